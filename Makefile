@@ -1,0 +1,55 @@
+# `make render` and `make test` work in a clean clone with Python 3.11+ and make alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+SHARED ?= ../shared
+
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make render       render the charts and check every environment of chartkit.yaml"
+	@echo "make test         every test"
+	@echo "make check        ruff, mypy --strict and the tests"
+	@echo "make bench        the benchmarks (figures: bench/README.md)"
+	@echo "make conformance DATA=FOLDER   recorded engine cases"
+	@echo "make lock         write requirements.lock anew"
+
+# The lock pins names, versions and hashes; --no-build-isolation builds with the pinned hatchling.
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+setup: $(STAMP)
+
+render: $(STAMP)
+	$(BIN)/chartkit render
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+conformance: $(STAMP)
+	$(BIN)/python -m tests.conformance.engine $(DATA)
+
+lock:
+	$(PYTHON) -m venv $(VENV)/lock
+	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
+	$(VENV)/lock/bin/python -m piptools compile --quiet --extra dev --generate-hashes --allow-unsafe \
+	  --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --strip-extras --no-header \
+	  --output-file requirements.lock pyproject.toml
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+
+.PHONY: help setup render test check bench conformance lock clean

@@ -1,0 +1,1 @@
+"""From profiles and policy libraries to charts, and from charts to manifests."""

@@ -1,0 +1,1 @@
+"""The bundled engine: answers what Kyverno answers, offline."""

@@ -1,0 +1,1 @@
+"""Checks of values and rendered charts: one rule, one function, one id."""

@@ -1,0 +1,133 @@
+"""The types that every part of chartkit shares: where something stands, what it is, what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+Json = Any
+"""A JSON value: dict with string keys, list, str, int, float, bool or None."""
+
+Body = dict[str, Any]
+"""A JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file: line and column count from 1 (0: unknown), path is a JSON pointer."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+    path: str = ""
+
+    def __str__(self) -> str:
+        text = self.file
+        if self.line:
+            text += f":{self.line}"
+            if self.column:
+                text += f":{self.column}"
+        return text
+
+
+class Severity(StrEnum):
+    """How much a diagnostic matters: an error fails a command, the others are shown."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: the rule that found it (`CK001` …), one line of text, the place, the way out."""
+
+    rule_id: str
+    severity: Severity
+    message: str
+    location: Location | None = None
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        hint = f" ({self.hint})" if self.hint else ""
+        return f"{place}{self.severity} {self.rule_id}: {self.message}{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A Kubernetes object as it was read, and where it stands."""
+
+    body: Body
+    location: Location = field(default_factory=lambda: Location("<memory>"))
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or the version alone for the core group; empty if missing."""
+        return _text(self.body.get("apiVersion"))
+
+    @property
+    def kind(self) -> str:
+        """The object's kind; empty if missing."""
+        return _text(self.body.get("kind"))
+
+    @property
+    def name(self) -> str:
+        """`metadata.name`; empty if missing."""
+        return _text(self._metadata.get("name"))
+
+    @property
+    def namespace(self) -> str:
+        """`metadata.namespace` as written; empty if missing."""
+        return _text(self._metadata.get("namespace"))
+
+    @property
+    def _metadata(self) -> Mapping[str, Any]:
+        metadata = self.body.get("metadata")
+        return metadata if isinstance(metadata, dict) else {}
+
+
+class Status(StrEnum):
+    """What a rule said of a resource, in the words of a PolicyReport."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    WARN = "warn"
+    ERROR = "error"
+    SKIP = "skip"
+
+
+class RuleType(StrEnum):
+    """What a rule does, in the words of Kyverno's engine."""
+
+    VALIDATION = "Validation"
+    MUTATION = "Mutation"
+    GENERATION = "Generation"
+    IMAGE_VERIFY = "ImageVerify"
+    CLEANUP = "Cleanup"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """What one rule said of one resource.
+
+    policy: the policy's name (`namespace/name` for a namespaced one); rule: the rule's name as
+    Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
+    patched: the object after a mutation; generated: objects that a generate rule would create;
+    properties: what a PolicyReport shows beside the result.
+    """
+
+    policy: str
+    rule: str
+    type: RuleType
+    status: Status
+    message: str
+    patched: Body | None = None
+    generated: tuple[Body, ...] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,23 @@
+"""Finds what ships with chartkit: profiles, the policy library and the chart sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parent
+
+
+def profiles_dir() -> Path:
+    """The built-in profiles; in a wheel they stand inside the package, in a checkout beside it."""
+    packaged = _PACKAGE / "_bundled" / "profiles"
+    return packaged if packaged.is_dir() else _PACKAGE.parent / "profiles"
+
+
+def library_dir() -> Path:
+    """The built-in policy library, a folder a policy."""
+    return profiles_dir() / "policies"
+
+
+def chart_source_dir(chart: str) -> Path:
+    """The source of one chart (`kyverno` or `kyverno-policies`)."""
+    return _PACKAGE / "chart" / "sources" / chart

@@ -1,0 +1,64 @@
+"""jinja2 with delimiters of its own, so that Helm's and Kyverno's `{{ }}` are plain text to it.
+
+`<%= value %>` prints, `<% statement %>` controls, `<%# comment %>` says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+from chartkit.errors import RenderError
+from chartkit.model import Location
+
+SUFFIX = ".j2"
+
+
+@cache
+def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
+    """The jinja2 environment; root is where `include` and `import` look."""
+    return ImmutableSandboxedEnvironment(
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<%=",
+        variable_end_string="%>",
+        comment_start_string="<%#",
+        comment_end_string="%>",
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=StrictUndefined,
+        autoescape=False,  # noqa: S701 - YAML and Go templates come out, never HTML
+        loader=FileSystemLoader(root) if root else None,
+    )
+
+
+def render_text(
+    text: str, context: Mapping[str, Any], file: str = "<text>", root: Path | None = None
+) -> str:
+    """Render one template; raises RenderError with the template's own line."""
+    try:
+        return environment(root).from_string(text).render(context)
+    except TemplateError as error:
+        line = getattr(error, "lineno", None) or 0
+        raise RenderError(f"template: {error.message}", Location(file, line)) from error
+
+
+def render_tree(root: Path, context: Mapping[str, Any]) -> dict[str, str]:
+    """Every file below root by its path there: `*.j2` rendered and renamed, `_*.j2` left out."""
+    files: dict[str, str] = {}
+    for path in sorted(root.rglob("*")):
+        if not path.is_file():
+            continue
+        name = path.relative_to(root).as_posix()
+        text = path.read_text("utf-8")
+        if path.suffix != SUFFIX:
+            files[name] = text
+        elif not path.name.startswith("_"):
+            files[name.removesuffix(SUFFIX)] = render_text(text, context, str(path), root)
+    return files

@@ -1,6 +1,6 @@
 """The errors that chartkit raises on purpose, each with its place and the way out.
 
-Only the boundary in `chartkit.cli` turns them into text and an exit code; everything else lets them rise.
+Only the boundary in `chartkit.cli` turns them into text and an exit code.
 """
 
 from __future__ import annotations

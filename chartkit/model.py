@@ -1,4 +1,4 @@
-"""The types that every part of chartkit shares: where something stands, what it is, what came out."""
+"""The types that every part of chartkit shares."""
 
 from __future__ import annotations
 

@@ -1,0 +1,177 @@
+"""The only reader of YAML and JSON: documents as Kubernetes reads them, each value with its place.
+
+Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010`
+is 8, `1.0` is 1, dates stay strings, the last of two equal keys wins, merge keys work. Positions
+are not kept while reading: `Document.locate` reads the one document again when a place is asked
+for, so that reading stays fast.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from chartkit.errors import InputError
+from chartkit.model import Json, Location, Resource
+from chartkit.yaml_builder import MAX_DEPTH, build_documents, depth, fit_integer, whole
+
+_LIST_SUFFIX = "List"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that was read and the name under which messages speak of it."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One YAML document.
+
+    body: its value; source: the whole text it stands in; line: where it begins (from 1);
+    start, end: its slice of the text, in characters.
+    """
+
+    body: Json
+    source: Source
+    line: int
+    start: int
+    end: int
+
+    @property
+    def location(self) -> Location:
+        """Where the document begins."""
+        return Location(self.source.file, self.line)
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of the key or list item at path, or of its nearest parent that is there."""
+        node = _compose(self.source.text[self.start : self.end])
+        mark, reached = None, []
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            mark, node = found
+            reached.append(step)
+        pointer = "".join(f"/{_escape(str(step))}" for step in reached)
+        if mark is None:
+            return Location(self.source.file, self.line, 0, pointer)
+        offset = self.source.text.count("\n", 0, self.start)
+        return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer)
+
+
+def read_file(path: Path | str) -> list[Document]:
+    """The documents of a file, empty ones left out; raises InputError with file:line:column."""
+    return read_text(read_source(path), str(path))
+
+
+def read_source(path: Path | str) -> str:
+    """A file's text; raises InputError where it is missing, unreadable or not UTF-8."""
+    file = str(path)
+    try:
+        return Path(path).read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise InputError("no such file", Location(file)) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, not a file", Location(file)) from None
+    except UnicodeDecodeError as error:
+        hint = "save the file as UTF-8"
+        raise InputError(f"is not UTF-8 text (byte {error.start})", Location(file), hint) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", Location(file)) from None
+
+
+def read_text(text: str, file: str = "<text>") -> list[Document]:
+    """The documents of a text, empty ones left out; raises InputError with file:line:column."""
+    source = Source(file, text)
+    if text.lstrip()[:1] == "{":
+        documents = _read_json(source)
+        if documents is not None:
+            return documents
+    return [
+        Document(body, source, line, start, end)
+        for body, line, start, end in build_documents(text, file)
+        if body is not None
+    ]
+
+
+def parse_yaml(text: str) -> Json:
+    """The value of a text's first document (None if it has none); raises InputError."""
+    for body, _, _, _ in build_documents(text, "<text>"):
+        return body
+    return None
+
+
+def resources(documents: Iterable[Document]) -> list[Resource]:
+    """The Kubernetes objects of documents, `List` objects opened; raises InputError for others."""
+    return [resource for document in documents for resource in _objects(document)]
+
+
+def _objects(document: Document) -> Iterator[Resource]:
+    body = document.body
+    if not isinstance(body, dict):
+        raise InputError("is not a Kubernetes object", document.location, "expected a mapping")
+    for key in ("apiVersion", "kind"):
+        if not isinstance(body.get(key), str) or not body[key]:
+            hint = "every Kubernetes object names its apiVersion and kind"
+            raise InputError(f"has no '{key}'", document.locate(key), hint)
+    items = body.get("items")
+    if not (body["kind"].endswith(_LIST_SUFFIX) and isinstance(items, list)):
+        yield Resource(body, document.location)
+        return
+    for index, item in enumerate(items):
+        location = document.locate("items", index)
+        if not isinstance(item, dict) or not item.get("kind") or not item.get("apiVersion"):
+            raise InputError("is not a Kubernetes object", location, "an item of a List")
+        yield Resource(item, location)
+
+
+def _read_json(source: Source) -> list[Document] | None:
+    """A JSON text's one document, or None where it is not JSON after all."""
+    try:
+        body = json.loads(
+            source.text,
+            parse_int=lambda text: fit_integer(int(text)),
+            parse_float=lambda text: whole(float(text)),
+        )
+    except (ValueError, RecursionError):
+        return None
+    if depth(body) > MAX_DEPTH:
+        raise InputError(f"is nested deeper than {MAX_DEPTH} levels", Location(source.file, 1))
+    return [Document(body, source, 1, 0, len(source.text))]
+
+
+def _compose(text: str) -> yaml.Node | None:
+    loader = yaml.CSafeLoader(text)
+    try:
+        return loader.get_single_node()
+    except yaml.YAMLError:
+        return None
+    finally:
+        loader.dispose()
+
+
+def _child(node: Any, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in reversed(node.value):
+            if getattr(key, "value", None) == str(step):
+                return key.start_mark, value
+    if (
+        isinstance(node, yaml.SequenceNode)
+        and isinstance(step, int)
+        and 0 <= step < len(node.value)
+    ):
+        item = node.value[step]
+        return item.start_mark, item
+    return None
+
+
+def _escape(step: str) -> str:
+    return step.replace("~", "~0").replace("/", "~1")

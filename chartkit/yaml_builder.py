@@ -1,0 +1,271 @@
+"""Builds values from libyaml's events, with the scalar rules of sigs.k8s.io/yaml."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from typing import Any, Final
+
+import yaml
+from yaml._yaml import CParser
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+MAX_DEPTH: Final = 200
+"""Containers inside containers; no Kubernetes object comes near, and recursion below stays safe."""
+
+MAX_ALIASED: Final = 400_000
+"""Values that a document's aliases may stand for, all told; more is an alias bomb."""
+
+NextEvent = Callable[[], Any]
+
+_BINARY_TAG: Final = "tag:yaml.org,2002:binary"
+_PLAIN_TAGS: Final = frozenset(f"tag:yaml.org,2002:{t}" for t in ("int", "float", "bool", "null"))
+_JSON_EXPONENT_FROM: Final = 1e21
+_TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
+_FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
+_WORDS: Final[dict[str, bool | None]] = (
+    dict.fromkeys(_TRUE, True)
+    | dict.fromkeys(_FALSE, False)
+    | dict.fromkeys(("", "~", "null", "Null", "NULL"))
+)
+_NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_INT = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NUMBER_START = frozenset("+-.0123456789")
+_BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
+
+
+def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]:
+    """Each document's value, first line (from 1), and slice of the text in characters.
+
+    Raises InputError with file, line and column for whatever is not YAML, for a number that JSON
+    lacks, for nesting deeper than MAX_DEPTH and for aliases that stand for over MAX_ALIASED values.
+    """
+    if "\x00" in text:
+        raise InputError("is not text: it holds a NUL byte", Location(file))
+    try:
+        parser = CParser(text)
+        try:
+            yield from _documents(parser.get_event, file)
+        finally:
+            parser.dispose()
+    except yaml.MarkedYAMLError as error:
+        raise _input_error(error, file) from None
+    except yaml.YAMLError as error:
+        raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
+
+
+def _documents(next_event: NextEvent, file: str) -> Iterator[tuple[Any, int, int, int]]:
+    while True:
+        event = next_event()
+        if event.__class__ is StreamEndEvent:
+            return
+        if event.__class__ is DocumentStartEvent:
+            content = next_event()
+            value = _Builder(next_event, file).value(content)
+            end = next_event()
+            yield value, content.start_mark.line + 1, event.start_mark.index, end.end_mark.index
+
+
+class _Builder:
+    """Builds one document; a scalar that was resolved once is looked up from then on."""
+
+    __slots__ = ("aliased", "anchors", "cache", "depth", "file", "next_event", "nodes")
+
+    def __init__(self, next_event: NextEvent, file: str) -> None:
+        self.next_event = next_event
+        self.file = file
+        self.anchors: dict[str, tuple[Any, int] | None] = {}
+        self.cache: dict[str, Any] = {}
+        self.nodes = 0
+        self.aliased = 0
+        self.depth = 0
+
+    def value(self, event: Any) -> Any:
+        """The value that begins with event."""
+        kind = event.__class__
+        if kind is ScalarEvent:
+            if event.implicit[0] and event.anchor is None:
+                text = event.value
+                try:
+                    return self.cache[text]
+                except KeyError:
+                    value = self.cache[text] = self.plain(text, event)
+                    return value
+            return self._other_scalar(event)
+        if kind is AliasEvent:
+            return self._alias(event)
+        return self._container(event, kind)
+
+    def _container(self, event: Any, kind: type) -> Any:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise self.error(f"is nested deeper than {MAX_DEPTH} levels", event)
+        anchor, before = event.anchor, self.nodes
+        if anchor is not None:
+            self.anchors[anchor] = None
+        value = self._mapping() if kind is MappingStartEvent else self._sequence()
+        if anchor is not None:
+            self.anchors[anchor] = (value, self.nodes - before + 1)
+        self.depth -= 1
+        return value
+
+    def _sequence(self) -> list[Any]:
+        next_event, value = self.next_event, self.value
+        items: list[Any] = []
+        while (event := next_event()).__class__ is not SequenceEndEvent:
+            items.append(value(event))
+        self.nodes += len(items)
+        return items
+
+    def _mapping(self) -> dict[str, Any]:
+        next_event, value = self.next_event, self.value
+        members: dict[str, Any] = {}
+        while (event := next_event()).__class__ is not MappingEndEvent:
+            key = value(event)
+            if key.__class__ is not str:
+                key = self._key(key, event)
+            elif key == "<<" and event.__class__ is ScalarEvent and event.implicit[0]:
+                start = next_event()
+                self._merge(members, value(start), start)
+                continue
+            members[key] = value(next_event())
+        self.nodes += len(members)
+        return members
+
+    def _merge(self, members: dict[str, Any], merged: Any, event: Any) -> None:
+        for source in merged if isinstance(merged, list) else [merged]:
+            if not isinstance(source, dict):
+                raise self.error("a merge key ('<<') takes a mapping or a list of mappings", event)
+            for key, value in source.items():
+                members.setdefault(key, value)
+
+    def _alias(self, event: Any) -> Any:
+        if event.anchor not in self.anchors:
+            raise self.error(f"unknown alias '*{event.anchor}'", event)
+        anchored = self.anchors[event.anchor]
+        if anchored is None:
+            raise self.error(f"anchor '&{event.anchor}' contains itself", event)
+        value, weight = anchored
+        self.nodes += weight
+        self.aliased += weight
+        if self.aliased > MAX_ALIASED:
+            raise self.error(f"its aliases stand for more than {MAX_ALIASED} values", event)
+        return value
+
+    def _other_scalar(self, event: Any) -> Any:
+        text, tag = event.value, event.tag
+        if event.implicit[0] or tag in _PLAIN_TAGS:
+            value = self.plain(text, event)
+        elif tag == _BINARY_TAG:
+            value = self._binary(event)
+        else:
+            value = text
+        if event.anchor is not None:
+            self.anchors[event.anchor] = (value, 1)
+        return value
+
+    def _binary(self, event: Any) -> str:
+        try:
+            return base64.b64decode("".join(event.value.split()), validate=True).decode("utf-8")
+        except (binascii.Error, UnicodeDecodeError):
+            raise self.error("!!binary value is not base64 of UTF-8 text", event) from None
+
+    def plain(self, text: str, event: Any) -> Any:
+        """An unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""
+        if text in _WORDS:
+            return _WORDS[text]
+        if text[0] not in _NUMBER_START:
+            return text
+        if _NOT_FINITE.fullmatch(text):
+            raise self.error(f"'{text}' has no counterpart in JSON", event)
+        return _number(text)
+
+    def _key(self, key: Any, event: Any) -> str:
+        if key is True or key is False:
+            return "true" if key else "false"
+        if isinstance(key, int | float):
+            return str(key)
+        raise self.error("a key must be text, a number or a boolean", event)
+
+    def error(self, message: str, event: Any) -> InputError:
+        """An InputError at the event's place."""
+        mark = event.start_mark
+        return InputError(message, Location(self.file, mark.line + 1, mark.column + 1))
+
+
+def _number(text: str) -> int | float | str:
+    digits = text.replace("_", "")
+    if _INT.fullmatch(digits):
+        return fit_integer(_integer(digits))
+    if not _FLOAT.fullmatch(digits):
+        return text
+    number = float(digits)
+    if math.isinf(number):
+        return text
+    return whole(number)
+
+
+def _integer(digits: str) -> int:
+    sign = -1 if digits[0] == "-" else 1
+    bare = digits.lstrip("+-")
+    if len(bare) > 1 and bare[0] == "0":
+        base = _BASES.get(bare[1])
+        return sign * (int(bare[2:], base) if base else int(bare, 8))
+    return sign * int(bare)
+
+
+def fit_integer(number: int) -> int | float:
+    """A whole number as Kubernetes decodes it: int64 where it fits, a double elsewhere."""
+    return number if -(2**63) <= number < 2**63 else float(number)
+
+
+def whole(number: float) -> int | float:
+    """A double as it comes through JSON: `1.0` is written as 1 and read back as an integer."""
+    if number.is_integer() and abs(number) < _JSON_EXPONENT_FROM:
+        return fit_integer(int(Decimal(repr(number))))
+    return number
+
+
+def depth(value: Any) -> int:
+    """How many containers stand inside one another in value."""
+    deepest, open_values = 0, [(value, 0)]
+    while open_values:
+        current, level = open_values.pop()
+        if isinstance(current, dict):
+            open_values.extend((member, level + 1) for member in current.values())
+        elif isinstance(current, list):
+            open_values.extend((item, level + 1) for item in current)
+        else:
+            continue
+        deepest = max(deepest, level + 1)
+    return deepest
+
+
+def _input_error(error: yaml.MarkedYAMLError, file: str) -> InputError:
+    mark = error.problem_mark or error.context_mark
+    location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
+    problem = _one_line(error.problem or error.context or "cannot be parsed")
+    hint = None
+    if "cannot start any token" in problem:
+        hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
+    return InputError(f"is not YAML: {problem}", location, hint)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,173 @@
+"""chartkit.documents: what Kubernetes reads, with places, and one clear line for what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartkit.documents import parse_yaml, read_file, read_text, resources
+from chartkit.errors import InputError
+from chartkit.yaml_builder import MAX_ALIASED, MAX_DEPTH
+
+SCALARS: list[tuple[str, Any]] = [
+    ("yes", True),
+    ("On", True),
+    ("n", False),
+    ("yEs", "yEs"),
+    ("~", None),
+    ("", None),
+    ("010", 8),
+    ("08", 8),
+    ("0o17", 15),
+    ("0x1F", 31),
+    ("-0b101", -5),
+    ("1_000", 1000),
+    ("1.0", 1),
+    ("1e3", 1000),
+    ("1.5", 1.5),
+    (".5", 0.5),
+    ("1e400", "1e400"),
+    ("9223372036854775807", 9223372036854775807),
+    ("12345678901234567890", 1.2345678901234567e19),
+    ("1e21", 1e21),
+    ("1:30", "1:30"),
+    ("2020-01-01", "2020-01-01"),
+    ("'yes'", "yes"),
+    ('"010"', "010"),
+    ("!!str 5", "5"),
+    ("!!int '5'", 5),
+    ("!!binary aGk=", "hi"),
+    ("1.2.3", "1.2.3"),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), SCALARS)
+def test_scalars_resolve_as_kubernetes_resolves_them(text: str, value: Any) -> None:
+    [document] = read_text(f"v: {text}")
+    assert document.body == {"v": value}
+    assert type(document.body["v"]) is type(value)
+
+
+def test_keys_become_text() -> None:
+    assert parse_yaml("yes: 1\n2: 3\n1.5: 4") == {"true": 1, "2": 3, "1.5": 4}
+
+
+def test_last_of_two_equal_keys_wins() -> None:
+    assert parse_yaml("a: 1\na: 2") == {"a": 2}
+
+
+def test_merge_keys_give_way_to_explicit_ones_wherever_these_stand() -> None:
+    text = "x: &x {a: 1, b: 2}\nw: {a: 3, <<: *x}\nz: {<<: [*x, {c: 4, b: 9}], a: 5}"
+    value = parse_yaml(text)
+    assert value["w"] == {"a": 3, "b": 2}
+    assert value["z"] == {"a": 5, "b": 2, "c": 4}
+
+
+def test_quoted_merge_key_is_an_ordinary_key() -> None:
+    assert parse_yaml("'<<': 1") == {"<<": 1}
+
+
+def test_json_numbers_are_those_of_yaml() -> None:
+    [document] = read_text('{"a": 1.0, "b": 12345678901234567890, "c": 1.5}')
+    assert document.body == {"a": 1, "b": 1.2345678901234567e19, "c": 1.5}
+    assert isinstance(document.body["a"], int)
+
+
+def test_empty_documents_are_left_out_and_lines_stay_true() -> None:
+    documents = read_text("---\n# nothing\n---\na: 1\n---\n\nb:\n  c: [1, {d: 2}]\n", "f.yaml")
+    assert [document.body for document in documents] == [{"a": 1}, {"b": {"c": [1, {"d": 2}]}}]
+    assert [document.location.line for document in documents] == [4, 7]
+    place = documents[1].locate("b", "c", 1, "d")
+    assert (place.line, place.column, place.path) == (8, 11, "/b/c/1/d")
+
+
+def test_locate_stops_at_the_nearest_parent() -> None:
+    [document] = read_text("a:\n  b: 1\n", "f.yaml")
+    assert str(document.locate("a", "x", "y")) == "f.yaml:1:1"
+    assert document.locate("a", "x").path == "/a"
+    assert str(document.locate("q")) == "f.yaml:1"
+
+
+def test_locate_names_the_key_that_counts_where_one_stands_twice() -> None:
+    [document] = read_text("a: 1\na: 2\n", "f.yaml")
+    assert document.locate("a").line == 2
+
+
+WRONG: list[tuple[str, str]] = [
+    ("a: [1", "f.yaml:2:1: is not YAML: did not find expected ',' or ']'"),
+    ("\ta: b", "f.yaml:1:1: is not YAML"),
+    ("a: *x", "f.yaml:1:4: unknown alias '*x'"),
+    ("a: &a [*a]", "f.yaml:1:8: anchor '&a' contains itself"),
+    ("a: .nan", "f.yaml:1:4: '.nan' has no counterpart in JSON"),
+    ("? [a]\n: b", "f.yaml:1:3: a key must be"),
+    ("~: b", "f.yaml:1:1: a key must be"),
+    ("<<: 1", "f.yaml:1:5: a merge key"),
+    ("a: !!binary '?'", "f.yaml:1:4: !!binary value is not base64"),
+    ("a: \x00", "f.yaml: is not text"),
+    ("a: \x01", "f.yaml: is not YAML"),
+    ("[" * (MAX_DEPTH + 1), f"f.yaml:1:{MAX_DEPTH + 1}: is nested deeper"),
+    ('{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "f.yaml:1: is nested deeper"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_wrong_input_is_one_line_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_text(text, "f.yaml")
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_alias_bomb_is_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
+    with pytest.raises(InputError, match=f"more than {MAX_ALIASED} values"):
+        read_text("\n".join(lines))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    latin = tmp_path / "latin.yaml"
+    latin.write_bytes(b"a: \xff")
+    for path, problem in (
+        (tmp_path / "none.yaml", "no such file"),
+        (tmp_path, "is a folder"),
+        (latin, "is not UTF-8"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            read_file(path)
+
+
+def test_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    path = tmp_path / "bom.yaml"
+    path.write_bytes(b"\xef\xbb\xbfa: 1\n")
+    assert read_file(path)[0].body == {"a": 1}
+
+
+def test_lists_are_opened_and_keep_each_items_place() -> None:
+    text = (
+        "apiVersion: v1\nkind: List\nitems:\n"
+        "- {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: web}}\n"
+        "- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n"
+    )
+    found = resources(read_text(text, "f.yaml"))
+    assert [(r.kind, r.name, r.namespace, r.location.line) for r in found] == [
+        ("Pod", "a", "web", 4),
+        ("Pod", "b", "", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- 1", "is not a Kubernetes object"),
+        ("kind: Pod", "has no 'apiVersion'"),
+        ("apiVersion: v1\nkind: 5", "f.yaml:2:1: has no 'kind'"),
+        ("apiVersion: v1\nkind: List\nitems: [1]", "f.yaml:3:9: is not a Kubernetes object"),
+    ],
+)
+def test_what_is_no_object_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        resources(read_text(text, "f.yaml"))
+    assert message in str(caught.value)

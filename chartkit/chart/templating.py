@@ -33,7 +33,7 @@ def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701 - YAML and Go templates come out, never HTML
+        autoescape=False,
         loader=FileSystemLoader(root) if root else None,
     )
 

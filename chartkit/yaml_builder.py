@@ -188,13 +188,10 @@ class _Builder:
 
     def plain(self, text: str, event: Any) -> Any:
         """An unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""
-        if text in _WORDS:
-            return _WORDS[text]
-        if text[0] not in _NUMBER_START:
-            return text
-        if _NOT_FINITE.fullmatch(text):
+        value = resolve_plain(text)
+        if value is None and _NOT_FINITE.fullmatch(text):
             raise self.error(f"'{text}' has no counterpart in JSON", event)
-        return _number(text)
+        return value
 
     def _key(self, key: Any, event: Any) -> str:
         if key is True or key is False:
@@ -207,6 +204,15 @@ class _Builder:
         """An InputError at the event's place."""
         mark = event.start_mark
         return InputError(message, Location(self.file, mark.line + 1, mark.column + 1))
+
+
+def resolve_plain(text: str) -> Any:
+    """What an unquoted scalar stands for; None too for a number that JSON lacks."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _NUMBER_START:
+        return text
+    return None if _NOT_FINITE.fullmatch(text) else _number(text)
 
 
 def _number(text: str) -> int | float | str:

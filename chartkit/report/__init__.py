@@ -1,1 +1,18 @@
-"""Writers of results, one a format."""
+"""Writers of results, one a format; a new format is one module and one line in `FORMATS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chartkit.report.json_report import JsonWriter
+from chartkit.report.model import PolicyFacts, ReportOptions, Writer
+from chartkit.report.policyreport import PolicyReportWriter
+from chartkit.report.text import TextWriter
+
+FORMATS: dict[str, Callable[[ReportOptions], Writer]] = {
+    "text": TextWriter,
+    "json": JsonWriter,
+    "policyreport": PolicyReportWriter,
+}
+
+__all__ = ["FORMATS", "PolicyFacts", "ReportOptions", "Writer"]

@@ -1,0 +1,49 @@
+"""The report for programs: one JSON object with every result."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.model import ReportOptions, summary
+
+
+class JsonWriter:
+    """`{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
+
+    `resource` is `apiVersion/kind/namespace/name`; cluster-wide objects have no namespace there.
+    """
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._rows: list[dict[str, Any]] = []
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes one resource's results."""
+        identity = "/".join(
+            (resource.api_version, resource.kind, resource.namespace, resource.name)
+        )
+        location = str(resource.location)
+        for result in results:
+            facts = self._options.facts(result.policy)
+            self._rows.append(
+                {
+                    "policy": result.policy,
+                    "rule": result.rule,
+                    "resource": identity,
+                    "result": str(result.status),
+                    "message": result.message,
+                    "action": facts.action,
+                    "severity": facts.severity,
+                    "category": facts.category,
+                    "location": location,
+                }
+            )
+
+    def finish(self, counts: Counter[Status]) -> str:
+        """The report, ending with a newline."""
+        report = {"summary": summary(counts), "results": self._rows}
+        return json.dumps(report, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,61 @@
+"""What every report format is given: facts of the policies, then each resource with its results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from chartkit.model import Resource, RuleResult, Status
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFacts:
+    """What a report says of a policy beside its results.
+
+    action: `Enforce` or `Audit`; severity and category: the policy's annotations, empty if missing;
+    scored: false where its failures are warnings.
+    """
+
+    name: str
+    action: str
+    severity: str = ""
+    category: str = ""
+    scored: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """policies: facts by policy name; detailed: passes and skips too; colour: ANSI colours;
+    now: the time that reports carry."""
+
+    policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
+    detailed: bool = False
+    colour: bool = False
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    def facts(self, policy: str) -> PolicyFacts:
+        """The facts of a policy, by the name its results carry."""
+        return self.policies.get(policy) or PolicyFacts(policy, "Audit")
+
+
+class Writer(Protocol):
+    """Takes results as they come; `finish` gives the report's text."""
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes one resource's results."""
+
+    def finish(self, counts: Counter[Status]) -> str:
+        """The report, ending with a newline."""
+
+
+def resource_id(resource: Resource) -> str:
+    """`kind/namespace/name`, or `kind/name` for an object without a namespace."""
+    return "/".join(part for part in (resource.kind, resource.namespace, resource.name) if part)
+
+
+def summary(counts: Counter[Status]) -> dict[str, int]:
+    """How many results there are of each status, zeros included."""
+    return {str(status): counts[status] for status in Status}

@@ -1,0 +1,76 @@
+"""PolicyReports (wgpolicyk8s.io/v1alpha2): one a namespace, and one for the cluster.
+
+The fields are those of the policy working group's API; results say `source: kyverno`, as the
+reports that Kyverno's own controller writes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.model import ReportOptions, summary
+from chartkit.yaml_dump import dump_documents
+
+API_VERSION = "wgpolicyk8s.io/v1alpha2"
+
+
+class PolicyReportWriter:
+    """A stream of YAML documents, sorted by namespace; the cluster's report comes first."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._results: dict[str, list[dict[str, Any]]] = {}
+        self._counts: dict[str, Counter[Status]] = {}
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes one resource's results."""
+        if not results:
+            return
+        rows = self._results.setdefault(resource.namespace, [])
+        rows.extend(self._row(resource, result) for result in results)
+        counts = self._counts.setdefault(resource.namespace, Counter())
+        counts.update(result.status for result in results)
+
+    def finish(self, counts: Counter[Status]) -> str:  # noqa: ARG002 - each report counts its own
+        """The reports, ending with a newline."""
+        reports = [self._report(namespace) for namespace in sorted(self._results)]
+        return dump_documents(reports) if reports else "# no results\n"
+
+    def _report(self, namespace: str) -> dict[str, Any]:
+        metadata = {"name": "chartkit"}
+        if namespace:
+            metadata["namespace"] = namespace
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "PolicyReport" if namespace else "ClusterPolicyReport",
+            "metadata": metadata,
+            "summary": summary(self._counts[namespace]),
+            "results": self._results[namespace],
+        }
+
+    def _row(self, resource: Resource, result: RuleResult) -> dict[str, Any]:
+        facts = self._options.facts(result.policy)
+        subject = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+            "name": resource.name,
+            "namespace": resource.namespace,
+        }
+        row: dict[str, Any] = {
+            "source": "kyverno",
+            "policy": result.policy,
+            "rule": result.rule,
+            "result": str(result.status),
+            "message": result.message,
+            "scored": facts.scored,
+            "resources": [{key: value for key, value in subject.items() if value}],
+            "timestamp": {"seconds": int(self._options.now.timestamp()), "nanos": 0},
+        }
+        optional = {"severity": facts.severity, "category": facts.category}
+        row |= {key: value for key, value in optional.items() if value}
+        if result.properties:
+            row["properties"] = dict(result.properties)
+        return row

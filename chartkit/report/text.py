@@ -1,0 +1,59 @@
+"""The report for people: each resource with what is wrong about it, then the totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from chartkit.model import Resource, RuleResult, Status
+from chartkit.report.model import ReportOptions, resource_id
+
+_COLOURS = {
+    Status.PASS: "green",
+    Status.FAIL: "red",
+    Status.WARN: "yellow",
+    Status.ERROR: "magenta",
+    Status.SKIP: "cyan",
+}
+_SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
+
+
+class TextWriter:
+    """Shows failures, warnings and errors; with `detailed` every result."""
+
+    def __init__(self, options: ReportOptions) -> None:
+        self._options = options
+        self._lines: list[str] = []
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes one resource's results."""
+        if not self._options.detailed:
+            results = [result for result in results if result.status in _SHOWN]
+        if not results:
+            return
+        self._lines.append(f"{self._bold(resource_id(resource))}  {resource.location}")
+        for result in results:
+            self._lines.extend(self._result(result))
+        self._lines.append("")
+
+    def finish(self, counts: Counter[Status]) -> str:
+        """The report, ending with a newline."""
+        total = ", ".join(f"{status}: {counts[status]}" for status in Status)
+        return "\n".join([*self._lines, total]) + "\n"
+
+    def _result(self, result: RuleResult) -> list[str]:
+        facts = self._options.facts(result.policy)
+        rule = f"{result.policy}/{result.rule}" if result.rule else result.policy
+        about = ", ".join(part for part in (facts.action, facts.severity) if part)
+        status = self._status(result.status)
+        indented = (result.message or "(no message)").rstrip().splitlines() or [""]
+        return [f"  {status} {rule} ({about})", *(f"        {line}" for line in indented)]
+
+    def _status(self, status: Status) -> str:
+        text = f"{status:<5}"
+        return click.style(text, fg=_COLOURS[status]) if self._options.colour else text
+
+    def _bold(self, text: str) -> str:
+        return click.style(text, bold=True) if self._options.colour else text

@@ -1,0 +1,45 @@
+"""chartkit.yaml_dump: what is written is read back as it was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartkit.documents import parse_yaml
+from chartkit.yaml_dump import dump_documents, dump_yaml
+
+TEXTS = ["y", "No", "08", "1e3", "0o17", "1_000", "<<", "~", "", "2020-01-01", "a: b", "# x", "-"]
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"]))
+    | st.sampled_from(TEXTS),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text("abny08<", max_size=3), inner)
+    ),
+)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_stays_text(text: str) -> None:
+    assert parse_yaml(dump_yaml({"v": text, text: 1})) == {"v": text, text: 1}
+
+
+@given(JSON)
+def test_everything_is_read_back_as_it_was(value: Any) -> None:
+    assert parse_yaml(dump_yaml({"v": value})) == {"v": value}
+
+
+def test_text_of_several_lines_is_a_block() -> None:
+    assert dump_yaml({"a": "x\ny\n"}) == "a: |\n  x\n  y\n"
+
+
+def test_keys_keep_their_order_and_shared_values_are_written_out() -> None:
+    shared = {"z": 1, "a": 2}
+    assert (
+        dump_documents([{"p": shared, "b": shared}]) == "p:\n  z: 1\n  a: 2\nb:\n  z: 1\n  a: 2\n"
+    )

@@ -1,0 +1,53 @@
+"""What the engine is asked: one object, as an API server would send it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+from chartkit.model import Json, Resource
+
+_NONE: Mapping[str, Json] = MappingProxyType({})
+
+
+class Operation(StrEnum):
+    """What is being done to the object, in the words of an AdmissionReview."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks: name and groups from the API server, roles as `namespace:name`."""
+
+    name: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Json] = field(default=_NONE)
+    roles: tuple[str, ...] = ()
+    cluster_roles: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One object and what is being done to it.
+
+    resource: the object that the rules judge (the one to be deleted for a DELETE); old: the
+    object before an UPDATE; user: None where it is not known, and then roles and subjects in a
+    match are not looked at; namespace_labels: the labels of the object's namespace;
+    subresource: `status`, `scale` … or empty; variables: values that the user gave for this
+    object (`request.mode`, `element` …), dotted names.
+    """
+
+    resource: Resource
+    old: Resource | None = None
+    operation: Operation = Operation.CREATE
+    user: User | None = None
+    namespace_labels: Mapping[str, str] = field(default=_NONE)
+    subresource: str = ""
+    variables: Mapping[str, Json] = field(default=_NONE)

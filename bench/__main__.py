@@ -1,0 +1,41 @@
+"""`python -m bench`: start-up, rendering, and scanning 10,000 Pods."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.measure import BIN, ROOT, measure
+from bench.pods import write_pods
+
+FIXTURES = ROOT.parent / "shared" / "conformance" / "psa" / "v1.35"
+
+
+def main() -> None:
+    """Prints a line a measurement."""
+    chartkit = BIN / "chartkit"
+    say(measure("chartkit --version", [chartkit, "--version"], runs=10))
+    say(measure("chartkit render --check (three environments)", [chartkit, "render", "--check"]))
+    if not FIXTURES.is_dir():
+        say(f"scan: skipped, the fixtures are not here ({FIXTURES.name})")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        pods = Path(folder) / "pods.yaml"
+        write_pods(FIXTURES, pods)
+        say(f"10,000 Pods: {pods.stat().st_size / 1e6:.1f} MB of YAML")
+        read = measure("read 10,000 Pods", [sys.executable, "-m", "bench.read_only", pods], runs=3)
+        say(read)
+        command: list[str | Path] = [chartkit, "scan", pods, "--policies", "pss-restricted"]
+        scan = measure("scan 10,000 Pods, pss-restricted", command, runs=3)
+        say(scan)
+        say(f"scan / read: {scan.median / read.median:.1f}")
+
+
+def say(line: object) -> None:
+    """Prints at once, so that a long run shows where it is."""
+    print(line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

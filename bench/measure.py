@@ -1,0 +1,55 @@
+"""Times whole processes: several runs, the median, and the largest resident size."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """seconds: wall time of each run; megabytes: the largest resident size of any run."""
+
+    name: str
+    seconds: tuple[float, ...]
+    megabytes: float
+
+    @property
+    def median(self) -> float:
+        """The median of the wall times, in seconds."""
+        return statistics.median(self.seconds)
+
+    def __str__(self) -> str:
+        low, high = min(self.seconds), max(self.seconds)
+        times = f"{self.median:8.3f} s  ({low:.3f}–{high:.3f}, n={len(self.seconds)})"
+        return f"{self.name:<44} {times}  {self.megabytes:6.0f} MB"
+
+
+def measure(name: str, command: Sequence[str | Path], runs: int = 5, cwd: Path = ROOT) -> Measured:
+    """Runs a command once to warm up and then runs times; its exit code does not matter."""
+    seconds: list[float] = []
+    largest = 0
+    for run in range(runs + 1):
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            [str(part) for part in command],
+            cwd=cwd,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _, _, usage = os.wait4(process.pid, 0)
+        elapsed = time.perf_counter() - started
+        process.returncode = 0
+        if run:
+            seconds.append(elapsed)
+            largest = max(largest, usage.ru_maxrss)
+    return Measured(name, tuple(seconds), largest / 1024)

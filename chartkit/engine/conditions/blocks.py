@@ -1,0 +1,153 @@
+"""Conditions compiled once: any/all blocks and flat lists over compiled comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chartkit.engine.conditions.operators import OPERATORS, Prepare
+from chartkit.engine.conditions.parse import Condition, FlatList, parse_conditions
+from chartkit.engine.int64 import mark_literals
+from chartkit.engine.variables import SubstitutionError, Template, compile_template
+from chartkit.errors import EvaluationError
+from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether conditions hold, and the messages of those that decided, not yet substituted."""
+
+    holds: bool
+    message: str = ""
+
+
+class Conditions:
+    """Compiled conditions."""
+
+    __slots__ = ("_evaluate", "is_empty")
+
+    def __init__(self, evaluate: Callable[[Context], Outcome], is_empty: bool) -> None:
+        """is_empty: whether they hold whatever the context is, without a message."""
+        self._evaluate = evaluate
+        self.is_empty = is_empty
+
+    def evaluate(self, context: Context) -> Outcome:
+        """Decides in a context. Raises `EvaluationError` for a variable that cannot be had."""
+        return self._evaluate(context)
+
+
+def compile_conditions(body: Json) -> Conditions:
+    """Compiles the value of `preconditions` or `conditions`.
+
+    Raises `ConditionsMalformed`. Faults that make Kyverno reject a policy that it has read are
+    found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
+    """
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        comparisons = _compile_all(parsed.conditions)
+        return Conditions(_flat(comparisons), not comparisons)
+    any_block = None if parsed.any is None else _compile_all(parsed.any)
+    all_block = _compile_all(parsed.all or ())
+    return Conditions(_blocks(any_block, all_block), any_block is None and not all_block)
+
+
+_Comparison = tuple[Callable[["Context"], bool], str]
+_HOLDS = Outcome(True)
+_FAILS = Outcome(False)
+
+
+def _compile_all(conditions: tuple[Condition, ...]) -> tuple[_Comparison, ...]:
+    return tuple((_compile(condition), condition.message) for condition in conditions)
+
+
+def _flat(comparisons: tuple[_Comparison, ...]) -> Callable[[Context], Outcome]:
+    def evaluate(context: Context) -> Outcome:
+        for holds, message in comparisons:
+            if not holds(context):
+                return Outcome(False, message) if message else _FAILS
+        return passed
+
+    passed = Outcome(True, _join([message for _, message in comparisons], ";"))
+    return evaluate
+
+
+def _blocks(
+    any_block: tuple[_Comparison, ...] | None, all_block: tuple[_Comparison, ...]
+) -> Callable[[Context], Outcome]:
+    def evaluate(context: Context) -> Outcome:
+        met: list[str] = []
+        unmet: list[str] = []
+        decided = True
+        if any_block is not None:
+            decided = False
+            for holds, message in any_block:
+                if holds(context):
+                    decided = True
+                    met.append(message)
+                    break
+                unmet.append(message)
+        # A failed `any` does not spare the `all` block: its variables may still raise.
+        for holds, message in all_block:
+            if not holds(context):
+                decided = False
+                unmet.append(message)
+                break
+            met.append(message)
+        text = _join(met if decided else unmet, "; ")
+        if text:
+            return Outcome(decided, text)
+        return _HOLDS if decided else _FAILS
+
+    return evaluate
+
+
+def _join(messages: list[str], separator: str) -> str:
+    return separator.join(filter(None, messages))
+
+
+def _compile(condition: Condition) -> Callable[[Context], bool]:
+    key = compile_template(mark_literals(condition.key))
+    value = compile_template(mark_literals(condition.value))
+    operator = OPERATORS.get(condition.operator)
+    if operator is None:
+        return _unknown
+    if value.is_constant:
+        return _against_constant(key, operator(value.value))
+    return _against_template(key, value, operator)
+
+
+def _unknown(context: Context) -> bool:
+    raise EvaluationError("failed to create handler for condition operator: %!w(<nil>)")
+
+
+def _against_constant(key: Template, compare: Callable[[Json], bool]) -> Callable[[Context], bool]:
+    return lambda context: compare(_key(key, context))
+
+
+def _against_template(
+    key: Template, value: Template, operator: Prepare
+) -> Callable[[Context], bool]:
+    def holds(context: Context) -> bool:
+        found = _key(key, context)
+        try:
+            against = value.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(
+                f"failed to substitute variables in condition value: {error.message}"
+            ) from error
+        return operator(against)(found)
+
+    return holds
+
+
+def _key(key: Template, context: Context) -> Json:
+    try:
+        return key.resolve(context)
+    except SubstitutionError as error:
+        raise EvaluationError(
+            f"failed to substitute variables in condition key: {error.message}"
+        ) from error

@@ -1,0 +1,59 @@
+"""Where variables stand in a text: Kyverno's regular expressions, and what follows from them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# A variable at the start of a text, or after any character but a backslash; one level of plain
+# braces may stand inside, so a nested variable is found before the one around it.
+_VARIABLE = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})")
+
+OPEN = "{{"
+ESCAPED = "\\{{"
+
+_SPACE = " \t\n\v\f\r\x85\xa0"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One `{{ }}`: its place in the text (without the character before it) and what it asks.
+
+    query: the text between the braces, every doubled brace and outer space removed;
+    shallow: written `{{- query }}`, so what it gives is not searched for variables again.
+    """
+
+    start: int
+    end: int
+    query: str
+    shallow: bool
+
+
+def find_variables(text: str) -> list[Variable]:
+    """The variables of one pass, from left to right.
+
+    A variable right behind another one is not found, because the brace between them was used up;
+    it is found in the pass after.
+    """
+    found = []
+    for match in _VARIABLE.finditer(text):
+        query, shallow = _query(match[2])
+        found.append(Variable(match.start(2), match.end(2), query, shallow))
+    return found
+
+
+def has_variable(text: str) -> bool:
+    """Whether a text holds a variable that is not escaped."""
+    return OPEN in text and _VARIABLE.search(text) is not None
+
+
+def unescape(text: str) -> str:
+    """The text with `\\{{` as `{{`."""
+    return text.replace(ESCAPED, OPEN)
+
+
+def _query(braced: str) -> tuple[str, bool]:
+    query = braced.replace("{{", "").replace("}}", "").strip(_SPACE)
+    if query.startswith("-"):
+        return query[1:].strip(_SPACE), True
+    return query, False

@@ -1,0 +1,277 @@
+"""Policy text with variables, compiled once and resolved for every request.
+
+A value that is one variable and nothing else becomes what the variable gives, whatever its type;
+a text with variables inside becomes a text again. A text that comes out of an embedded variable
+is searched for variables anew, pass after pass, until there are none; what a whole variable gives
+is not, but the texts inside an object or list that it gives are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.values.gofmt import go_json
+from chartkit.engine.variables.pointer import join_path, own_query
+from chartkit.engine.variables.references import ReferenceFailed, resolve_references
+from chartkit.engine.variables.syntax import (
+    ESCAPED,
+    OPEN,
+    Variable,
+    find_variables,
+    unescape,
+)
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
+
+MAX_PASSES = 64
+"""How often a text may be searched for variables anew; Kyverno itself would never come back."""
+MAX_LENGTH = 4 * 1024 * 1024
+"""How long a text may grow through its variables, in characters."""
+
+Resolve = Callable[["Context"], Json]
+
+
+class SubstitutionError(EvaluationError):
+    """A variable or reference that could not be substituted; the text is Kyverno's."""
+
+
+class Template:
+    """A JSON value of a policy, ready to be resolved in a context."""
+
+    __slots__ = ("_resolve", "is_constant", "value")
+
+    def __init__(self, value: Json, resolve: Resolve | None) -> None:
+        """value: what is returned where there is nothing to resolve."""
+        self.value = value
+        self._resolve = resolve
+        self.is_constant = resolve is None
+
+    def resolve(self, context: Context) -> Json:
+        """The value with its variables substituted; a constant is returned uncopied.
+
+        Raises `SubstitutionError`.
+        """
+        return self.value if self._resolve is None else self._resolve(context)
+
+
+def compile_template(value: Json, path: str = "") -> Template:
+    """A template of a JSON value. Never raises: what is wrong is raised on `resolve`.
+
+    path: where the value stands in the document it is substituted with, as errors and the
+    variable `{{ @ }}` show it (`/spec/containers/0`; empty for the document itself).
+    """
+    try:
+        value = resolve_references(value)
+    except ReferenceFailed as error:
+        return Template(value, _failing(error.message))
+    return _template(value, path)
+
+
+def _template(value: Json, path: str) -> Template:
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, dict):
+        return _object(value, path)
+    if isinstance(value, list):
+        return _list(value, path)
+    return Template(value, None)
+
+
+def _failing(message: str) -> Resolve:
+    def resolve(context: Context) -> Json:
+        raise SubstitutionError(message)
+
+    return resolve
+
+
+def _list(value: list[Json], path: str) -> Template:
+    members = [_template(member, f"{path}/{index}") for index, member in enumerate(value)]
+    if all(member.is_constant for member in members):
+        same = all(new.value is old for new, old in zip(members, value, strict=True))
+        return Template(value if same else [member.value for member in members], None)
+
+    def resolve(context: Context) -> Json:
+        return [member.resolve(context) for member in members]
+
+    return Template(value, resolve)
+
+
+def _object(value: dict[str, Json], path: str) -> Template:
+    members = [
+        (key, _text(key, path), _template(member, join_path(path, key)))
+        for key, member in value.items()
+    ]
+    if all(name.is_constant and member.is_constant for _, name, member in members):
+        same = all(name.value == key and m.value is value[key] for key, name, m in members)
+        return Template(value if same else {n.value: m.value for _, n, m in members}, None)
+
+    def resolve(context: Context) -> Json:
+        return {
+            _key(key, name.resolve(context)): member.resolve(context)
+            for key, name, member in members
+        }
+
+    return Template(value, resolve)
+
+
+def _key(key: str, name: Json) -> str:
+    if name is None:
+        return key
+    if not isinstance(name, str):
+        raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
+    return name
+
+
+def _text(text: str, path: str) -> Template:
+    if OPEN not in text:
+        return Template(text, None)
+    variables = find_variables(text)
+    if not variables:
+        return Template(unescape(text), None)
+    if len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text):
+        return Template(text, _whole(variables[0], path))
+    return Template(text, _embedded(text, variables, path))
+
+
+def _whole(variable: Variable, path: str) -> Resolve:
+    query = _lookup(variable.query, path)
+
+    def resolve(context: Context) -> Json:
+        value = query(context)
+        if isinstance(value, dict | list) and _mentions(value):
+            return _template(value, path).resolve(context)
+        return value
+
+    return resolve
+
+
+def _mentions(value: Json) -> bool:
+    kind = type(value)
+    if kind is str:
+        return OPEN in value
+    if kind is dict:
+        return any(OPEN in key or _mentions(member) for key, member in value.items())
+    return kind is list and any(map(_mentions, value))
+
+
+def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
+    literals, queries = _split(text, variables, path)
+    last = literals[-1]
+    stops = variables[-1].shallow
+
+    def resolve(context: Context) -> Json:
+        parts = []
+        for literal, query, variable in queries:
+            parts.append(literal)
+            parts.append(_as_text(query(context), variable, path))
+        parts.append(last)
+        result = "".join(parts)
+        if OPEN not in result:
+            return result
+        return unescape(result) if stops else _again(result, path, context)
+
+    return resolve
+
+
+def _split(
+    text: str, variables: list[Variable], path: str
+) -> tuple[list[str], list[tuple[str, Resolve, Variable]]]:
+    literals = []
+    queries = []
+    end = 0
+    for variable in variables:
+        literals.append(text[end : variable.start])
+        queries.append((literals[-1], _lookup(variable.query, path), variable))
+        end = variable.end
+    literals.append(text[end:])
+    return literals, queries
+
+
+def _as_text(value: Json, variable: Variable, path: str) -> str:
+    if variable.shallow and value is not None:
+        if not isinstance(value, str):
+            raise SubstitutionError(
+                f"failed to resolve {variable.query} at path {path}: "
+                "a variable written {{- }} inside a text must give a string"
+            )
+        return value.replace(OPEN, ESCAPED)
+    return value if isinstance(value, str) else go_json(value)
+
+
+def _again(text: str, path: str, context: Context) -> Json:
+    for _ in range(MAX_PASSES):
+        variables = find_variables(text)
+        if not variables:
+            return unescape(text)
+        if len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text):
+            return _whole(variables[0], path)(context)
+        literals, queries = _split(text, variables, path)
+        parts = []
+        for literal, query, variable in queries:
+            parts += (literal, _as_text(query(context), variable, path))
+        text = "".join([*parts, literals[-1]])
+        if variables[-1].shallow:
+            return unescape(text)
+        if len(text) > MAX_LENGTH:
+            break
+    raise SubstitutionError(f"failed to resolve variables at path {path}: they name each other")
+
+
+def _lookup(query: str, path: str) -> Resolve:
+    if query == "@":
+        return _own_lookup(path)
+    plain = _query(query, path)
+    if "request.object" not in query:
+        return plain
+    deleted: list[Resolve] = []
+
+    def resolve(context: Context) -> Json:
+        if not context.is_delete:
+            return plain(context)
+        if not deleted:
+            deleted.append(_query(query.replace("request.object", "request.oldObject"), path))
+        return deleted[0](context)
+
+    return resolve
+
+
+def _own_lookup(path: str) -> Resolve:
+    target = _lookup(own_query(path, "target"), path)
+    resource = _lookup(own_query(path, "request.object"), path)
+
+    def resolve(context: Context) -> Json:
+        return target(context) if "target" in context.data else resource(context)
+
+    return resolve
+
+
+def _query(query: str, path: str) -> Resolve:
+    expression: Expression | None
+    try:
+        expression = compile_expression(query) if query else None
+    except JMESPathError:
+        expression = None
+    place = f"failed to resolve {query} at path {path}: "
+    if expression is None:
+        # What an entry of the context fails with comes before the syntax error.
+        def resolve_text(context: Context) -> Json:
+            try:
+                return context.query_text(query)
+            except ChartkitError as error:
+                raise SubstitutionError(place + error.message) from error
+
+        return resolve_text
+    compiled = cast(Expression, expression)
+
+    def resolve(context: Context) -> Json:
+        try:
+            return context.query(compiled)
+        except ChartkitError as error:
+            raise SubstitutionError(place + error.message) from error
+
+    return resolve

@@ -1,0 +1,183 @@
+"""JSON Schemas of chartkit's own files, and their violations in words, each with its place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from chartkit.documents import Document
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Json, Location, Severity
+
+RULE_ID = "CK001"
+_FOLDER = Path(__file__).parent / "schemas"
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
+
+
+@cache
+def load(name: str) -> Body:
+    """One of the schemas that ship with chartkit, by file name."""
+    schema: Body = json.loads((_FOLDER / name).read_text("utf-8"))
+    return schema
+
+
+def violations(document: Document, schema: Mapping[str, Any]) -> list[Diagnostic]:
+    """Everything in a document that its schema refuses, in the document's order."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(dict(schema))
+    found = [
+        _diagnostic(document, *finding)
+        for error in validator.iter_errors(document.body)
+        for finding in _findings(error)
+    ]
+    return sorted(found, key=_position)
+
+
+def require(document: Document, schema: Mapping[str, Any]) -> None:
+    """Raises InputError for the first violation of a schema; the hint counts the others."""
+    found = violations(document, schema)
+    if not found:
+        return
+    first = found[0]
+    hint = first.hint or ""
+    if len(found) > 1:
+        hint = f"{hint}; " if hint else ""
+        hint += f"and {len(found) - 1} more of the kind"
+    raise InputError(first.message, first.location, hint or None)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'x'?` where a known name is near; None elsewhere."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean '{by_lower[near[0]]}'?" if near else None
+
+
+_Finding = tuple[list[str | int], str, str | None]
+
+
+def _diagnostic(
+    document: Document, path: list[str | int], message: str, hint: str | None
+) -> Diagnostic:
+    return Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
+
+
+def _position(diagnostic: Diagnostic) -> tuple[int, int]:
+    place = diagnostic.location or Location("")
+    return place.line, place.column
+
+
+def _findings(error: Any) -> Iterator[_Finding]:
+    path = list(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        hint = "use lower-case letters, digits and '-', as in a Kubernetes name"
+        yield [*path, error.instance], f"'{error.instance}' cannot be a name here", hint
+    elif error.validator == "additionalProperties":
+        yield from _unknown_keys(error, path)
+    elif error.validator == "required":
+        missing = [key for key in error.validator_value if key not in error.instance]
+        for key in missing:
+            if f"'{key}'" in error.message:
+                yield path, f"{_subject(path)} has no '{key}'", None
+    elif error.validator == "enum":
+        yield path, _enum_message(error, path), _enum_hint(error)
+    elif error.validator in ("oneOf", "anyOf"):
+        yield from _alternatives(error, path)
+    else:
+        yield path, _message(error, path), _hint(error)
+
+
+def _unknown_keys(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    known = error.schema.get("properties", {})
+    for key in error.instance:
+        if key not in known:
+            hint = suggestion(str(key), known) or "known are " + ", ".join(known)
+            yield [*path, key], f"unknown key '{key}'", hint
+
+
+def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    fitting = [
+        inner
+        for inner in error.context
+        if not (inner.validator == "type" and len(inner.absolute_path) == len(path))
+    ]
+    required = [inner for inner in fitting if inner.validator == "required"]
+    if required and len(required) == len(error.validator_value):
+        keys = [key for inner in required for key in inner.validator_value]
+        yield path, f"{_subject(path)} is without effect", "give one of " + ", ".join(keys)
+    elif fitting:
+        for inner in fitting:
+            yield from _findings(inner)
+    else:
+        kinds = [inner.validator_value for inner in error.context if inner.validator == "type"]
+        wanted = " or ".join(_type_names(kind) for kind in kinds)
+        yield path, f"{_subject(path)} must be {wanted}, not {_shown(error.instance)}", None
+
+
+def _message(error: Any, path: list[str | int]) -> str:
+    subject = _subject(path)
+    match error.validator:
+        case "type":
+            return f"{subject} must be {_type_names(error.validator_value)}, not " + _shown(
+                error.instance
+            )
+        case "minProperties" | "minItems" | "minLength":
+            return f"{subject} is empty"
+        case "minimum" | "maximum":
+            return f"{subject} is {error.instance}: {error.validator} {error.validator_value}"
+        case "pattern":
+            return f"{subject} is {_shown(error.instance)}, which does not fit its form"
+    return f"{subject}: {error.message}"
+
+
+def _hint(error: Any) -> str | None:
+    if error.validator != "type" or error.validator_value != "string":
+        return None
+    if isinstance(error.instance, bool):
+        return "YAML reads yes, no, on, off, y and n as true or false: quote the text"
+    return f'quote it: "{error.instance}"' if isinstance(error.instance, int | float) else None
+
+
+def _enum_message(error: Any, path: list[str | int]) -> str:
+    allowed = " or ".join(str(value) for value in error.validator_value)
+    return f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
+
+
+def _enum_hint(error: Any) -> str | None:
+    if not isinstance(error.instance, str):
+        return None
+    if error.instance.lower() == "force" and "Enforce" in error.validator_value:
+        return "Kyverno's word is Enforce"
+    return suggestion(error.instance, [str(value) for value in error.validator_value])
+
+
+def _subject(path: list[str | int]) -> str:
+    names = [str(step) for step in path]
+    return f"'{'.'.join(names)}'" if names else "the file"
+
+
+def _type_names(kinds: str | list[str]) -> str:
+    names = [kinds] if isinstance(kinds, str) else kinds
+    return " or ".join(_TYPES[name] for name in names)
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"

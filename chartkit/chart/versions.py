@@ -1,0 +1,39 @@
+"""Versions of Kyverno and Kubernetes, as people and clusters write them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+_VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?([-+][0-9A-Za-z.+_-]{1,100})?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Version:
+    """A minor version of Kyverno or Kubernetes; ordered, and printed as `1.29`."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    def next_minor(self) -> Version:
+        """The minor version after this one."""
+        return Version(self.major, self.minor + 1)
+
+
+def parse_version(text: object, subject: str, location: Location | None = None) -> Version:
+    """The minor version in `1.29`, `v1.29.3` or `v1.29.3-eks-ad4801`.
+
+    subject: whose version it is, for the message; raises InputError for anything else.
+    """
+    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        shown = text if isinstance(text, str) else repr(text)
+        hint = "write it as 1.29, v1.29.3 or v1.29.3-eks-ad4801"
+        raise InputError(f"'{shown}' is not a version of {subject}", location, hint)
+    return Version(int(found[1]), int(found[2]))

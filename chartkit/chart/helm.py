@@ -1,0 +1,277 @@
+"""Helm itself: the library in process, and the `helm` program where the library is not to be had.
+
+Both answer the same three questions about a chart folder; `helm()` picks one. What they raise is a
+RenderError with Helm's own text; `chartkit.chart.render` finds the place that the text speaks of.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import yaml
+
+from chartkit.errors import RenderError
+from chartkit.model import Body
+
+PROGRAM = "CHARTKIT_HELM"
+"""Names the `helm` program to use in place of the library."""
+
+_TIMEOUT_SECONDS = 120
+_SOURCE = "# Source: "
+_ADVICE = "\n\nUse --debug flag"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a chart is rendered for; empty kube_version: the newest that Helm knows."""
+
+    release: str
+    namespace: str
+    kube_version: str = ""
+    api_versions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One message of `helm lint`; severity 1: info, 2: warning, 3: error."""
+
+    severity: int
+    path: str
+    message: str
+
+
+class Helm(Protocol):
+    """What chartkit asks of Helm; every method raises RenderError with Helm's text."""
+
+    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+        """Rendered texts by `chart/templates/file`, hooks among them."""
+        ...
+
+    def crds(self, chart: Path) -> dict[str, str]:
+        """The texts below `crds/`, subcharts' among them, by `chart/crds/file`."""
+        ...
+
+    def notes(self, chart: Path, values: Body, target: Target) -> str:
+        """What an installation would print; enforces Chart.yaml's kubeVersion."""
+        ...
+
+    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
+        """What `helm lint` says."""
+        ...
+
+
+@cache
+def helm() -> Helm:
+    """The library, or the program where the library cannot be loaded or `CHARTKIT_HELM` is set."""
+    named = os.environ.get(PROGRAM)
+    if named:
+        return HelmProgram(named)
+    try:
+        import helm_python
+    except ImportError:
+        return HelmProgram(_find_program())
+    return HelmLibrary(helm_python)
+
+
+def _find_program() -> str:
+    found = shutil.which("helm")
+    if found is None:
+        hint = f"install helm-python-sdk, or Helm 3 or 4 (named by {PROGRAM} if not on PATH)"
+        raise RenderError("Helm is not here, neither as a library nor as a program", hint=hint)
+    return found
+
+
+class HelmLibrary:
+    """Helm in process, through helm-python-sdk."""
+
+    def __init__(self, library: Any) -> None:
+        self._library = library
+
+    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+        options: dict[str, Any] = {"name": target.release, "namespace": target.namespace}
+        texts = self._call("helm_render", chart, values, options | _cluster(target))
+        return {name: text for name, text in texts.items() if not _is_notes(name)}
+
+    def crds(self, chart: Path) -> dict[str, str]:
+        with self._load(chart) as loaded:
+            return {crd["filename"]: crd["data"] for crd in loaded.crds}
+
+    def notes(self, chart: Path, values: Body, target: Target) -> str:
+        options = _cluster(target) | {"dry_run": "client", "namespace": target.namespace}
+        native = self._library._native
+        # Chart.render and Config.install leave out kube_version and api_versions; their C calls
+        # take them.
+        try:
+            with (
+                self._load(chart) as loaded,
+                self._library.Config(
+                    kubeconfig_content=_NO_CLUSTER,
+                    namespace=target.namespace,
+                    storage_driver="memory",
+                ) as config,
+            ):
+                answer = native.call_string(
+                    "helm_install",
+                    config._raw(),
+                    native.HANDLE(0),
+                    loaded._raw(),
+                    None,
+                    target.release,
+                    json.dumps(values),
+                    json.dumps(options),
+                )
+        except self._library.HelmError as error:
+            raise RenderError(str(error)) from None
+        notes: str = json.loads(answer).get("notes", "")
+        return notes
+
+    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
+        version = target.kube_version or None
+        try:
+            report = self._library.lint(
+                chart, values, namespace=target.namespace, kube_version=version
+            )
+        except self._library.HelmError as error:
+            raise RenderError(str(error)) from None
+        return [
+            Finding(message["severity"], message["path"], message["error"])
+            for message in report["messages"]
+        ]
+
+    def _load(self, chart: Path) -> Any:
+        try:
+            return self._library.Chart.load(chart)
+        except self._library.HelmError as error:
+            raise RenderError(str(error)) from None
+
+    def _call(self, function: str, chart: Path, values: Body, options: Body) -> dict[str, str]:
+        with self._load(chart) as loaded:
+            try:
+                answer = self._library._native.call_string(
+                    function, loaded._raw(), json.dumps(values), json.dumps(options)
+                )
+            except self._library.HelmError as error:
+                raise RenderError(str(error)) from None
+        texts: dict[str, str] = json.loads(answer)
+        return texts
+
+
+class HelmProgram:
+    """The `helm` program, version 3 or 4."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+
+    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+        arguments = ["template", target.release, str(chart), *_flags(target), "--skip-crds"]
+        return _split(self._run(arguments, values))
+
+    def crds(self, chart: Path) -> dict[str, str]:
+        return _split(self._run(["show", "crds", str(chart)], None), f"{chart.name}/crds")
+
+    def notes(self, chart: Path, values: Body, target: Target) -> str:
+        # `helm install --dry-run` has no --kube-version: `helm template` enforces the range, and
+        # a copy of the chart without one gives the notes.
+        self.render(chart, values, target)
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(shutil.copytree(chart, Path(folder) / chart.name))
+            _without_range(copy / "Chart.yaml")
+            arguments = ["install", target.release, str(copy), "--dry-run=client", "-o", "json"]
+            answer = self._run([*arguments, "--namespace", target.namespace], values)
+        notes: str = json.loads(answer).get("info", {}).get("notes", "")
+        return notes
+
+    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
+        version = ["--kube-version", target.kube_version] if target.kube_version else []
+        arguments = ["lint", str(chart), "--namespace", target.namespace, *version]
+        answer = self._run(arguments, values, failing=True)
+        return [found for line in answer.splitlines() if (found := _finding(line))]
+
+    def _run(self, arguments: list[str], values: Body | None, failing: bool = False) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            if values is not None:
+                file = Path(folder) / "values.json"
+                file.write_text(json.dumps(values), "utf-8")
+                arguments = [*arguments, "--values", str(file)]
+            try:
+                done = subprocess.run(
+                    [self._program, *arguments],
+                    capture_output=True,
+                    text=True,
+                    timeout=_TIMEOUT_SECONDS,
+                    env={**os.environ, "KUBECONFIG": os.devnull},
+                    check=False,
+                )
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise RenderError(f"'{self._program}' cannot be started: {reason}") from None
+            except subprocess.TimeoutExpired:
+                text = f"'{self._program}' gave no answer within {_TIMEOUT_SECONDS} s"
+                raise RenderError(text) from None
+        if done.returncode and not failing:
+            raise RenderError(done.stderr.partition(_ADVICE)[0].strip().removeprefix("Error: "))
+        return done.stdout
+
+
+_NO_CLUSTER = json.dumps({"apiVersion": "v1", "kind": "Config", "clusters": [], "contexts": []})
+_SEVERITIES = {"INFO": 1, "WARNING": 2, "ERROR": 3}
+
+
+def _cluster(target: Target) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if target.kube_version:
+        options["kube_version"] = target.kube_version
+    if target.api_versions:
+        options["api_versions"] = list(target.api_versions)
+    return options
+
+
+def _flags(target: Target) -> list[str]:
+    flags = ["--namespace", target.namespace]
+    if target.kube_version:
+        flags += ["--kube-version", target.kube_version]
+    for version in target.api_versions:
+        flags += ["--api-versions", version]
+    return flags
+
+
+def _is_notes(name: str) -> bool:
+    return name.endswith("/NOTES.txt")
+
+
+def _split(stream: str, default: str = "") -> dict[str, str]:
+    """The texts of a stream of documents by the `# Source:` line that each begins with."""
+    texts: dict[str, list[str]] = {}
+    name = default
+    for document in stream.split("\n---\n"):
+        body = document.removeprefix("---\n")
+        first = body.partition("\n")[0]
+        if first.startswith(_SOURCE):
+            name = first.removeprefix(_SOURCE).strip()
+            body = body.partition("\n")[2]
+        if body.strip():
+            texts.setdefault(name, []).append(body.rstrip("\n") + "\n")
+    return {name: "---\n".join(parts) for name, parts in texts.items()}
+
+
+def _without_range(file: Path) -> None:
+    metadata = yaml.safe_load(file.read_text("utf-8"))
+    metadata.pop("kubeVersion", None)
+    file.write_text(yaml.safe_dump(metadata), "utf-8")
+
+
+def _finding(line: str) -> Finding | None:
+    """One line of `helm lint`: `[ERROR] templates/x.yaml: what is wrong`."""
+    level, _, rest = line.removeprefix("[").partition("] ")
+    if level not in _SEVERITIES:
+        return None
+    path, _, message = rest.partition(": ")
+    return Finding(_SEVERITIES[level], path, message)

@@ -1,0 +1,277 @@
+"""Renders, lints and dry-runs charts with Helm, and gives what comes out as objects with places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from chartkit.chart.helm import Finding, Target, helm
+from chartkit.chart.plan import ChartPlan
+from chartkit.documents import Document, read_file, read_text, resources
+from chartkit.errors import InputError, RenderError
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+
+ValuesSource = Path | Mapping[str, Any]
+"""A values file, or values as they are."""
+
+HOOK = "helm.sh/hook"
+_PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
+_PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
+_SCHEMA_LINE = re.compile(r"^- at '([^']*)': (.+)$", re.MULTILINE)
+_SCHEMA_KEY = re.compile(r"'([^']*)'")
+_SEVERITIES = {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a chart gives.
+
+    resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
+    certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
+    Helm gives it. A resource's place is its template, at the line that names its kind.
+    """
+
+    resources: tuple[Resource, ...]
+    hooks: tuple[Resource, ...]
+    crds: tuple[Resource, ...]
+    texts: Mapping[str, str] = field(repr=False)
+
+
+def render_chart(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    release: str = "release",
+    namespace: str = "default",
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    shown: Path | None = None,
+) -> Rendered:
+    """Renders a chart folder, or a plan with its values.yaml, as `helm template` does.
+
+    values_files: values files or values, the last wins; kube_version: `v1.34.0`; api_versions:
+    what the cluster has besides; shown: the folder that messages speak of in place of chart.
+    Chart.yaml's kubeVersion is not enforced: that is `dry_run`. Raises RenderError, or InputError
+    for a values file that cannot be used, with the place in the template or values file.
+    """
+    values = read_values(values_files)
+    target = Target(release, namespace, kube_version or "", tuple(api_versions))
+    with _chart_folder(chart, shown) as (folder, name):
+        with _explained(folder, name, values):
+            texts = helm().render(folder, values.merged, target)
+            crds = helm().crds(folder)
+        found = _objects(texts, folder, name)
+        return Rendered(
+            resources=tuple(each for each in found if not is_hook(each)),
+            hooks=tuple(each for each in found if is_hook(each)),
+            crds=tuple(_objects(crds, folder, name)),
+            texts=texts,
+        )
+
+
+def dry_run(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    release: str = "release",
+    namespace: str = "default",
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    shown: Path | None = None,
+) -> str:
+    """The NOTES that `helm install --dry-run=client` would show on a cluster of this version.
+
+    Raises RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where
+    its schema refuses the values, or where it does not render.
+    """
+    values = read_values(values_files)
+    target = Target(release, namespace, kube_version or "", tuple(api_versions))
+    with _chart_folder(chart, shown) as (folder, name), _explained(folder, name, values):
+        return helm().notes(folder, values.merged, target)
+
+
+def lint_chart(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    namespace: str = "default",
+    kube_version: str | None = None,
+    shown: Path | None = None,
+) -> list[Diagnostic]:
+    """What `helm lint` says of a chart with these values; infos become notes."""
+    values = read_values(values_files)
+    target = Target("release", namespace, kube_version or "")
+    with _chart_folder(chart, shown) as (folder, name):
+        findings = helm().lint(folder, values.merged, target)
+        return [_diagnostic(found, folder, name, values) for found in findings]
+
+
+def is_hook(resource: Resource) -> bool:
+    """Whether Helm runs an object at a certain moment instead of installing it."""
+    annotations = (resource.body.get("metadata") or {}).get("annotations")
+    return isinstance(annotations, dict) and HOOK in annotations
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """merged: what Helm is given; documents: the files it comes from, the last wins."""
+
+    merged: Body
+    documents: tuple[Document, ...]
+
+    def locate(self, path: Sequence[str | int]) -> Location | None:
+        """The place of a key in the last file that has all of it, or most of it."""
+        found: Location | None = None
+        for document in reversed(self.documents):
+            location = document.locate(*path)
+            if found is None or location.path.count("/") > found.path.count("/"):
+                found = location
+        return found
+
+
+def read_values(sources: Sequence[ValuesSource]) -> Values:
+    """Values merged as Helm merges them: maps key by key, anything else whole, null kept."""
+    merged: Body = {}
+    documents: list[Document] = []
+    for source in sources:
+        if isinstance(source, Path):
+            read = read_file(source)
+            documents.extend(read[:1])
+            body = _values_body(read, source)
+        else:
+            body = source
+        merged = merge(merged, body)
+    return Values(merged, tuple(documents))
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Body:
+    """One values map laid over another, as Helm lays values files over one another."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(below, value) if both and below is not None else value
+    return merged
+
+
+def _values_body(documents: Sequence[Document], file: Path) -> Mapping[str, Any]:
+    if not documents:
+        return {}
+    body = documents[0].body
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    if not isinstance(body, dict):
+        raise InputError("must be a mapping of values", Location(str(file), 1))
+    return body
+
+
+@contextmanager
+def _chart_folder(chart: Path | ChartPlan, shown: Path | None) -> Iterator[tuple[Path, Path]]:
+    """The folder to render from, and the one that messages speak of."""
+    if isinstance(chart, Path):
+        yield chart, shown or chart
+        return
+    with TemporaryDirectory(prefix="chartkit-") as parent:
+        folder = Path(parent) / chart.name
+        for name, text in {**chart.files, **chart.values}.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        yield folder, shown or Path(chart.name)
+
+
+@contextmanager
+def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
+    """Gives Helm's errors the place they speak of."""
+    try:
+        yield
+    except RenderError as error:
+        location, message, hint = _explain(error.message, folder, shown, values)
+        raise RenderError(message, location, error.hint or hint) from None
+
+
+def _explain(
+    text: str, folder: Path, shown: Path, values: Values
+) -> tuple[Location, str, str | None]:
+    refused = _SCHEMA_LINE.findall(text)
+    if refused:
+        return _refused(refused, shown, values)
+    found = _PLACE.search(text)
+    message = " ".join(text.split())
+    if found and (folder / found[2]).exists():
+        place = Location(str(shown / found[2]), int(found[3]), int(found[4] or 0))
+        return place, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
+    return Location(str(shown)), f"Helm refuses the chart: {message}", None
+
+
+def _refused(
+    refused: Sequence[tuple[str, str]], shown: Path, values: Values
+) -> tuple[Location, str, str | None]:
+    pointer, problem = refused[0]
+    path: list[str | int] = [_step(step) for step in pointer.split("/")[1:]]
+    if problem.startswith("additional properties"):
+        path.extend(_SCHEMA_KEY.findall(problem)[:1])
+    place = values.locate(path) or Location(str(shown / "values.yaml"))
+    name = ".".join(map(str, path)) or "the values"
+    more = f"and {len(refused) - 1} more of the kind" if len(refused) > 1 else None
+    return place, f"the chart's schema refuses '{name}': {problem}", more
+
+
+def _step(text: str) -> str | int:
+    return int(text) if text.isdigit() else text.replace("~1", "/").replace("~0", "~")
+
+
+def _diagnostic(found: Finding, folder: Path, shown: Path, values: Values) -> Diagnostic:
+    location, message, hint = _explain(found.message, folder, shown, values)
+    if location.line == 0:
+        location = Location(str(shown / found.path) if found.path else str(shown))
+        message = " ".join(found.message.split())
+    return Diagnostic("helm-lint", _SEVERITIES[found.severity], message, location, hint)
+
+
+def _objects(texts: Mapping[str, str], folder: Path, shown: Path) -> list[Resource]:
+    return [
+        resource for name in sorted(texts) for resource in _read(name, texts[name], folder, shown)
+    ]
+
+
+def _read(name: str, text: str, folder: Path, shown: Path) -> Iterable[Resource]:
+    inside = name.partition("/")[2] or name
+    file = str(shown / inside)
+    try:
+        found = resources(_documents(text, file))
+    except InputError as error:
+        hint = error.hint or "`helm template` shows the text"
+        message = f"renders to what Kubernetes cannot read: {error.message}"
+        raise RenderError(message, Location(file), hint) from None
+    lines = _kind_lines(folder / inside)
+    return [
+        Resource(each.body, Location(file, lines.get(each.kind, 1), 0, each.location.path))
+        for each in found
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _documents(text: str, file: str) -> tuple[Document, ...]:
+    """Environments share most of their texts, CRDs above all: each is read once."""
+    return tuple(read_text(text, file))
+
+
+@lru_cache(maxsize=1024)
+def _kind_lines(template: Path) -> Mapping[str, int]:
+    """The first line of a template that names each kind."""
+    try:
+        text = template.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("kind: "):
+            lines.setdefault(line.removeprefix("kind: ").strip(), number)
+    return lines

@@ -73,7 +73,7 @@ class ResourceFilter:
     name: str = ""
     names: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    annotations: Mapping[str, str] = field(default=NO_TEXTS)
+    annotations: Mapping[str, str] | None = None
     selector: LabelSelector | None = None
     namespace_selector: LabelSelector | None = None
     operations: tuple[str, ...] = ()
@@ -135,7 +135,8 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. context, preconditions, mutate, generate, verify_images: as written."""
+    """One rule. context, preconditions, mutate, generate, verify_images: as written; body: the
+    whole rule as written."""
 
     name: str
     kind: RuleKind
@@ -151,6 +152,7 @@ class Rule:
     properties: Mapping[str, str] = field(default=NO_TEXTS)
     skip_background_requests: bool = True
     location: Location = field(default_factory=lambda: Location("<memory>"))
+    body: Body = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

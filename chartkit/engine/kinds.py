@@ -1,0 +1,175 @@
+"""Kubernetes' own kinds: which stand outside namespaces, and what their resources are called.
+
+The tables follow the API reference of Kubernetes 1.35 and the resources that Kyverno itself adds.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from chartkit.model import Body, Resource
+
+DEFAULT_NAMESPACE: Final = "default"
+
+
+class GroupVersionKind(NamedTuple):
+    """What an object is; group is empty for Kubernetes' core."""
+
+    group: str
+    version: str
+    kind: str
+
+
+def parse_api_version(api_version: str) -> tuple[str, str]:
+    """`apps/v1` → (`apps`, `v1`), `v1` → (``, `v1`)."""
+    group, slash, version = api_version.partition("/")
+    return (group, version) if slash else ("", group)
+
+
+def kind_of(resource: Resource) -> GroupVersionKind:
+    """An object's group, version and kind."""
+    return GroupVersionKind(*parse_api_version(resource.api_version), resource.kind)
+
+
+class KindSelector(NamedTuple):
+    """A kind selector taken apart, as in `apps/v1/Deployment` or `Pod.status`."""
+
+    group: str
+    version: str
+    kind: str
+    subresource: str
+
+
+_VERSION: Final = re.compile(r"(v[0-9]((alpha|beta)[0-9])?|\*)")
+
+
+def is_version(text: str) -> bool:
+    """Whether a part of a selector is a version (or any: `*`), as Kyverno tells them apart."""
+    return _VERSION.fullmatch(text) is not None
+
+
+def parse_kind_selector(text: str) -> KindSelector:
+    """Takes a kind selector apart as Kyverno's `ParseKindSelector` does."""
+    head, _, tail = text.rpartition("/")
+    parts = (head.split("/") if head else [""] if "/" in text else []) + tail.split(".")
+    if len(parts) == 1:
+        return KindSelector("*", "*", parts[0], "")
+    if len(parts) == 2:
+        return _two_parts(parts[0], parts[1])
+    if len(parts) == 3:
+        if is_version(parts[0]):
+            return KindSelector("*", parts[0], parts[1], parts[2])
+        return KindSelector(parts[0], parts[1], parts[2], "")
+    if len(parts) == 4:
+        return KindSelector(parts[0], parts[1], parts[2], parts[3])
+    return KindSelector("", "", "", "")
+
+
+def _two_parts(first: str, second: str) -> KindSelector:
+    if first == second == "*":
+        return KindSelector("*", "*", "*", "*")
+    if first == "*" and second.lower() == second:
+        return KindSelector("*", "*", first, second)
+    if is_version(first):
+        return KindSelector("*", first, second, "")
+    return KindSelector("*", "*", first, second)
+
+
+_CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
+    "": ("ComponentStatus", "Namespace", "Node", "PersistentVolume"),
+    "admissionregistration.k8s.io": (
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "MutatingWebhookConfiguration",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    ),
+    "apiextensions.k8s.io": ("CustomResourceDefinition",),
+    "apiregistration.k8s.io": ("APIService",),
+    "authentication.k8s.io": ("SelfSubjectReview", "TokenReview"),
+    "authorization.k8s.io": (
+        "SelfSubjectAccessReview",
+        "SelfSubjectRulesReview",
+        "SubjectAccessReview",
+    ),
+    "certificates.k8s.io": ("CertificateSigningRequest", "ClusterTrustBundle"),
+    "flowcontrol.apiserver.k8s.io": ("FlowSchema", "PriorityLevelConfiguration"),
+    "networking.k8s.io": ("IPAddress", "IngressClass", "ServiceCIDR"),
+    "node.k8s.io": ("RuntimeClass",),
+    "policy": ("PodSecurityPolicy",),
+    "rbac.authorization.k8s.io": ("ClusterRole", "ClusterRoleBinding"),
+    "resource.k8s.io": ("DeviceClass", "DeviceTaintRule", "ResourceSlice"),
+    "scheduling.k8s.io": ("PriorityClass",),
+    "storage.k8s.io": (
+        "CSIDriver",
+        "CSINode",
+        "StorageClass",
+        "VolumeAttachment",
+        "VolumeAttributesClass",
+    ),
+    "kyverno.io": (
+        "ClusterAdmissionReport",
+        "ClusterBackgroundScanReport",
+        "ClusterCleanupPolicy",
+        "ClusterPolicy",
+        "GlobalContextEntry",
+    ),
+    "policies.kyverno.io": (
+        "DeletingPolicy",
+        "GeneratingPolicy",
+        "ImageValidatingPolicy",
+        "MutatingPolicy",
+        "ValidatingPolicy",
+    ),
+    "reports.kyverno.io": ("ClusterEphemeralReport",),
+    "wgpolicyk8s.io": ("ClusterPolicyReport",),
+    "openreports.io": ("ClusterReport",),
+}
+
+CLUSTER_SCOPED: Final = frozenset(
+    (group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds
+)
+"""(group, kind) of what stands outside namespaces."""
+
+_IRREGULAR: Final = {
+    "ComponentStatus": "componentstatuses",
+    "EndpointSlice": "endpointslices",
+    "Endpoints": "endpoints",
+    "Ingress": "ingresses",
+    "IngressClass": "ingressclasses",
+    "NetworkPolicy": "networkpolicies",
+    "PriorityClass": "priorityclasses",
+    "RuntimeClass": "runtimeclasses",
+    "StorageClass": "storageclasses",
+}
+
+
+def is_cluster_scoped(kind: GroupVersionKind) -> bool:
+    """Whether objects of this kind stand outside namespaces; custom kinds count as inside."""
+    return (kind.group, kind.kind) in CLUSTER_SCOPED
+
+
+def resource_name(kind: str) -> str:
+    """The name of a kind in URLs: lower case and plural, as `kubectl` guesses it."""
+    if kind in _IRREGULAR:
+        return _IRREGULAR[kind]
+    name = kind.lower()
+    if name.endswith(("s", "x", "ch", "sh")):
+        return f"{name}es"
+    if name.endswith("y") and name[-2:-1] not in tuple("aeiou"):
+        return f"{name[:-1]}ies"
+    return f"{name}s"
+
+
+def in_namespace(resource: Resource) -> Resource:
+    """The object with the namespace it gets when none is written: `default`, where it has one."""
+    if resource.namespace or is_cluster_scoped(kind_of(resource)):
+        return resource
+    metadata = resource.body.get("metadata")
+    if metadata is not None and not isinstance(metadata, dict):
+        return resource
+    body: Body = dict(resource.body)
+    body["metadata"] = {**(metadata or {}), "namespace": DEFAULT_NAMESPACE}
+    return Resource(body, resource.location)

@@ -1,0 +1,121 @@
+"""A small structural schema: what the API server's check of a custom resource finds in a document.
+
+Only what Kyverno's definitions use: types, required and unknown fields, enumerations and lengths.
+Null counts as missing, as it does for the API server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.model import Json
+
+Problem = tuple[tuple[str | int, ...], str]
+"""Where (keys and indexes from the top) and what, in the API server's words."""
+
+Check = Callable[[Json, tuple[str | int, ...]], list[Problem]]
+
+
+def anything(_value: Json, _path: tuple[str | int, ...]) -> list[Problem]:
+    """Takes every value."""
+    return []
+
+
+def text(*, among: tuple[str, ...] = (), longest: int = 0) -> Check:
+    """A string, perhaps one of a few, perhaps no longer than so many characters."""
+
+    def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        if not isinstance(value, str):
+            return [_wrong_type(value, path, "string")]
+        if among and value not in among:
+            shown = ", ".join(f'"{one}"' for one in among)
+            return [(path, f'Unsupported value: "{value}": supported values: {shown}')]
+        if longest and len(value) > longest:
+            return [(path, f"Too long: may not be more than {longest} bytes")]
+        return []
+
+    return check
+
+
+def boolean(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+    """True or false."""
+    return [] if isinstance(value, bool) else [_wrong_type(value, path, "boolean")]
+
+
+def integer(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+    """A whole number."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return [] if whole else [_wrong_type(value, path, "integer")]
+
+
+def list_of(item: Check) -> Check:
+    """A list, each item as told."""
+
+    def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        if not isinstance(value, list):
+            return [_wrong_type(value, path, "array")]
+        return [one for at, entry in enumerate(value) for one in item(entry, (*path, at))]
+
+    return check
+
+
+def map_of(item: Check) -> Check:
+    """An object with any keys, each value as told."""
+
+    def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        if not isinstance(value, dict):
+            return [_wrong_type(value, path, "object")]
+        return [one for key, entry in value.items() for one in item(entry, (*path, key))]
+
+    return check
+
+
+def struct(
+    fields: Mapping[str, Check],
+    *,
+    required: tuple[str, ...] = (),
+    exclusive: tuple[str, str] | None = None,
+    open_ended: bool = False,
+) -> Check:
+    """An object with these fields. exclusive: two that may not stand together; open_ended: fields
+    that are not named are taken too."""
+
+    def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        if not isinstance(value, dict):
+            return [_wrong_type(value, path, "object")]
+        there = {key: entry for key, entry in value.items() if entry is not None}
+        problems: list[Problem] = [
+            ((*path, name), "Required value") for name in required if name not in there
+        ]
+        if exclusive and all(name in there for name in exclusive):
+            problems.append((path, f"{exclusive[0]} and {exclusive[1]} may not stand together"))
+        for key, entry in there.items():
+            field = fields.get(key)
+            if field is not None:
+                problems += field(entry, (*path, key))
+            elif not open_ended:
+                problems.append(((*path, key), "value provided for unknown field"))
+        return problems
+
+    return check
+
+
+def _wrong_type(value: Json, path: tuple[str | int, ...], wanted: str) -> Problem:
+    return path, f'must be of type {wanted}: "{_TYPE_NAMES.get(type(value), "null")}"'
+
+
+_TYPE_NAMES: Final[dict[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    list: "array",
+    dict: "object",
+}
+
+
+def show_path(path: tuple[str | int, ...]) -> str:
+    """`spec.rules[0].match`."""
+    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return shown.removeprefix(".")

@@ -1,0 +1,153 @@
+"""How a policy of the library speaks of its parameters, and what Helm gets of it.
+
+`policy.yaml` is a jinja2 template (`chartkit.chart.templating`). What it prints through the
+vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain text, so that
+Kyverno's `{{ request.object }}` is written as Kyverno reads it and escaped here.
+
+Values, each standing as a whole YAML value:
+
+    x: <%= parameter("minimum") %>                               the value itself
+    x: <%= text("at least %d", parameter("minimum")) %>          a text with values in it
+    x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
+    x: <%= either("a", "b", since("podSecurityVersion", "1.27", "c")) %>   a pattern: any of them
+
+Conditions, around whole lines:
+
+    <% call when(version_at_least("podSecurityVersion", "1.34")) %>
+    …
+    <% endcall %>
+
+A value is printed as JSON, so nothing in it can break out of its place. All lines of a policy may
+stand under one `when`: where it does not hold, the policy is an empty document and is not written.
+
+The Helm text is the body of a named template. It is included with a mapping whose `parameters`
+holds a value for every parameter that the policy has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chartkit.chart.library import LibraryPolicy, Parameter
+from chartkit.chart.templating import render_text
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+_OPEN, _CLOSE = "{{", "}}"
+_BRACES = re.compile(r"<%.*?%>|\{\{|\}\}", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A Helm expression; printing it into a template prints its value as JSON."""
+
+    code: str
+
+    def __str__(self) -> str:
+        return f"{_OPEN} {self.code} | toJson {_CLOSE}"
+
+
+def helm_body(policy: LibraryPolicy) -> str:
+    """The body of the policy's named template; raises RenderError or InputError for a bad one."""
+    source = policy.template
+    return render_text(escape(source.text), vocabulary(policy), source.file)
+
+
+def escape(text: str) -> str:
+    """Kyverno's braces as Helm must be given them to print them."""
+    return _BRACES.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith("<%") else f'{_OPEN} "{found[0]}" {_CLOSE}'
+
+
+def vocabulary(policy: LibraryPolicy) -> Mapping[str, Callable[..., Any]]:
+    """The functions that the policy's template may call, by name."""
+
+    def parameter(name: str) -> Expression:
+        return Expression(_reference(_declared(policy, name)))
+
+    def version_at_least(name: str, version: str) -> Expression:
+        return _at_least(_declared(policy, name), version)
+
+    def since(name: str, version: str, *values: str) -> Expression:
+        condition = _at_least(_declared(policy, name), version)
+        return Expression(f"(ternary {_list(values)} (list) {condition.code})")
+
+    return {
+        "parameter": parameter,
+        "version_at_least": version_at_least,
+        "since": since,
+        "join_with": join_with,
+        "text": text,
+        "either": either,
+        "negate": negate,
+        "when": when,
+    }
+
+
+def join_with(values: Expression, separator: str, form: str = "%s") -> Expression:
+    """A list of texts as one text, every one of them put in a form with one `%s`."""
+    before, _, after = form.partition("%s")
+    joined = f"(join {_literal(after + separator + before)} {values.code})"
+    if form == "%s":
+        return Expression(joined)
+    return Expression(f"(print {_literal(before)} {joined} {_literal(after)})")
+
+
+def text(form: str, *values: Expression) -> Expression:
+    """A text with values in it, `%s` for a text and `%d` for a whole number."""
+    arguments = "".join(f" {value.code}" for value in values)
+    return Expression(f"(printf {_literal(form)}{arguments})")
+
+
+def either(*alternatives: str | Expression) -> Expression:
+    """A pattern that accepts any of the texts; an Expression stands for a list of them."""
+    plain = _list([item for item in alternatives if isinstance(item, str)])
+    lists = "".join(f" {item.code}" for item in alternatives if isinstance(item, Expression))
+    return Expression(f'(join " | " (concat {plain}{lists}))')
+
+
+def negate(condition: Expression) -> Expression:
+    """The condition that holds where the other does not."""
+    return Expression(f"(not {condition.code})")
+
+
+def when(condition: Expression, caller: Callable[[], str]) -> str:
+    """The lines of a call block, under a Helm condition."""
+    return f"{_OPEN}- if {condition.code} {_CLOSE}\n{caller()}{_OPEN}- end {_CLOSE}\n"
+
+
+def _declared(policy: LibraryPolicy, name: str) -> Parameter:
+    found = policy.parameters.get(name)
+    if found is None:
+        hint = "name it in metadata.yaml, under parameters or sharedParameters"
+        raise InputError(
+            f"the policy has no parameter '{name}'", Location(policy.template.file), hint
+        )
+    return found
+
+
+def _reference(parameter: Parameter) -> str:
+    path = f"$.parameters.{parameter.name}"
+    # Helm reads every number of a values file as a float.
+    return f"(int64 {path})" if parameter.type == "integer" else path
+
+
+def _at_least(parameter: Parameter, version: str) -> Expression:
+    path = _reference(parameter)
+    newest = f'(eq {path} "latest")'
+    return Expression(f'(or {newest} (semverCompare ">={version}-0" {path}))')
+
+
+def _list(values: tuple[str, ...] | list[str]) -> str:
+    return "(list" + "".join(f" {_literal(value)}" for value in values) + ")"
+
+
+def _literal(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Go's and Kubernetes' scalars: how they are read, compared and printed."""

@@ -1,0 +1,207 @@
+"""High availability of the engine, judged on the objects that Helm rendered.
+
+Kyverno elects a leader in each controller, and its webhooks are answered by every admission
+replica: three keep a majority while one is drained. Two are no better than one for that and are
+refused everywhere. Budgets follow the disruption controller of Kubernetes: percentages are
+rounded up, and a pod with two budgets cannot be evicted at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+
+RULE_REPLICAS = "CK111"
+RULE_TWO_ADMISSION = "CK112"
+RULE_BUDGET = "CK113"
+RULE_NO_ADMISSION = "CK114"
+
+ADMISSION = "admission-controller"
+COMPONENT = "app.kubernetes.io/component"
+CONTROLLERS = {
+    ADMISSION: "admissionController",
+    "background-controller": "backgroundController",
+    "cleanup-controller": "cleanupController",
+    "reports-controller": "reportsController",
+}
+"""The engine's controllers by component label, and the key of each in the chart's values."""
+
+_MINIMUM = {ADMISSION: 3}
+_OTHER_MINIMUM = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """One of the engine's Deployments and how many replicas it has at least.
+
+    scaler: the autoscaler that decides the number, None where `replicas` does.
+    """
+
+    component: str
+    deployment: Resource
+    scaler: Resource | None
+    replicas: Json
+
+    @property
+    def values_key(self) -> str:
+        """The key that decides the number of replicas in the chart's values."""
+        controller = CONTROLLERS[self.component]
+        return f"{controller}.{'autoscaling.minReplicas' if self.scaler else 'replicas'}"
+
+
+def controllers(resources: Sequence[Resource]) -> list[Controller]:
+    """The engine's controllers among rendered objects; an absent number of replicas is 1."""
+    found = []
+    for each in resources:
+        component = _labels(each.body).get(COMPONENT)
+        if each.kind == "Deployment" and component in CONTROLLERS:
+            scaler = _scaler(resources, each)
+            spec = _map(each.body, "spec")
+            replicas = spec.get("replicas")
+            if scaler is not None:
+                replicas = _map(scaler.body, "spec").get("minReplicas")
+            found.append(Controller(component, each, scaler, 1 if replicas is None else replicas))
+    return found
+
+
+def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
+    """What is wrong with the engine's availability; required: whether it must be highly available.
+
+    Errors are refused; a note says that there are more admission replicas than are needed.
+    """
+    found = controllers(resources)
+    diagnostics = [] if any(c.component == ADMISSION for c in found) else [_no_admission()]
+    for controller in found:
+        diagnostics.extend(_replicas(controller, required))
+        diagnostics.extend(_budgets(controller, resources))
+    return diagnostics
+
+
+def _no_admission() -> Diagnostic:
+    hint = f"it is a Deployment with the label {COMPONENT}: {ADMISSION}"
+    return Diagnostic(
+        RULE_NO_ADMISSION, Severity.ERROR, "no admission controller is rendered", None, hint
+    )
+
+
+def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
+    count, component = controller.replicas, controller.component
+    place = (controller.scaler or controller.deployment).location
+    what = f"{component} has {'at least ' if controller.scaler else ''}{count} replica"
+    what += "" if count == 1 else "s"
+    minimum = _MINIMUM.get(component, _OTHER_MINIMUM)
+    hint = f"set {controller.values_key}: {minimum}"
+    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+        message = f"{component} has {count!r} for its number of replicas"
+        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
+    elif component == ADMISSION and count == 2:
+        message = f"{what}, which is refused everywhere: no majority is left while one is drained"
+        one = hint if required else f"{hint}, or 1 where it need not be highly available"
+        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, place, one)
+    elif required and count < minimum:
+        message = f"{what}, and this environment must be highly available"
+        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
+    elif required and component == ADMISSION and count > minimum:
+        message = f"{what}; {minimum} are enough to be highly available"
+        yield Diagnostic(RULE_REPLICAS, Severity.NOTE, message, place, None)
+
+
+def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[Diagnostic]:
+    budgets = [each for each in resources if _covers(each, controller.deployment)]
+    key = f"{CONTROLLERS[controller.component]}.podDisruptionBudget"
+    if len(budgets) > 1:
+        names = ", ".join(each.name for each in budgets)
+        message = f"{controller.component} has two disruption budgets ({names})"
+        message += ": a pod with more than one is never evicted"
+        yield Diagnostic(
+            RULE_BUDGET, Severity.ERROR, message, budgets[1].location, f"keep one, see {key}"
+        )
+    for budget in budgets:
+        reason = _blocking(_map(budget.body, "spec"), controller.replicas)
+        if reason:
+            message = f"the disruption budget of {controller.component} blocks every drain: "
+            hint = f"set {key}.maxUnavailable: 1 or more replicas"
+            yield Diagnostic(RULE_BUDGET, Severity.ERROR, message + reason, budget.location, hint)
+
+
+def _blocking(spec: Mapping[str, Any], replicas: Json) -> str | None:
+    """Why no pod may ever be evicted, or None."""
+    if not isinstance(replicas, int) or replicas < 1:
+        return None
+    if spec.get("maxUnavailable") is not None:
+        amount = spec["maxUnavailable"]
+        unavailable = _amount(amount, replicas)
+        if unavailable is None:
+            return f"maxUnavailable {amount!r} is neither a number nor a percentage"
+        return None if unavailable > 0 else f"maxUnavailable is {amount}"
+    if spec.get("minAvailable") is not None:
+        amount = spec["minAvailable"]
+        available = _amount(amount, replicas)
+        if available is None:
+            return f"minAvailable {amount!r} is neither a number nor a percentage"
+        if available < replicas:
+            return None
+        return f"minAvailable is {amount} of {replicas} replica{'s' if replicas > 1 else ''}"
+    return "it has neither minAvailable nor maxUnavailable"
+
+
+def _amount(value: Json, replicas: int) -> int | None:
+    """A number of pods, or a percentage of them rounded up."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        return math.ceil(int(value[:-1]) * replicas / 100)
+    return None
+
+
+def _scaler(resources: Iterable[Resource], deployment: Resource) -> Resource | None:
+    for each in resources:
+        target = _map(_map(each.body, "spec"), "scaleTargetRef")
+        if (
+            each.kind == "HorizontalPodAutoscaler"
+            and target.get("kind") == "Deployment"
+            and target.get("name") == deployment.name
+            and each.namespace == deployment.namespace
+        ):
+            return each
+    return None
+
+
+def _covers(budget: Resource, deployment: Resource) -> bool:
+    if budget.kind != "PodDisruptionBudget" or budget.namespace != deployment.namespace:
+        return False
+    selector = _map(budget.body, "spec").get("selector")
+    labels = _labels(_map(_map(deployment.body, "spec"), "template"))
+    if not isinstance(selector, dict):
+        return False
+    wanted = _map(selector, "matchLabels")
+    if any(labels.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_expression(each, labels) for each in selector.get("matchExpressions") or ())
+
+
+def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
+    value, values = labels.get(expression.get("key")), expression.get("values") or ()
+    match expression.get("operator"):
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+    return False
+
+
+def _labels(body: Mapping[str, Any]) -> Body:
+    return _map(_map(body, "metadata"), "labels")
+
+
+def _map(body: Mapping[str, Any], key: str) -> Body:
+    value = body.get(key)
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,49 @@
+"""Finds the YAML and JSON files below what the user named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+CHART_FILE = "Chart.yaml"
+
+
+def is_chart(path: Path) -> bool:
+    """Whether path is the folder of a Helm chart."""
+    return (path / CHART_FILE).is_file()
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """The YAML and JSON files below folder, and chart folders in place of what they hold, sorted.
+
+    Hidden files and folders are passed over. Raises InputError for a folder that cannot be read.
+    """
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}", Location(str(folder))
+        ) from None
+    for entry in entries:
+        path = Path(entry.path)
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            if is_chart(path):
+                yield path
+            elif not entry.is_symlink():
+                yield from walk(path)
+        elif path.suffix in SUFFIXES:
+            yield path
+
+
+def existing(path: Path) -> Path:
+    """The path itself; raises InputError where there is nothing."""
+    if not path.exists():
+        raise InputError("no such file or folder", Location(str(path)))
+    return path

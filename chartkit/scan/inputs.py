@@ -1,0 +1,95 @@
+"""Reads what is to be scanned: manifests, folders, charts with values, and standard input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+from chartkit.documents import Document, read_file, read_text, resources
+from chartkit.engine.kinds import is_cluster_scoped, kind_of
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource
+from chartkit.scan.files import existing, is_chart, walk
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class ChartOptions:
+    """How charts among the inputs are rendered; the last values file wins."""
+
+    values: tuple[Path, ...] = ()
+    release: str = "release"
+    namespace: str = "default"
+    kube_version: str | None = None
+    api_versions: tuple[str, ...] = ()
+
+
+def read_inputs(
+    paths: Sequence[str], stdin: TextIO, chart: ChartOptions | None = None
+) -> list[Resource]:
+    """The objects at paths, in order; raises InputError where a path holds none at all.
+
+    A file that is named must hold Kubernetes objects only; below a folder, documents that are
+    none (values files and the like) are passed over. A chart's objects get the release's namespace
+    where they have none, as an installation gives it to them.
+    """
+    found: list[Resource] = []
+    for path in paths:
+        here = _read_input(path, stdin, chart or ChartOptions())
+        if not here:
+            hint = "name a manifest, a folder with manifests or a chart"
+            raise InputError("holds no Kubernetes object", Location(path), hint)
+        found.extend(here)
+    return found
+
+
+def _read_input(path: str, stdin: TextIO, chart: ChartOptions) -> list[Resource]:
+    if path == STDIN:
+        return resources(read_text(stdin.read(), "<stdin>"))
+    where = existing(Path(path))
+    if not where.is_dir():
+        return resources(read_file(where))
+    if is_chart(where):
+        return render_inputs(where, chart)
+    found: list[Resource] = []
+    for file in walk(where):
+        found.extend(render_inputs(file, chart) if file.is_dir() else _objects_of(read_file(file)))
+    return found
+
+
+def render_inputs(folder: Path, options: ChartOptions) -> list[Resource]:
+    """What Helm renders of a chart, each object in the release's namespace."""
+    from chartkit.chart.render import render_chart
+
+    rendered = render_chart(
+        folder,
+        options.values,
+        release=options.release,
+        namespace=options.namespace,
+        kube_version=options.kube_version,
+        api_versions=options.api_versions,
+    )
+    return [in_namespace(resource, options.namespace) for resource in rendered.resources]
+
+
+def in_namespace(resource: Resource, namespace: str) -> Resource:
+    """The object in namespace, where it is of a namespaced kind and names none itself."""
+    if resource.namespace or is_cluster_scoped(kind_of(resource)):
+        return resource
+    metadata = {**(resource.body.get("metadata") or {}), "namespace": namespace}
+    return replace(resource, body={**resource.body, "metadata": metadata})
+
+
+def _objects_of(documents: Iterable[Document]) -> list[Resource]:
+    return resources(document for document in documents if is_object(document))
+
+
+def is_object(document: Document) -> bool:
+    """Whether a document names the apiVersion and kind of a Kubernetes object."""
+    body = document.body
+    return isinstance(body, dict) and all(
+        isinstance(body.get(key), str) and body[key] for key in ("apiVersion", "kind")
+    )

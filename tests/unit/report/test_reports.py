@@ -1,0 +1,129 @@
+"""chartkit.report: each format says what the engine said, and files appear whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chartkit.documents import read_text
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource, RuleResult, RuleType, Status
+from chartkit.report import FORMATS, PolicyFacts, ReportOptions
+from chartkit.report.outputs import Output, Outputs, write_whole
+
+POD = Resource(
+    {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}},
+    Location("pods.yaml", 3),
+)
+NODE = Resource({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+
+
+def result(status: Status, message: str = "no", rule: str = "r") -> RuleResult:
+    return RuleResult("p", rule, RuleType.VALIDATION, status, message)
+
+
+def options(detailed: bool = False, colour: bool = False) -> ReportOptions:
+    facts = PolicyFacts("p", "Enforce", "high", "Security")
+    return ReportOptions({"p": facts}, detailed, colour, datetime(2026, 1, 2, tzinfo=UTC))
+
+
+def report(name: str, given: ReportOptions) -> str:
+    writer = FORMATS[name](given)
+    rows = [result(Status.FAIL, "first\nsecond"), result(Status.PASS, "fine", "q")]
+    writer.add(POD, rows)
+    writer.add(NODE, [result(Status.SKIP, "not now")])
+    return writer.finish(Counter({Status.FAIL: 1, Status.PASS: 1, Status.SKIP: 1}))
+
+
+def test_text_shows_what_is_wrong_with_its_place() -> None:
+    assert report("text", options()) == (
+        "Pod/shop/web  pods.yaml:3\n"
+        "  fail  p/r (Enforce, high)\n"
+        "        first\n"
+        "        second\n"
+        "\n"
+        "pass: 1, fail: 1, warn: 0, error: 0, skip: 1\n"
+    )
+
+
+def test_detailed_text_shows_everything() -> None:
+    text = report("text", options(detailed=True))
+    assert "  pass  p/q (Enforce, high)\n        fine\n" in text
+    assert "Node/n1  <memory>\n  skip  p/r" in text
+
+
+def test_colour_is_asked_for() -> None:
+    assert "\x1b[31m" in report("text", options(colour=True))
+    assert "\x1b" not in report("text", options())
+
+
+def test_json_has_every_result() -> None:
+    told = json.loads(report("json", options()))
+    assert told["summary"] == {"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 1}
+    assert [row["resource"] for row in told["results"]] == [
+        "v1/Pod/shop/web",
+        "v1/Pod/shop/web",
+        "v1/Node//n1",
+    ]
+    assert told["results"][0] == {
+        "policy": "p",
+        "rule": "r",
+        "resource": "v1/Pod/shop/web",
+        "result": "fail",
+        "message": "first\nsecond",
+        "action": "Enforce",
+        "severity": "high",
+        "category": "Security",
+        "location": "pods.yaml:3",
+    }
+
+
+def test_policy_reports_are_one_a_namespace_and_one_for_the_cluster() -> None:
+    cluster, shop = [document.body for document in read_text(report("policyreport", options()))]
+    assert (cluster["kind"], cluster["metadata"]) == ("ClusterPolicyReport", {"name": "chartkit"})
+    assert shop["kind"] == "PolicyReport"
+    assert shop["metadata"] == {"name": "chartkit", "namespace": "shop"}
+    assert shop["summary"] == {"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 0}
+    assert shop["results"][0]["resources"] == [
+        {"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": "shop"}
+    ]
+    assert shop["results"][0]["timestamp"] == {"seconds": 1767312000, "nanos": 0}
+    assert shop["results"][0]["severity"] == "high"
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_nothing_to_say_is_still_a_report(name: str) -> None:
+    text = FORMATS[name](options()).finish(Counter())
+    assert text.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("yaml", "unknown report format 'yaml'"), ("json=", "'json=' names no file")],
+)
+def test_wrong_outputs_are_refused(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Output.parse(text)
+
+
+def test_several_outputs_get_the_same_results(tmp_path: Path) -> None:
+    stdout = io.StringIO()
+    file = tmp_path / "new" / "r.json"
+    outputs = Outputs([Output.parse("text"), Output.parse(f"json={file}")], options(), stdout)
+    outputs.add(POD, [result(Status.FAIL)])
+    outputs.finish(Counter({Status.FAIL: 1}))
+    assert "fail: 1" in stdout.getvalue()
+    assert json.loads(file.read_text())["summary"]["fail"] == 1
+    assert [path.name for path in file.parent.iterdir()] == ["r.json"]
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_whole(tmp_path / "file" / "report", "text")
+    assert (tmp_path / "file").read_text() == "kept"

@@ -8,6 +8,7 @@ first names them, with the order, limits and reloading of Kyverno's `pkg/engine/
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -31,17 +32,20 @@ class Loader(Protocol):
     cached: bool
     """Whether what was fetched once holds for the rest of the rule."""
 
-    def matches(self, query: str) -> bool:
+    def matches(self, query: str, /) -> bool:
         """Whether a query's text names this entry."""
         ...
 
-    def fetch(self, context: Context) -> Json:
+    def fetch(self, context: Context, /) -> Json:
         """The entry's value (`NOTHING` for none); raises `EvaluationError`."""
         ...
 
 
 NOTHING = object()
 """What a loader gives that adds nothing to the context."""
+
+MAX_CONTEXT_SIZE = 2 * 1024 * 1024
+"""How much JSON the entries of one context may hold, in bytes; Kyverno's own limit."""
 
 
 class _Slot:
@@ -57,10 +61,20 @@ class _Slot:
         self.value: Json = None
 
 
+class _Shared:
+    """What a context and all its children have in common."""
+
+    __slots__ = ("limit", "size")
+
+    def __init__(self) -> None:
+        self.limit: tuple[int, int] | None = None
+        self.size = 0
+
+
 class Context:
     """What one rule can see of one admission request."""
 
-    __slots__ = ("_held", "_level", "_limit", "_slots", "data", "is_delete", "lookups")
+    __slots__ = ("_held", "_level", "_shared", "_slots", "data", "is_delete", "lookups")
 
     def __init__(
         self, data: dict[str, Json], lookups: Lookups = OFFLINE, is_delete: bool = False
@@ -72,13 +86,13 @@ class Context:
         self._level = 0
         self._slots: list[_Slot] = []
         self._held: frozenset[_Slot] = frozenset()
-        self._limit: list[tuple[int, int] | None] = [None]
+        self._shared = _Shared()
 
     def child(self) -> Context:
         """A context for a rule or a foreach element; what is set there stays there."""
         made = Context(dict(self.data), self.lookups, self.is_delete)
         made._level = self._level + 1
-        made._limit = self._limit
+        made._shared = self._shared
         slots = self._slots
         if slots:
             self._reload()
@@ -131,6 +145,21 @@ class Context:
             value = {name: value}
         self.data = merge(self.data, value)
 
+    def add_variables(self, values: Mapping[str, Json]) -> None:
+        """Merges a user's values in, by their dotted names (a part may stand in quotes)."""
+        for name, value in values.items():
+            self.add(split_name(name), value)
+
+    def count(self, size: int) -> None:
+        """Counts an entry's size in bytes; raises `QueryError` when there is too much."""
+        total = self._shared.size + size
+        if total > MAX_CONTEXT_SIZE:
+            raise QueryError(
+                f"context size limit exceeded: {total} bytes exceeds limit of "
+                f"{MAX_CONTEXT_SIZE} bytes"
+            )
+        self._shared.size = total
+
     def set_element(self, element: Json, index: int, nesting: int) -> None:
         """Gives a foreach its element; nesting counts from 0 for the outermost foreach."""
         data = self.data
@@ -139,7 +168,7 @@ class Context:
 
     def _load_named(self, query: str) -> None:
         slots = self._slots
-        level, end = self._limit[0] or (self._level, len(slots))
+        level, end = self._shared.limit or (self._level, len(slots))
         found = True
         while found:
             found = False
@@ -155,7 +184,7 @@ class Context:
 
     def _load(self, slot: _Slot, index: int, quiet: bool = False) -> None:
         # A nested load lifts the limit of the one around it; Kyverno's does the same.
-        self._limit[0] = (slot.level, index)
+        self._shared.limit = (slot.level, index)
         self._held |= {slot}
         try:
             if not (slot.loaded and slot.loader.cached):
@@ -166,7 +195,7 @@ class Context:
             if not quiet:
                 raise
         finally:
-            self._limit[0] = None
+            self._shared.limit = None
 
     def _store(self, slot: _Slot) -> None:
         if slot.value is NOTHING:
@@ -193,6 +222,13 @@ def merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json
         else:
             merged[key] = value
     return merged
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """The parts of a dotted name; `a."b.c"` has two."""
+    if '"' not in name:
+        return tuple(name.split("."))
+    return tuple(next(csv.reader([name], delimiter=".")))
 
 
 def admission_context(

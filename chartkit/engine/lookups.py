@@ -1,63 +1,99 @@
 """What a policy may ask of the world outside the resource, as a port that callers fill.
 
 `OFFLINE` is the default and has nothing; `chartkit.engine.user_values` fills the port from a
-user's mocks. Every method raises `LookupFailed`, whose message becomes part of the rule's error.
+user's values file and mocks. What cannot be answered raises `LookupFailed`, whose message becomes
+part of the rule's error; `NoSource` says that there is nobody to ask, and then the context entry
+is left out as Kyverno's command-line program leaves it out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 
 
+class NoSource(LookupFailed):
+    """Nothing is connected that could answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded answer to an API or service call: HTTP status and decoded body."""
+
+    status: int
+    body: Json
+
+
 class Lookups(Protocol):
     """The cluster, registries and services, as the engine's context entries see them."""
 
-    def configmap(self, namespace: str, name: str) -> Body:
+    def configmap(self, namespace: str, name: str, /) -> Body:
         """The ConfigMap `namespace/name` as a whole object; `data` and `metadata` are used."""
         ...
 
-    def api_call(self, method: str, path: str, data: Json) -> Json:
+    def api_call(self, method: str, path: str, data: Json, /) -> Json:
         """What the Kubernetes API answers to `method` (GET or POST) on a URL path."""
         ...
 
-    def http(self, method: str, url: str, headers: Mapping[str, str], data: Json) -> Json:
+    def http(self, method: str, url: str, headers: Mapping[str, str], data: Json, /) -> Json:
         """What a service answers: the body, decoded from JSON."""
         ...
 
-    def image(self, reference: str) -> Body:
+    def image(self, reference: str, /) -> Body:
         """A registry's answer for an image: `manifest`, `configData`, `resolvedImage` and so on."""
         ...
 
-    def global_context(self, name: str, projection: str) -> Json:
+    def global_context(self, name: str, projection: str, /) -> Json:
         """The data of a GlobalContextEntry, or of one of its projections (empty: the whole)."""
+        ...
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        """A recorded answer that stands for a call, looked up before any rule runs."""
+        ...
+
+    @property
+    def has_recorded(self) -> bool:
+        """Whether there is any recorded answer; then calls are prepared before they are needed."""
+        ...
+
+    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
+        """Variables (dotted names) that the user gave for one rule."""
         ...
 
 
 class OfflineLookups:
     """A world with nothing in it: every question fails and says what was asked."""
 
-    def configmap(self, namespace: str, name: str) -> Body:
-        raise LookupFailed(f'configmaps "{name}" not found', hint=_OFFLINE)
+    has_recorded = False
 
-    def api_call(self, method: str, path: str, data: Json) -> Json:
-        raise LookupFailed(f"failed to {method} resource with raw url\n: {path}", hint=_OFFLINE)
+    def configmap(self, _namespace: str, name: str, /) -> Body:
+        raise NoSource(f'configmaps "{name}" not found', hint=_OFFLINE)
 
-    def http(self, method: str, url: str, headers: Mapping[str, str], data: Json) -> Json:
-        raise LookupFailed(f"no answer from {url}", hint=_OFFLINE)
+    def api_call(self, _method: str, _path: str, _data: Json, /) -> Json:
+        raise NoSource("no cluster to ask", hint=_OFFLINE)
 
-    def image(self, reference: str) -> Body:
-        raise LookupFailed(
-            f"failed to fetch image descriptor: {reference}, error: offline", hint=_OFFLINE
-        )
+    def http(self, _method: str, _url: str, _headers: Mapping[str, str], _data: Json, /) -> Json:
+        raise NoSource("no network to ask", hint=_OFFLINE)
 
-    def global_context(self, name: str, projection: str) -> Json:
-        raise LookupFailed(f"failed to fetch entry key={name}", hint=_OFFLINE)
+    def image(self, _reference: str, /) -> Body:
+        raise NoSource("no registry to ask", hint=_OFFLINE)
+
+    def global_context(self, name: str, _projection: str, /) -> Json:
+        raise NoSource(f"failed to fetch entry key={name}", hint=_OFFLINE)
+
+    def recorded(self, _method: str, _url: str, /) -> Recorded | None:
+        return None
+
+    def rule_values(self, _policy: str, _rule: str, /) -> Mapping[str, Json]:
+        return _NOTHING
 
 
 _OFFLINE = "give the answer in a values file; nothing outside is asked"
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 OFFLINE: Lookups = OfflineLookups()

@@ -43,7 +43,7 @@ class Conditions:
 def compile_conditions(body: Json) -> Conditions:
     """Compiles the value of `preconditions` or `conditions`.
 
-    Raises `ConditionsMalformed`. Faults that make Kyverno reject a policy that it has read are
+    Raises `ConditionsError`. Faults that make Kyverno reject a policy that it has read are
     found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
     """
     parsed = parse_conditions(body)
@@ -120,7 +120,7 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
     return _against_template(key, value, operator)
 
 
-def _unknown(context: Context) -> bool:
+def _unknown(_: Context) -> bool:
     raise EvaluationError("failed to create handler for condition operator: %!w(<nil>)")
 
 

@@ -1,4 +1,4 @@
-"""`{{ }}` variables and `$( )` references in policy text, as Kyverno's `pkg/engine/variables` has them."""
+"""`{{ }}` variables and `$( )` references in policy text, as Kyverno has them."""
 
 from chartkit.engine.variables.template import SubstitutionError, Template, compile_template
 

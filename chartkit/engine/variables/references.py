@@ -21,7 +21,7 @@ _RANGE = re.compile(r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)(!?-)([-|+]?\d+(?:\.\d+)?[A-
 _MISSING = object()
 
 
-class ReferenceFailed(EvaluationError):
+class UnresolvedReferenceError(EvaluationError):
     """A reference that names nothing, or not a text; the text is Kyverno's."""
 
 
@@ -33,7 +33,7 @@ def has_reference(text: str) -> bool:
 def resolve_references(document: Json) -> Json:
     """The document with its references replaced; itself where it has none.
 
-    Raises `ReferenceFailed` at the first reference that cannot be resolved.
+    Raises `UnresolvedReferenceError` at the first reference that cannot be resolved.
     """
     if not _mentions(document):
         return document
@@ -57,9 +57,7 @@ def _resolve(value: Json, path: str, document: Json) -> Json:
             for key, member in value.items()
         }
     if isinstance(value, list):
-        return [
-            _resolve(member, f"{path}/{index}", document) for index, member in enumerate(value)
-        ]
+        return [_resolve(member, f"{path}/{index}", document) for index, member in enumerate(value)]
     return value
 
 
@@ -70,14 +68,16 @@ def _resolve_text(text: str, path: str, document: Json) -> str:
         prefix, reference = ("", found) if found.startswith("$(") else (found[0], found[1:])
         try:
             value = _value_of(reference, path, document)
-        except ReferenceFailed as error:
-            raise ReferenceFailed(
+        except UnresolvedReferenceError as error:
+            raise UnresolvedReferenceError(
                 f"failed to resolve {reference} at path {path}: {error.message}"
             ) from error
         if value is None:
-            raise ReferenceFailed(f"got nil resolved variable {reference} at path {path}: <nil>")
+            raise UnresolvedReferenceError(
+                f"got nil resolved variable {reference} at path {path}: <nil>"
+            )
         if not isinstance(value, str):
-            raise ReferenceFailed(
+            raise UnresolvedReferenceError(
                 f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
             )
         text = text.replace(found, prefix + value, 1)
@@ -91,7 +91,7 @@ def _value_of(reference: str, path: str, document: Json) -> Json:
     operator = _operator(target)
     target = target[len(operator) :]
     if not target:
-        raise ReferenceFailed("expected path, found empty reference")
+        raise UnresolvedReferenceError("expected path, found empty reference")
     if not target.startswith("/"):
         target = posixpath.normpath(posixpath.join(path, target))
     value = _find(document, "", target)
@@ -119,7 +119,7 @@ def _as_text(value: Json, operator: str) -> str:
     if isinstance(value, float):
         return f"{value:f}"
     shown = go_sprint(value)
-    raise ReferenceFailed(
+    raise UnresolvedReferenceError(
         f"incorrect expression: operator {operator} does not match with value {shown}"
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.values.gofmt import go_json
 from chartkit.engine.variables.pointer import join_path, own_query
-from chartkit.engine.variables.references import ReferenceFailed, resolve_references
+from chartkit.engine.variables.references import UnresolvedReferenceError, resolve_references
 from chartkit.engine.variables.syntax import (
     ESCAPED,
     OPEN,
@@ -67,7 +67,7 @@ def compile_template(value: Json, path: str = "") -> Template:
     """
     try:
         value = resolve_references(value)
-    except ReferenceFailed as error:
+    except UnresolvedReferenceError as error:
         return Template(value, _failing(error.message))
     return _template(value, path)
 
@@ -83,7 +83,7 @@ def _template(value: Json, path: str) -> Template:
 
 
 def _failing(message: str) -> Resolve:
-    def resolve(context: Context) -> Json:
+    def resolve(_: Context) -> Json:
         raise SubstitutionError(message)
 
     return resolve

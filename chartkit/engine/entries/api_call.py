@@ -1,0 +1,179 @@
+"""The context entry `apiCall`: the Kubernetes API or a service, with a default and a JMESPath."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+
+from chartkit.engine.context import NOTHING, Context
+from chartkit.engine.entries.loader import EntryLoader, Path, stored
+from chartkit.engine.jmespath import JMESPathError
+from chartkit.engine.lookups import NoSource
+from chartkit.engine.values.quoting import quote
+from chartkit.engine.variables import SubstitutionError, compile_template
+from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.model import Body, Json
+
+_NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)/?.*")
+_MISSING = object()
+
+
+class ApiCallLoader(EntryLoader):
+    """Loads the answer to a call. A default stands in, as it is, for a call that fails."""
+
+    def __init__(self, name: str, body: Body, namespace: str) -> None:
+        super().__init__(name, body, namespace)
+        self._call = compile_template(body)
+        self._path = Path(self.text("jmesPath"))
+        default = body.get("default")
+        self._default = _MISSING if default is None else default
+
+    def prepare(self, context: Context) -> bool:
+        """Takes a recorded answer into the context now; False where there is none.
+
+        Raises `EvaluationError` for variables that cannot be had and for a status outside 2xx,
+        even if no expression will ever name the entry: Kyverno's test command does so.
+        """
+        try:
+            call = self._call.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(
+                "failed to substitute variables in apiCall context entry "
+                f"{quote(self.name)}: {error.message}"
+            ) from error
+        service = call.get("service")
+        url = service.get("url") if isinstance(service, dict) else call.get("urlPath")
+        answer = context.lookups.recorded(call.get("method") or "GET", url) if url else None
+        if answer is None:
+            return False
+        if not 200 <= answer.status < 300:
+            raise EvaluationError(
+                f"HTTP {answer.status} from apiCall mock for context entry {quote(self.name)} "
+                "(v1 apiCall treats non-2xx as failure)"
+            )
+        value = answer.body
+        path = call.get("jmesPath")
+        if path:
+            value = self._search(path, value, f"{quote(path)} for context entry {quote(self.name)}")
+        context.add((self.name,), stored(value, context, "failed to marshal JMESPath result"))
+        return True
+
+    def fetch(self, context: Context) -> Json:
+        try:
+            data = self._fetch(context)
+        except NoSource as error:
+            if self.name in context.data:
+                return NOTHING
+            raise self._failed("fetch", error.message) from error
+        except (EvaluationError, LookupFailed) as error:
+            raise self._failed("fetch", error.message) from error
+        if data is self._default or data == self._default or not self._path.text:
+            return stored(data, context, self._stored_failure("resource data to"))
+        return self._transform(data, context)
+
+    def _fetch(self, context: Context) -> Json:
+        try:
+            call = self._call.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(
+                f"failed to substitute variables in context entry {self.name} "
+                f"{self.text('urlPath')}: {error.message}"
+            ) from error
+        self._check_namespace(call.get("urlPath") or "")
+        try:
+            return self._ask(call, context)
+        except (EvaluationError, LookupFailed):
+            if self._default is _MISSING:
+                raise
+            return self._default
+
+    def _check_namespace(self, path: str) -> None:
+        if not self.namespace:
+            return
+        path = posixpath.normpath(path)
+        match = _NAMESPACED.fullmatch(path)
+        if match is None:
+            raise EvaluationError(
+                f"path {path} does not contain a namespace segment, which is required for "
+                "namespaced policies"
+            )
+        if match[1] != self.namespace:
+            raise EvaluationError(
+                f"path {path} refers to namespace {match[1]}, which is different from the policy "
+                f"namespace {self.namespace}"
+            )
+
+    def _ask(self, call: Body, context: Context) -> Json:
+        method = call.get("method") or "GET"
+        path = call.get("urlPath")
+        data = _request_data(call.get("data"))
+        if path:
+            try:
+                return context.lookups.api_call(method, path, data)
+            except NoSource:
+                raise
+            except LookupFailed as error:
+                raise EvaluationError(
+                    f"failed to {method} resource with raw url: {path}: {error.message}"
+                ) from error
+        service = call.get("service")
+        if not isinstance(service, dict):
+            raise EvaluationError(f"missing service for APICall {self.name}")
+        if method not in ("GET", "POST"):
+            raise EvaluationError(
+                f"failed to build HTTP request for APICall {self.name}: "
+                f"invalid request type {method} for APICall {self.name}"
+            )
+        try:
+            return context.lookups.http(
+                method, str(service.get("url", "")), _headers(service.get("headers")), data
+            )
+        except NoSource:
+            raise
+        except LookupFailed as error:
+            raise EvaluationError(
+                f"failed to execute HTTP request for APICall {self.name}: {error.message}"
+            ) from error
+
+    def _transform(self, data: Json, context: Context) -> Json:
+        try:
+            path = self._path.template.resolve(context)
+        except SubstitutionError as error:
+            raise self._failed(
+                "store",
+                f"failed to substitute variables in context entry {self.name} JMESPath "
+                f"{self._path.text}: {error.message}",
+            ) from error
+        try:
+            value = self._search(str(path), data, f"{path} for context entry {self.name}")
+        except EvaluationError as error:
+            raise self._failed("store", error.message) from error
+        return stored(value, context, self._stored_failure("APICall results for"))
+
+    def _search(self, path: str, data: Json, shown: str) -> Json:
+        try:
+            return self._path.expression(path).search(data)
+        except JMESPathError as error:
+            raise EvaluationError(f"failed to apply JMESPath {shown}: {error}") from error
+
+    def _failed(self, step: str, cause: str) -> EvaluationError:
+        return EvaluationError(f"failed to {step} data for APICall: {cause}")
+
+    def _stored_failure(self, what: str) -> str:
+        return f"failed to store data for APICall: failed to add {what} context entry {self.name}"
+
+
+def _request_data(data: Json) -> Body:
+    if not isinstance(data, list):
+        return {}
+    return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
+
+
+def _headers(headers: Json) -> dict[str, str]:
+    if not isinstance(headers, list):
+        return {}
+    return {
+        str(item.get("key")): str(item.get("value", ""))
+        for item in headers
+        if isinstance(item, dict)
+    }

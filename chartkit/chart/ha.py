@@ -185,7 +185,7 @@ def _covers(budget: Resource, deployment: Resource) -> bool:
 
 
 def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> bool:
-    value, values = labels.get(expression.get("key")), expression.get("values") or ()
+    value, values = labels.get(str(expression.get("key"))), expression.get("values") or ()
     match expression.get("operator"):
         case "In":
             return value in values

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chartkit.chart import engine_values
+from chartkit.chart.engine_source import SOURCE, describe
 from chartkit.chart.plan import ChartPlan
+from chartkit.chart.templating import SUFFIX, render_text
+from chartkit.model import Body
+from chartkit.yaml_dump import dump_yaml
 
 CHART_NAME = "kyverno"
 CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
 SUPPORTED_KYVERNO = "1.19"
+
+_VALUES_HEADER = (
+    "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
+)
+
+_CRD_GROUPS = {
+    "kyverno": "cleanuppolicies clustercleanuppolicies clusterpolicies globalcontextentries policies policyexceptions updaterequests".split(),
+    "policies": "validatingpolicies policyexceptions imagevalidatingpolicies namespacedimagevalidatingpolicies mutatingpolicies namespacedmutatingpolicies generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies namespacedvalidatingpolicies".split(),
+    "reports": ["clusterephemeralreports", "ephemeralreports"],
+    "wgpolicyk8s": ["clusterpolicyreports", "policyreports"],
+}
 
 
 def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
@@ -18,4 +37,55 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     high_availability: environment name to whether it must be highly available; kube_version: the
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`.
     """
-    raise NotImplementedError((dict(high_availability), kube_version))
+    context = _context(kube_version)
+    catalogue = engine_values.read_catalogue(context)
+    files = dict(_chart_files(context))
+    files["values.schema.json"] = engine_values.schema_text(engine_values.values_schema(catalogue))
+    values = {"values.yaml": engine_values.values_yaml(catalogue, _VALUES_HEADER)}
+    for name, available in high_availability.items():
+        values[f"values_{name}.yaml"] = _environment_values(context, name, available)
+    return ChartPlan(CHART_NAME, files, values)
+
+
+def _context(kube_version: str) -> Body:
+    return {
+        **describe(),
+        "name": CHART_NAME,
+        "version": CHART_VERSION,
+        "app_version": APP_VERSION,
+        "kube_version": kube_version,
+        "crd_groups": _CRD_GROUPS,
+        "migrated": [
+            f"{name}.{group}"
+            for group, key in (("kyverno.io", "kyverno"), ("policies.kyverno.io", "policies"))
+            for name in sorted(_CRD_GROUPS[key])
+        ],
+    }
+
+
+def _chart_files(context: Body) -> Mapping[str, str]:
+    files: dict[str, str] = {}
+    for path in sorted((SOURCE / "chart").rglob("*")):
+        if path.is_file():
+            name = path.relative_to(SOURCE / "chart").as_posix()
+            files[name.removesuffix(SUFFIX)] = _rendered(path, context)
+    for path in sorted((SOURCE / "controller").glob(f"[!_]*{SUFFIX}")):
+        for controller in context["controllers"]:
+            text = _rendered(path, {**context, "controller": controller})
+            if text.strip():
+                name = path.name.removesuffix(SUFFIX)
+                files[f"templates/{controller['component']}/{name}"] = text
+    return files
+
+
+def _rendered(path: Path, context: Mapping[str, Any]) -> str:
+    text = path.read_text("utf-8")
+    return render_text(text, context, str(path), SOURCE) if path.suffix == SUFFIX else text
+
+
+def _environment_values(context: Body, name: str, available: bool) -> str:
+    body: Body = {}
+    if available:
+        for controller in context["controllers"]:
+            body[controller["key"]] = {"replicas": 3 if controller["scaled"] else 2}
+    return f"# Kyverno in the environment {name}.\n" + dump_yaml(body)

@@ -1,0 +1,1 @@
+"""Compact schemas of Kubernetes' and Kyverno's types, read by charts, lint and editors."""

@@ -1,0 +1,151 @@
+"""The compact notation of types, and what it stands for in OpenAPI and in JSON Schema.
+
+A document maps names to types. A type is a mapping of fields (`name!` is required), a list with
+one element, or an expression such as `list string`, `map Quantity`, `enum Audit Enforce`,
+`int32 1..30 = 10`, `string /^a/`, `Port | string`, `any`, `object`, `Probe?`; text after ` -- ` is
+the description. Names that begin with a capital refer to other types; `$doc` describes an object and `$extends` adds
+another object's fields to it.
+
+The canonical form is a structural schema of a CustomResourceDefinition with `$ref` for names.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chartkit.documents import parse_yaml
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+Schema = dict[str, Any]
+
+OPEN = "x-kubernetes-preserve-unknown-fields"
+INT_OR_STRING = "x-kubernetes-int-or-string"
+
+_BASE: Mapping[str, Schema] = {
+    "string": {"type": "string"},
+    "bool": {"type": "boolean"},
+    "int": {"type": "integer"},
+    "int32": {"type": "integer", "format": "int32"},
+    "int64": {"type": "integer", "format": "int64"},
+    "number": {"type": "number"},
+    "time": {"type": "string", "format": "date-time"},
+    "any": {OPEN: True},
+    "object": {"type": "object", OPEN: True},
+    "intOrString": {INT_OR_STRING: True},
+}
+_RANGE = re.compile(r"(-?\d*)\.\.(-?\d*)$")
+_EXTENDS = "$extends"
+_DOC = "$doc"
+
+
+def parse_types(
+    document: Mapping[str, Any], known: Mapping[str, Schema] | None = None
+) -> dict[str, Schema]:
+    """Every type of a document in canonical form; raises InputError for a type that is none.
+
+    known: types of other documents that these may refer to.
+    """
+    types = {name: parse_type(body, name) for name, body in document.items()}
+    for name, schema in types.items():
+        for reference in _references(schema):
+            if reference not in types and reference not in (known or {}):
+                raise InputError(f"type {name}: no type is called {reference}", Location(name))
+    return types
+
+
+def parse_type(body: Any, where: str) -> Schema:
+    """One type in canonical form; where names it in errors."""
+    if isinstance(body, str):
+        return parse_expression(body, where)
+    if isinstance(body, list) and len(body) == 1:
+        return {"type": "array", "items": parse_type(body[0], f"{where}[]")}
+    if isinstance(body, Mapping):
+        return _parse_object(body, where)
+    raise InputError(f"type {where}: neither fields nor an expression", Location(where))
+
+
+def _parse_object(body: Mapping[str, Any], where: str) -> Schema:
+    schema: Schema = {"type": "object"}
+    properties: Schema = {}
+    required: list[str] = []
+    for key, value in body.items():
+        if key == _DOC:
+            schema["description"] = value
+        elif key == _EXTENDS:
+            schema[_EXTENDS] = value
+        elif key.startswith("x-"):
+            schema[key] = value
+        else:
+            name = key.removesuffix("!")
+            properties[name] = parse_type(value, f"{where}.{name}")
+            if name != key:
+                required.append(name)
+    if properties:
+        schema["properties"] = properties
+    return schema | ({"required": required} if required else {})
+
+
+def parse_expression(text: str, where: str) -> Schema:
+    """An expression with its description and default, as canonical schema."""
+    expression, _, description = text.partition(" -- ")
+    expression, marked, default = expression.partition(" = ")
+    schema = _parse_union(expression.strip(), where)
+    if marked:
+        schema = _wrapped(schema) | {"default": parse_yaml(default)}
+    if description:
+        schema = _wrapped(schema) | {"description": description.strip()}
+    return schema
+
+
+def _wrapped(schema: Schema) -> Schema:
+    return {"allOf": [schema]} if "$ref" in schema else schema
+
+
+def _parse_union(text: str, where: str) -> Schema:
+    parts = [_parse_term(part, where) for part in text.removesuffix("?").split(" | ")]
+    schema = parts[0] if len(parts) == 1 else {"anyOf": parts}
+    return _wrapped(schema) | {"nullable": True} if text.endswith("?") else schema
+
+
+def _parse_term(text: str, where: str) -> Schema:
+    head, _, rest = text.partition(" ")
+    if head == "list":
+        return {"type": "array", "items": _parse_term(rest, where)}
+    if head == "map":
+        return {"type": "object", "additionalProperties": _parse_term(rest, where)}
+    if head == "enum":
+        return {"type": "string", "enum": shlex.split(rest)}
+    if head[:1].isupper() and not rest:
+        return {"$ref": head}
+    if head not in _BASE:
+        raise InputError(f"type {where}: {text!r} is no type", Location(where))
+    return {**_BASE[head], **_parse_constraint(head, rest, where)}
+
+
+def _parse_constraint(base: str, text: str, where: str) -> Schema:
+    if not text:
+        return {}
+    if text.startswith("/") and text.endswith("/"):
+        return {"pattern": text[1:-1]}
+    found = _RANGE.match(text)
+    if not found:
+        raise InputError(f"type {where}: {text!r} is no constraint", Location(where))
+    names = ("minLength", "maxLength") if base == "string" else ("minimum", "maximum")
+    return {name: int(bound) for name, bound in zip(names, found.groups(), strict=True) if bound}
+
+
+def _references(schema: Any) -> Iterator[str]:
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"]
+        if isinstance(schema.get(_EXTENDS), str):
+            yield schema[_EXTENDS]
+        for value in schema.values():
+            yield from _references(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _references(value)

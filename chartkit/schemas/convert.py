@@ -1,0 +1,74 @@
+"""From canonical schemas to structural ones and to JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from chartkit.documents import read_file
+from chartkit.schemas.compact import INT_OR_STRING, OPEN, Schema, parse_types
+
+_DATA = Path(__file__).parent
+_FILES = ("kubernetes.yaml",)
+
+
+@cache
+def type_library() -> Mapping[str, Schema]:
+    """Every type that ships with chartkit, by name, in canonical form."""
+    document: dict[str, Any] = {}
+    for name in _FILES:
+        document |= read_file(_DATA / name)[0].body
+    return parse_types(document)
+
+
+def resolved(schema: Schema, types: Mapping[str, Schema]) -> Schema:
+    """The structural schema: every reference replaced by its type.
+
+    A description or default beside a reference wins over the type's own.
+    """
+    if "$ref" in schema:
+        return resolved(types[schema["$ref"]], types)
+    out: Schema = {}
+    if list(schema.get("allOf", ())) and "$ref" in schema["allOf"][0]:
+        out = resolved(schema["allOf"][0], types)
+        schema = {key: value for key, value in schema.items() if key != "allOf"}
+    if "$extends" in schema:
+        out = resolved(types[schema["$extends"]], types)
+    for key, value in schema.items():
+        if key == "properties":
+            fields = {name: resolved(field, types) for name, field in value.items()}
+            out[key] = {**out.get(key, {}), **fields}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            out[key] = resolved(value, types)
+        elif key == "anyOf":
+            out[key] = [resolved(part, types) for part in value]
+        elif key != "$extends":
+            out[key] = value
+    return out
+
+
+def json_schema(schema: Schema) -> Schema:
+    """A structural schema as JSON Schema (draft 7): unknown fields refused, open parts open."""
+    out = {key: value for key, value in schema.items() if not key.startswith("x-kubernetes-")}
+    out.pop("nullable", None)
+    if "properties" in schema:
+        out["properties"] = {name: json_schema(f) for name, f in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            out[key] = json_schema(schema[key])
+    if "anyOf" in schema:
+        out["anyOf"] = [json_schema(part) for part in schema["anyOf"]]
+    if schema.get(INT_OR_STRING):
+        out["type"] = ["integer", "string"]
+    if "properties" in schema and not schema.get(OPEN):
+        out.setdefault("additionalProperties", False)
+    return _nullable(out) if schema.get("nullable") else out
+
+
+def _nullable(schema: Schema) -> Schema:
+    if isinstance(schema.get("type"), str) and "enum" not in schema:
+        return schema | {"type": [schema["type"], "null"]}
+    kept = {key: schema.pop(key) for key in ("description", "default") if key in schema}
+    return {"anyOf": [schema, {"type": "null"}], **kept}

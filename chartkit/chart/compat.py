@@ -17,6 +17,7 @@ from chartkit.model import Body, Diagnostic, Location, Severity
 
 RULE_UNSUPPORTED = "CK101"
 RULE_END_OF_LIFE = "CK102"
+RULE_RANGE = "CK103"
 _DATA = Path(__file__).parent / "data" / "compatibility.yaml"
 
 
@@ -123,6 +124,18 @@ def kube_version_range(kyverno: Iterable[Version]) -> str:
     return f">={oldest}-0 <{newest.next_minor()}-0"
 
 
+def known_clusters() -> list[Version]:
+    """Every Kubernetes version that a known Kyverno supports, and the next one."""
+    rows = matrix().values()
+    cluster = min(row.oldest for row in rows)
+    newest = max(row.newest for row in rows)
+    found = []
+    while cluster <= newest.next_minor():
+        found.append(cluster)
+        cluster = cluster.next_minor()
+    return found
+
+
 def diagnostics(verdict: Verdict, location: Location | None) -> list[Diagnostic]:
     """A verdict's findings: an error where the pair is not supported, a warning past its end."""
     row = verdict.compatibility
@@ -136,10 +149,23 @@ def diagnostics(verdict: Verdict, location: Location | None) -> list[Diagnostic]
             Diagnostic(RULE_UNSUPPORTED, Severity.ERROR, message, location, _way_out(verdict))
         )
     if verdict.end_of_life:
-        message = f"Kyverno {row.kyverno} is past its end of life ({row.end_of_life})"
         hint = f"newer and fitting this cluster: {_newer(verdict)}"
-        found.append(Diagnostic(RULE_END_OF_LIFE, Severity.WARNING, message, location, hint))
+        found.append(_ended(row, location, hint))
     return found
+
+
+def end_of_life(
+    row: Compatibility, today: date, location: Location | None = None
+) -> list[Diagnostic]:
+    """A warning where a Kyverno version's support has ended."""
+    if row.end_of_life is None or row.end_of_life > today:
+        return []
+    return [_ended(row, location, f"the newest is {list(matrix())[-1]}")]
+
+
+def _ended(row: Compatibility, location: Location | None, hint: str) -> Diagnostic:
+    message = f"Kyverno {row.kyverno} is past its end of life ({row.end_of_life})"
+    return Diagnostic(RULE_END_OF_LIFE, Severity.WARNING, message, location, hint)
 
 
 def _way_out(verdict: Verdict) -> str:

@@ -40,7 +40,7 @@ class ConflictError(ChartkitError):
     def __init__(self, conflicts: Sequence[Diagnostic]) -> None:
         first = conflicts[0]
         super().__init__(first.message, first.location, first.hint)
-        self.conflicts = tuple(conflicts)
+        self.diagnostics = tuple(conflicts)
 
 
 class _Missing:

@@ -1,0 +1,63 @@
+"""The one place where errors become text and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from chartkit.errors import ChartkitError
+
+BUG = 3
+USAGE = 2
+INTERRUPTED = 130
+DEBUG = "CHARTKIT_DEBUG"
+"""Set to anything, it shows the traceback of a bug."""
+
+
+def run(command: Callable[[], Any]) -> int:
+    """Runs a command and gives its exit code: 0 all good, 1 violations or failed checks, 2 usage
+    or input, 3 a bug in chartkit."""
+    try:
+        command()
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return USAGE
+    except ChartkitError as error:
+        for line in _lines(error):
+            click.echo(line, err=True)
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read standard output has gone: what is left must not be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
+        return _bug(error)
+    return 0
+
+
+def _lines(error: ChartkitError) -> list[str]:
+    """One line an error; an error that carries diagnostics gives one for each."""
+    diagnostics = getattr(error, "diagnostics", ())
+    return [str(each) for each in diagnostics] or [" ".join(str(error).split())]
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f"{frames[-1].name}, line {frames[-1].lineno}" if frames else "nowhere"
+    click.echo(
+        f"chartkit: a bug, not your mistake: {what} (in {where}; {DEBUG}=1 shows more)", err=True
+    )
+    return BUG

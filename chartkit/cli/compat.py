@@ -1,0 +1,63 @@
+"""`chartkit check-compat`: does this Kyverno support this Kubernetes?"""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import click
+
+from chartkit.chart import compat_report
+from chartkit.chart.project import FILE_NAME, read_project
+from chartkit.chart.versions import parse_version
+from chartkit.errors import InputError
+
+
+@click.command("check-compat")
+@click.argument("path", required=False, type=click.Path(path_type=Path))
+@click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.19.")
+@click.option("--kubernetes", metavar="VERSION", help="A cluster's version, such as v1.34.1-eks-1.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def check_compat(
+    path: Path | None, kyverno: str | None, kubernetes: str | None, output: str
+) -> None:
+    """Say whether Kyverno supports the clusters of a project or chart at PATH, or one pair.
+
+    PATH is a folder with chartkit.yaml (the one here if nothing is given), a project file, or the
+    folder of a chart. Exits 1 where a pair is not supported, 2 where a version is not known.
+    """
+    subjects = _subjects(path, kyverno, kubernetes)
+    if output == "json":
+        report = {"subjects": [compat_report.as_json(each) for each in subjects]}
+        click.echo(json.dumps(report, indent=2, ensure_ascii=False))
+    else:
+        for each in subjects:
+            click.echo(compat_report.as_text(each))
+    raise SystemExit(0 if all(each.supported for each in subjects) else 1)
+
+
+def _subjects(
+    path: Path | None, kyverno: str | None, kubernetes: str | None
+) -> list[compat_report.Subject]:
+    today = date.today()
+    cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
+    if kyverno is not None:
+        if path is not None:
+            raise InputError("--kyverno and a path cannot both be given")
+        version = parse_version(kyverno, "Kyverno")
+        return [compat_report.pair(f"Kyverno {version}", version, cluster, today)]
+    if path is not None and (path / "Chart.yaml").exists():
+        return [compat_report.chart(path, cluster, today)]
+    if cluster is not None:
+        if path is not None:
+            raise InputError("--kubernetes goes with --kyverno, or with a chart folder")
+        return [compat_report.cluster(cluster)]
+    project_path = path or Path()
+    if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
+        hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
+        raise InputError("there is no version to check", None, hint)
+    return [
+        compat_report.environment(each, today)
+        for each in read_project(project_path).environments.values()
+    ]

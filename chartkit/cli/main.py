@@ -1,0 +1,70 @@
+"""The `chartkit` command: finds the sub-command and imports that one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from chartkit import __version__
+from chartkit.cli import boundary
+
+COMMANDS = {
+    "init": ("chartkit.cli.init:init", "Start a project: chartkit.yaml and a first workload."),
+    "render": ("chartkit.cli.render:render", "Write the charts and check every environment."),
+    "check-compat": (
+        "chartkit.cli.compat:check_compat",
+        "Say whether a Kyverno version supports a Kubernetes version.",
+    ),
+    "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
+}
+"""Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""
+
+
+class _Commands(click.Group):
+    """Sub-commands that are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean '{near[0]}'?" if near else "known are " + ", ".join(COMMANDS)
+            ctx.fail(f"there is no command '{args[0]}': {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="chartkit", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Generate, check and prove Helm charts for Kyverno and its policies.
+
+    Exit codes: 0 all good, 1 violations or failed checks, 2 usage or input, 3 a bug in chartkit.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Runs the command line and exits; arguments: those of the process if None."""
+
+    def run() -> Any:
+        return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
+
+    raise SystemExit(boundary.run(run))

@@ -1,11 +1,11 @@
 """Preconditions and deny conditions: any/all blocks, the old flat list, and their operators."""
 
 from chartkit.engine.conditions.blocks import Conditions, Outcome, compile_conditions
-from chartkit.engine.conditions.check import ConditionsError, check_conditions
+from chartkit.engine.conditions.check import ConditionsMalformed, check_conditions
 
 __all__ = [
     "Conditions",
-    "ConditionsError",
+    "ConditionsMalformed",
     "Outcome",
     "check_conditions",
     "compile_conditions",

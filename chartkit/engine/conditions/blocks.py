@@ -43,7 +43,7 @@ class Conditions:
 def compile_conditions(body: Json) -> Conditions:
     """Compiles the value of `preconditions` or `conditions`.
 
-    Raises `ConditionsError`. Faults that make Kyverno reject a policy that it has read are
+    Raises `ConditionsMalformed`. Faults that make Kyverno reject a policy that it has read are
     found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
     """
     parsed = parse_conditions(body)

@@ -8,13 +8,13 @@ from chartkit.engine.conditions.operators import OPERATORS
 from chartkit.engine.conditions.parse import (
     Blocks,
     Condition,
-    ConditionsError,
+    ConditionsMalformed,
     FlatList,
     parse_conditions,
 )
 from chartkit.model import Json
 
-__all__ = ["ConditionsError", "check_conditions"]
+__all__ = ["ConditionsMalformed", "check_conditions"]
 
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _KNOWN = f"the following values are allowed: [{', '.join(_OPERATIONS)}]"
@@ -30,7 +30,7 @@ def check_conditions(body: Json, place: str, *, values: bool = True) -> str | No
 
     place: `preconditions`, `conditions` and so on, with what stands before it; values: whether
     keys and values are looked at beside the operators (Kyverno leaves them out in a foreach).
-    Raises `ConditionsError`.
+    Raises `ConditionsMalformed`.
     """
     parsed = parse_conditions(body)
     if values:

@@ -15,17 +15,20 @@ from chartkit.model import Json
 
 def is_in(value: Json) -> Compare:
     """Whether the key, or every key of a list, is among the values."""
-    exists = _scalar(value)
-    return _compare(exists, _keys(value, lambda keys, among: all(key in among for key in keys)))
+    keys = _keys(value, lambda keys, among: all(key in among for key in keys))
+    return _compare(_scalar(value), keys)
 
 
 def is_not_in(value: Json) -> Compare:
     """Whether the key, or any key of a list, is not among the values."""
-    exists = _scalar(value)
-    negated = None if exists is None else (lambda key: not exists(key))
-    return _compare(
-        negated, _keys(value, lambda keys, among: any(key not in among for key in keys))
-    )
+    exists = None if _is_unlisted(value) else _scalar(value)
+    keys = _keys(value, lambda keys, among: any(key not in among for key in keys))
+    return _compare(None if exists is None else (lambda key: not exists(key)), keys)
+
+
+def _is_unlisted(value: Json) -> bool:
+    # Such a text is no list to Kyverno, so that NotIn is false like In, match or no match.
+    return isinstance(value, str) and _string_list(value) is None
 
 
 def _compare(scalar: Callable[[str], bool] | None, keys: Callable[[list[str]], bool]) -> Compare:

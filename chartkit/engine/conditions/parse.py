@@ -8,7 +8,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Json
 
 
-class ConditionsError(ChartkitError):
+class ConditionsMalformed(ChartkitError):  # noqa: N818 - not loaded, as Kyverno says
     """Conditions that Kyverno cannot decode: it does not load the whole policy then."""
 
 
@@ -38,7 +38,7 @@ class FlatList:
 
 
 def parse_conditions(body: Json) -> Blocks | FlatList:
-    """Reads the value of `preconditions` or `conditions`; raises `ConditionsError`.
+    """Reads the value of `preconditions` or `conditions`; raises `ConditionsMalformed`.
 
     Keys match in any case, unknown keys are passed over, null counts as missing.
     """
@@ -54,7 +54,7 @@ def _conditions(body: Json, name: str) -> tuple[Condition, ...] | None:
     if body is None:
         return None
     if not isinstance(body, list):
-        raise ConditionsError(
+        raise ConditionsMalformed(
             f"'{name}' must be a list of conditions", hint="write each condition as a list item"
         )
     return tuple(map(_condition, body))
@@ -74,7 +74,7 @@ def _condition(body: Json) -> Condition:
 
 def _fields(body: Json, names: tuple[str, ...]) -> dict[str, Json]:
     if not isinstance(body, dict):
-        raise ConditionsError(
+        raise ConditionsMalformed(
             f"conditions must be an object with {', '.join(names)}, not {type(body).__name__}"
         )
     # JSON's keys come sorted out of YAML, and the last of several spellings wins.
@@ -86,5 +86,5 @@ def _text(value: Json, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ConditionsError(f"'{name}' of a condition must be a string")
+        raise ConditionsMalformed(f"'{name}' of a condition must be a string")
     return value

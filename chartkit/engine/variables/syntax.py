@@ -57,3 +57,13 @@ def _query(braced: str) -> tuple[str, bool]:
     if query.startswith("-"):
         return query[1:].strip(_SPACE), True
     return query, False
+
+
+def fill_variables(text: str, variables: list[Variable], values: list[str]) -> str:
+    """The text with each variable, as `find_variables` found them, replaced by its value."""
+    parts = []
+    end = 0
+    for variable, value in zip(variables, values, strict=True):
+        parts += (text[end : variable.start], value)
+        end = variable.end
+    return "".join([*parts, text[end:]])

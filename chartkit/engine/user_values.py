@@ -1,0 +1,254 @@
+"""What a user says about the world: values files and mocks, as Kyverno's command-line program
+reads them.
+
+A values file gives variables for all objects, for one object of a policy or for one rule, and
+the labels of namespaces. Recorded answers to API and service calls and the data of
+GlobalContextEntries stand in for a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
+from chartkit.engine.values.quoting import quote
+from chartkit.errors import InputError, LookupFailed
+from chartkit.model import Body, Json, Location
+
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_OPERATION = "request.operation"
+_EMPTY: Mapping[str, Json] = MappingProxyType({})
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class UserValues:
+    """A values file (`cli.kyverno.io/v1alpha1`, kind Values), parsed.
+
+    globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
+    settings: given one by one on the command line, above all others; labels: by namespace.
+    """
+
+    globals: Mapping[str, Json] = field(default=_EMPTY)
+    by_resource: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    by_rule: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default=_NO_LABELS)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
+        """The variables (dotted names) of one object under one policy."""
+        return {
+            **self.globals,
+            **self.by_resource.get((policy, resource), _EMPTY),
+            **self.settings,
+        }
+
+    def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
+        """The variables (dotted names) of one rule."""
+        return self.by_rule.get((policy, rule), _EMPTY)
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; empty where none were given."""
+        return self.labels.get(namespace, _NO_LABELS)
+
+    def operation(self, policy: str, resource: str) -> str:
+        """The operation to simulate for an object: CREATE where nothing is said."""
+        operation = self.for_resource(policy, resource).get(_OPERATION, "CREATE")
+        return operation if operation in OPERATIONS else "CREATE"
+
+
+def read_values(
+    body: Json, location: Location, settings: Mapping[str, str] | None = None
+) -> UserValues:
+    """Reads a values file's document; raises `InputError` for what it may not hold."""
+    body = _mapping({} if body is None else body, "a values file", location)
+    operation = _mapping(body.get("globalValues"), "globalValues", location).get(_OPERATION)
+    if isinstance(operation, str) and operation not in OPERATIONS:
+        raise InputError(
+            f'invalid request.operation value "{operation}", must be one of '
+            f"{', '.join(OPERATIONS)}",
+            location,
+        )
+    by_resource, by_rule = _policies(body.get("policies"), location)
+    return UserValues(
+        dict(_mapping(body.get("globalValues"), "globalValues", location)),
+        by_resource,
+        by_rule,
+        settings or _NO_LABELS,
+        _labels(body, location),
+    )
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Variables given as `name=value`; what is not of that form is passed over, as Kyverno does.
+
+    The object itself (`request.object.…`) cannot be set in this way, and the first value of a
+    name wins.
+    """
+    settings: dict[str, str] = {}
+    for text in texts:
+        parts = text.strip().split("=")
+        if len(parts) != 2:
+            continue
+        name, value = parts[0].strip(), parts[1].strip()
+        if name and value and "request.object." not in name:
+            settings.setdefault(name, value)
+    return settings
+
+
+_Values = dict[tuple[str, str], Mapping[str, Json]]
+
+
+def _policies(policies: Json, location: Location) -> tuple[_Values, _Values]:
+    by_resource: _Values = {}
+    by_rule: _Values = {}
+    for policy in _items(policies, "policies", location):
+        name = _name(policy, "policies", location)
+        for resource in _items(policy.get("resources"), "resources", location):
+            key = (name, _name(resource, "resources", location))
+            values = _mapping(resource.get("values"), "values", location)
+            by_resource[key] = {**by_resource.get(key, {}), **values}
+        for rule in _items(policy.get("rules"), "rules", location):
+            key = (name, _name(rule, "rules", location))
+            foreach = _mapping(rule.get("foreachValues"), "foreachValues", location)
+            # Kyverno never counts the elements: the first value serves for all of them.
+            first = {
+                variable: values[0]
+                for variable, values in foreach.items()
+                if isinstance(values, list) and values
+            }
+            values = _mapping(rule.get("values"), "values", location)
+            by_rule.setdefault(key, {**values, **first})
+    return by_resource, by_rule
+
+
+def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[str, str]]:
+    labels: dict[str, Mapping[str, str]] = {}
+    for selector in _items(body.get("namespaceSelector"), "namespaceSelector", location):
+        name = _name(selector, "namespaceSelector", location)
+        labels[name] = _mapping(selector.get("labels"), "labels", location)
+    for namespace in _items(body.get("namespaces"), "namespaces", location):
+        metadata = _mapping(namespace.get("metadata"), "metadata", location)
+        name = _name(metadata, "namespaces", location)
+        labels[name] = _mapping(metadata.get("labels"), "labels", location)
+    return labels
+
+
+def _mapping(value: Json, what: str, location: Location) -> Mapping[str, Json]:
+    if value is None:
+        return _EMPTY
+    if not isinstance(value, dict):
+        raise InputError(f"{what} must be a mapping", location)
+    return value
+
+
+def _items(value: Json, what: str, location: Location) -> Iterator[Mapping[str, Json]]:
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{what} must be a list", location)
+    for item in value or ():
+        yield _mapping(item, f"each of {what}", location)
+
+
+def _name(body: Mapping[str, Json], what: str, location: Location) -> str:
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"each of {what} needs a name", location)
+    return name
+
+
+class UserLookups(OfflineLookups):
+    """A world made of what the user gave; everything else has no source."""
+
+    def __init__(
+        self,
+        values: UserValues | None = None,
+        *,
+        api_calls: Sequence[Body] = (),
+        global_entries: Sequence[Body] = (),
+        configmaps: Sequence[Body] = (),
+    ) -> None:
+        """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
+        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects.
+        """
+        self._values = values or UserValues()
+        self._calls = dict(map(_recorded_call, api_calls))
+        self._globals = {str(entry.get("name")): entry for entry in global_entries}
+        self._configmaps = {_configmap_key(body): body for body in configmaps}
+        self.has_recorded = bool(self._calls)
+
+    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
+        return self._values.for_rule(policy, rule)
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        return self._calls.get(f"{method}:{url}") or self._calls.get(url)
+
+    def configmap(self, namespace: str, name: str, /) -> Body:
+        found = self._configmaps.get((namespace, name))
+        if found is not None:
+            return found
+        if self._configmaps:
+            raise LookupFailed(f'configmaps "{name}" not found')
+        raise NoSource(f'configmaps "{name}" not found')
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        entry = self._globals.get(name)
+        if entry is None:
+            failed = LookupFailed if self._globals else NoSource
+            raise failed(f"failed to fetch entry key={name}")
+        data = _global_data(entry)
+        if not projection:
+            return data
+        if not isinstance(data, dict):
+            raise LookupFailed(
+                f"global context mock: projection {quote(projection)} requested but value is not "
+                "an object"
+            )
+        if projection not in data:
+            raise LookupFailed(f"global context mock: projection {quote(projection)} not found")
+        return data[projection]
+
+
+def _recorded_call(entry: Body) -> tuple[str, Recorded]:
+    response = entry.get("response") or {}
+    url = entry.get("url") or entry.get("urlPath") or ""
+    method = str(entry.get("method") or "").strip().upper()
+    key = f"{method}:{url}" if method else url
+    return key, Recorded(response.get("statusCode") or 200, response.get("body"))
+
+
+def _configmap_key(body: Body) -> tuple[str, str]:
+    metadata = body.get("metadata") or {}
+    return metadata.get("namespace") or "default", metadata.get("name") or ""
+
+
+def _global_data(entry: Body) -> Json:
+    place = f"globalContextEntries {quote(str(entry.get('name')))}"
+    resources = entry.get("resources")
+    data = entry.get("data") if resources is None else resources
+    projections = entry.get("projections") or ()
+    if data is None:
+        if projections:
+            raise LookupFailed(f"{place}: data is required when projections are set")
+        return None
+    path = entry.get("fieldPath")
+    if path:
+        data = _search(path, data, f"{place} fieldPath")
+    if not projections:
+        return data
+    found = {}
+    for projection in projections:
+        name, path = projection.get("name"), projection.get("path") or ""
+        if not name:
+            raise LookupFailed(f"{place} projection name must not be empty")
+        found[name] = _search(path, data, f"{place} projection {quote(name)} path {quote(path)}")
+    return found
+
+
+def _search(path: str, data: Json, place: str) -> Json:
+    try:
+        return compile_expression(path).search(data)
+    except JMESPathError as error:
+        raise LookupFailed(f"{place}: {error}") from error

@@ -33,14 +33,24 @@ def load(name: str) -> Body:
     return schema
 
 
-def violations(document: Document, schema: Mapping[str, Any]) -> list[Diagnostic]:
-    """Everything in a document that its schema refuses, in the document's order."""
+def violations(
+    document: Document,
+    schema: Mapping[str, Any],
+    body: Json = None,
+    ignore: frozenset[str] = frozenset(),
+) -> list[Diagnostic]:
+    """Everything in a document that its schema refuses, in the document's order.
+
+    body: what to check in place of the document's own; ignore: keywords of JSON Schema whose
+    violations do not count.
+    """
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(dict(schema))
     found = [
         _diagnostic(document, *finding)
-        for error in validator.iter_errors(document.body)
+        for error in validator.iter_errors(document.body if body is None else body)
+        if error.validator not in ignore
         for finding in _findings(error)
     ]
     return sorted(found, key=_position)
@@ -148,7 +158,9 @@ def _hint(error: Any) -> str | None:
         return None
     if isinstance(error.instance, bool):
         return "YAML reads yes, no, on, off, y and n as true or false: quote the text"
-    return f'quote it: "{error.instance}"' if isinstance(error.instance, int | float) else None
+    if isinstance(error.instance, float):
+        return 'quote versions: YAML reads 1.10 as 1.1, and "1.10" as it is'
+    return f'quote it: "{error.instance}"' if isinstance(error.instance, int) else None
 
 
 def _enum_message(error: Any, path: list[str | int]) -> str:

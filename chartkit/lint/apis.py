@@ -1,0 +1,35 @@
+"""Checks of custom resources against what the environment says of their definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.lint.subject import Subject, leaves
+from chartkit.model import Diagnostic, Severity
+
+NO_DEFINITION = "CK005"
+MONITORING = "monitoring.coreos.com/v1"
+
+
+def monitors_without_definition(subject: Subject) -> Iterator[Diagnostic]:
+    """CK005: a service monitor where the environment says that its CRD is not there."""
+    if subject.apis.get(MONITORING) is not False:
+        return
+    for path, value in leaves(subject.values):
+        if path[-2:] == ("serviceMonitor", "enabled") and value is True:
+            name = ".".join(map(str, path))
+            message = f"'{name}' is true, and the environment has no {MONITORING}"
+            hint = "install the Prometheus operator first and say so under apis in chartkit.yaml, "
+            hint += f"or set {name}: false"
+            place = subject.locate(path)
+            yield Diagnostic(NO_DEFINITION, Severity.ERROR, message, place, hint)
+
+
+def objects_without_definition(subject: Subject) -> Iterator[Diagnostic]:
+    """CK005: any other object of an API version that the environment says it does not have."""
+    for resource in subject.resources:
+        version = resource.api_version
+        if subject.apis.get(version) is False and resource.kind != "ServiceMonitor":
+            message = f"{resource.kind} {resource.name} needs {version}, which is not there"
+            hint = "install its definition first, and say so under apis in chartkit.yaml"
+            yield Diagnostic(NO_DEFINITION, Severity.ERROR, message, resource.location, hint)

@@ -165,11 +165,11 @@ def _objects(schema: Json, key: str) -> Iterator[tuple[str, Schema]]:
             yield from _objects(part, key)
     if not isinstance(schema, dict):
         return
-    if "properties" in schema or "anyOf" in schema or "pattern" in schema or "items" in schema:
+    if "properties" in schema or "pattern" in schema or "items" in schema:
         yield key, schema
     for name, part in schema.get("properties", {}).items():
         yield from _objects(part, name)
-    for step in ("items", "additionalProperties", "anyOf"):
+    for step in ("items", "additionalProperties"):
         yield from _objects(schema.get(step), key)
 
 
@@ -182,13 +182,13 @@ def _pointed(schema: Json, titles: Mapping[str, str], inside: str = "") -> Json:
     if title:
         pointer: Schema = {"$ref": f"#/definitions/{title}"}
         doc = schema.get("description")
-        return {"description": doc, "allOf": [pointer]} if doc else pointer
+        return {"description": doc, **pointer} if doc else pointer
     out = dict(schema)
     if "properties" in schema:
         out["properties"] = {
             name: _pointed(part, titles) for name, part in schema["properties"].items()
         }
-    for step in ("items", "additionalProperties", "anyOf"):
+    for step in ("items", "additionalProperties"):
         if step in schema:
             out[step] = _pointed(schema[step], titles)
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,17 +58,24 @@ def json_schema(schema: Schema) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             out[key] = json_schema(schema[key])
-    if "anyOf" in schema:
-        out["anyOf"] = [json_schema(part) for part in schema["anyOf"]]
     if schema.get(INT_OR_STRING):
         out["type"] = ["integer", "string"]
     if "properties" in schema and not schema.get(OPEN):
         out.setdefault("additionalProperties", False)
+    if "anyOf" in schema:
+        out = _merged([json_schema(part) for part in out.pop("anyOf")]) | out
     return _nullable(out) if schema.get("nullable") else out
 
 
+def _merged(parts: Sequence[Schema]) -> Schema:
+    """A union of scalars as one schema: a constraint binds only the type that it is about."""
+    out: Schema = {}
+    for part in parts:
+        out |= part | {"type": [*out.get("type", ()), part["type"]]}
+    return out
+
+
 def _nullable(schema: Schema) -> Schema:
-    if isinstance(schema.get("type"), str) and "enum" not in schema:
-        return schema | {"type": [schema["type"], "null"]}
-    kept = {key: schema.pop(key) for key in ("description", "default") if key in schema}
-    return {"anyOf": [schema, {"type": "null"}], **kept}
+    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    out = schema | {"type": [*kinds, "null"]}
+    return out | {"enum": [*schema["enum"], None]} if "enum" in schema else out

@@ -9,11 +9,13 @@ first names them, with the order, limits and reloading of Kyverno's `pkg/engine/
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from chartkit.engine.images import ImagesLoader, has_images
 from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.loader import NOTHING, Loader
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Body, Json
@@ -22,27 +24,6 @@ from chartkit.model import Body, Json
 class QueryError(EvaluationError):
     """An expression that could not be searched in the context; the text is Kyverno's."""
 
-
-class Loader(Protocol):
-    """A compiled context entry; one serves every resource."""
-
-    name: str
-    replaces: bool
-    """Whether its value takes the place of what stands under the name, or is merged into it."""
-    cached: bool
-    """Whether what was fetched once holds for the rest of the rule."""
-
-    def matches(self, query: str, /) -> bool:
-        """Whether a query's text names this entry."""
-        ...
-
-    def fetch(self, context: Context, /) -> Json:
-        """The entry's value (`NOTHING` for none); raises `EvaluationError`."""
-        ...
-
-
-NOTHING = object()
-"""What a loader gives that adds nothing to the context."""
 
 MAX_CONTEXT_SIZE = 2 * 1024 * 1024
 """How much JSON the entries of one context may hold, in bytes; Kyverno's own limit."""
@@ -64,11 +45,12 @@ class _Slot:
 class _Shared:
     """What a context and all its children have in common."""
 
-    __slots__ = ("limit", "size")
+    __slots__ = ("depth", "limit", "size")
 
     def __init__(self) -> None:
         self.limit: tuple[int, int] | None = None
         self.size = 0
+        self.depth = 0
 
 
 class Context:
@@ -160,6 +142,16 @@ class Context:
             )
         self._shared.size = total
 
+    @contextmanager
+    def nested(self) -> Iterator[int]:
+        """Enters a value that came out of a variable; gives how deep that is."""
+        shared = self._shared
+        shared.depth += 1
+        try:
+            yield shared.depth
+        finally:
+            shared.depth -= 1
+
     def set_element(self, element: Json, index: int, nesting: int) -> None:
         """Gives a foreach its element; nesting counts from 0 for the outermost foreach."""
         data = self.data
@@ -192,6 +184,8 @@ class Context:
             slot.loaded = True
             self._store(slot)
         except ChartkitError:
+            # Rules without entries share the admission's own context: each meets the failure.
+            slot.matched = self._level > 0
             if not quiet:
                 raise
         finally:
@@ -257,7 +251,10 @@ def admission_context(
         info = user.get("userInfo")
         name = info.get("username") if isinstance(info, dict) else None
         data.update(service_account(name if isinstance(name, str) else ""))
-    return Context(data, lookups, operation == "DELETE")
+    context = Context(data, lookups, operation == "DELETE")
+    if resource is not None and has_images(resource):
+        context.defer(ImagesLoader(resource))
+    return context
 
 
 _SERVICE_ACCOUNT = len("system:serviceaccount:")

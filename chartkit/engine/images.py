@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from chartkit.engine.context import NOTHING, Context
 from chartkit.engine.image_reference import ImageReferenceError, resolve_image
+from chartkit.engine.loader import NOTHING
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
 
 _NAMED = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -46,13 +50,18 @@ class ImagesLoader:
         return extract_images(self._resource) or NOTHING
 
 
+def has_images(resource: Body) -> bool:
+    """Whether objects of this kind have containers at all."""
+    return resource.get("kind") in _POD_SPECS
+
+
 def extract_images(resource: Body) -> dict[str, Json]:
     """The images of a workload: `{containers: {name: {registry, path, name, tag, …}}}`.
 
     Empty for kinds that have no pods. Raises `EvaluationError` for a container without a name and
     for an image that is no reference.
     """
-    steps = _POD_SPECS.get(str(resource.get("kind")))
+    steps = _POD_SPECS.get(resource.get("kind", ""))
     if steps is None:
         return {}
     images: dict[str, Json] = {}

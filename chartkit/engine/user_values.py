@@ -32,10 +32,10 @@ class UserValues:
     settings: given one by one on the command line, above all others; labels: by namespace.
     """
 
-    globals: Mapping[str, Json] = field(default=_EMPTY)
+    globals: Mapping[str, Json] = field(default_factory=dict)
     by_resource: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
     by_rule: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
-    settings: Mapping[str, str] = field(default=_NO_LABELS)
+    settings: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from chartkit.engine.conditions.operators import OPERATORS, Prepare
+from chartkit.engine.conditions.comparison import Prepare
+from chartkit.engine.conditions.operators import OPERATORS
 from chartkit.engine.conditions.parse import Condition, FlatList, parse_conditions
 from chartkit.engine.int64 import mark_literals
 from chartkit.engine.variables import SubstitutionError, Template, compile_template

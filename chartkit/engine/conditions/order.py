@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import semver
 
@@ -19,7 +20,7 @@ from chartkit.engine.conditions.comparison import (
 )
 from chartkit.model import Json
 
-Holds = Callable[[object, object], bool]
+Holds = Callable[[Any, Any], bool]
 
 _SIGNS: dict[str, Holds] = {
     ">": operator.gt,

@@ -5,9 +5,10 @@ from __future__ import annotations
 import posixpath
 import re
 
-from chartkit.engine.context import NOTHING, Context
+from chartkit.engine.context import Context
 from chartkit.engine.entries.loader import EntryLoader, Path, stored
 from chartkit.engine.jmespath import JMESPathError
+from chartkit.engine.loader import NOTHING
 from chartkit.engine.lookups import NoSource
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.variables import SubstitutionError, compile_template

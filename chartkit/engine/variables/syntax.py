@@ -59,11 +59,13 @@ def _query(braced: str) -> tuple[str, bool]:
     return query, False
 
 
-def fill_variables(text: str, variables: list[Variable], values: list[str]) -> str:
-    """The text with each variable, as `find_variables` found them, replaced by its value."""
-    parts = []
-    end = 0
-    for variable, value in zip(variables, values, strict=True):
-        parts += (text[end : variable.start], value)
-        end = variable.end
-    return "".join([*parts, text[end:]])
+def is_whole(variables: list[Variable], text: str) -> bool:
+    """Whether the text is one variable and nothing else, so that it keeps the value's type."""
+    return len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text)
+
+
+def split_text(text: str, variables: list[Variable]) -> list[str]:
+    """The literal texts around the variables, one more than there are variables."""
+    ends = [0, *(variable.end for variable in variables)]
+    starts = [*(variable.start for variable in variables), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.engine.values.gofmt import go_json
+from chartkit.engine.values.gofmt import go_json, go_sprint
 from chartkit.engine.variables.pointer import join_path, own_query
 from chartkit.engine.variables.references import UnresolvedReferenceError, resolve_references
 from chartkit.engine.variables.syntax import (
@@ -20,6 +20,8 @@ from chartkit.engine.variables.syntax import (
     OPEN,
     Variable,
     find_variables,
+    is_whole,
+    split_text,
     unescape,
 )
 from chartkit.errors import ChartkitError, EvaluationError
@@ -32,6 +34,8 @@ MAX_PASSES = 64
 """How often a text may be searched for variables anew; Kyverno itself would never come back."""
 MAX_LENGTH = 4 * 1024 * 1024
 """How long a text may grow through its variables, in characters."""
+
+_ENDLESS = "they name each other without end"
 
 Resolve = Callable[["Context"], Json]
 
@@ -133,7 +137,7 @@ def _text(text: str, path: str) -> Template:
     variables = find_variables(text)
     if not variables:
         return Template(unescape(text), None)
-    if len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text):
+    if is_whole(variables, text):
         return Template(text, _whole(variables[0], path))
     return Template(text, _embedded(text, variables, path))
 
@@ -144,10 +148,17 @@ def _whole(variable: Variable, path: str) -> Resolve:
     def resolve(context: Context) -> Json:
         value = query(context)
         if isinstance(value, dict | list) and _mentions(value):
-            return _template(value, path).resolve(context)
+            return _nested(value, path, context)
         return value
 
     return resolve
+
+
+def _nested(value: Json, path: str, context: Context) -> Json:
+    with context.nested() as depth:
+        if depth > MAX_PASSES:
+            raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
+        return _template(value, path).resolve(context)
 
 
 def _mentions(value: Json) -> bool:
@@ -160,17 +171,11 @@ def _mentions(value: Json) -> bool:
 
 
 def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
-    literals, queries = _split(text, variables, path)
-    last = literals[-1]
+    fill = _compile_pass(text, variables, path)
     stops = variables[-1].shallow
 
     def resolve(context: Context) -> Json:
-        parts = []
-        for literal, query, variable in queries:
-            parts.append(literal)
-            parts.append(_as_text(query(context), variable, path))
-        parts.append(last)
-        result = "".join(parts)
+        result = fill(context)
         if OPEN not in result:
             return result
         return unescape(result) if stops else _again(result, path, context)
@@ -178,48 +183,52 @@ def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
     return resolve
 
 
-def _split(
-    text: str, variables: list[Variable], path: str
-) -> tuple[list[str], list[tuple[str, Resolve, Variable]]]:
-    literals = []
-    queries = []
-    end = 0
-    for variable in variables:
-        literals.append(text[end : variable.start])
-        queries.append((literals[-1], _lookup(variable.query, path), variable))
-        end = variable.end
-    literals.append(text[end:])
-    return literals, queries
-
-
-def _as_text(value: Json, variable: Variable, path: str) -> str:
-    if variable.shallow and value is not None:
-        if not isinstance(value, str):
-            raise SubstitutionError(
-                f"failed to resolve {variable.query} at path {path}: "
-                "a variable written {{- }} inside a text must give a string"
-            )
-        return value.replace(OPEN, ESCAPED)
-    return value if isinstance(value, str) else go_json(value)
-
-
 def _again(text: str, path: str, context: Context) -> Json:
     for _ in range(MAX_PASSES):
         variables = find_variables(text)
         if not variables:
             return unescape(text)
-        if len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text):
+        if is_whole(variables, text):
             return _whole(variables[0], path)(context)
-        literals, queries = _split(text, variables, path)
-        parts = []
-        for literal, query, variable in queries:
-            parts += (literal, _as_text(query(context), variable, path))
-        text = "".join([*parts, literals[-1]])
+        text = _compile_pass(text, variables, path)(context)
         if variables[-1].shallow:
             return unescape(text)
         if len(text) > MAX_LENGTH:
             break
-    raise SubstitutionError(f"failed to resolve variables at path {path}: they name each other")
+    raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
+
+
+def _compile_pass(text: str, variables: list[Variable], path: str) -> Callable[[Context], str]:
+    queries = [(_lookup(variable.query, path), variable) for variable in variables]
+    literals = split_text(text, variables)
+    first = literals[0]
+    steps = list(zip(queries, literals[1:], strict=True))
+
+    def fill(context: Context) -> str:
+        parts = [first]
+        for (query, variable), literal in steps:
+            value = query(context)
+            if not isinstance(value, str) or variable.shallow:
+                value = _as_text(value, variable, path)
+            parts.append(value)
+            parts.append(literal)
+        return "".join(parts)
+
+    return fill
+
+
+def _as_text(value: Json, variable: Variable, path: str) -> str:
+    place = f"failed to resolve {variable.query} at path {path}: "
+    if variable.shallow and value is not None:
+        if not isinstance(value, str):
+            raise SubstitutionError(
+                f"{place}a variable written {{{{- }}}} inside a text must give a string"
+            )
+        return value.replace(OPEN, ESCAPED)
+    try:
+        return go_json(value)
+    except ValueError as error:
+        raise SubstitutionError(f"{place}failed to marshal float64: {go_sprint(value)}") from error
 
 
 def _lookup(query: str, path: str) -> Resolve:

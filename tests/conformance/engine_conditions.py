@@ -1,0 +1,95 @@
+"""Runs the recorded cases of conditions: each stands for the policy that it was recorded with."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from chartkit.engine.conditions import ConditionsMalformed, compile_conditions
+from chartkit.engine.context import Context, admission_context
+from chartkit.engine.policy_check import policy_fault
+from chartkit.engine.policy_reader import read_policy
+from chartkit.engine.variables import compile_template
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, Json, Resource
+
+_VALID_VALUES = re.compile(r"valid values: \[.*\]")
+_CONFIG_MAP: Body = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "cm", "namespace": "ns1"},
+}
+
+
+def run_case(case: dict[str, Any]) -> str | None:
+    """What a case shows that was not recorded; None where it agrees."""
+    body = _conditions(case)
+    context = case["context"]
+    deny = context == "deny"
+    try:
+        rejected = _rejected(body, deny)
+    except ConditionsMalformed as error:
+        return None if case.get("policy_not_loaded") else f"malformed: {error}"
+    if case.get("policy_not_loaded"):
+        return "loaded, where Kyverno does not load it"
+    if rejected is not None or case.get("policy_rejected"):
+        return _differs(case["message"], _VALID_VALUES.sub("valid values: [...]", rejected or ""))
+    return _evaluate(case, body, deny)
+
+
+def _conditions(case: dict[str, Any]) -> Json:
+    if case["any_all"] == "full":
+        return case["condition"]
+    return {case["any_all"]: [case["condition"]]}
+
+
+def _rejected(body: Json, deny: bool) -> str | None:
+    deny_body = {"conditions": body} if deny else {}
+    rule: Body = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+        "validate": {"message": "M", "deny": deny_body},
+    }
+    if not deny:
+        rule["preconditions"] = body
+    policy: Body = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"background": False, "rules": [rule]},
+    }
+    return policy_fault(read_policy(Resource(policy)))
+
+
+def _evaluate(case: dict[str, Any], body: Json, deny: bool) -> str | None:
+    resource = case.get("resource", _CONFIG_MAP)
+    namespace = resource["metadata"].get("namespace", "")
+    context = admission_context(resource, namespace=namespace)
+    failed = "failed to check deny conditions" if deny else "failed to evaluate preconditions"
+    try:
+        outcome = compile_conditions(body).evaluate(context)
+    except ChartkitError as error:
+        if case["expected"] != "error":
+            return f"raised {error.message!r}, expected {case['expected']}"
+        recorded = case["message"].removeprefix("panic: ")
+        text = error.message if case.get("crash") else f"{failed}: {error.message}"
+        return _differs(recorded, text)
+    if str(outcome.holds).lower() != case["expected"]:
+        return f"holds: {outcome.holds}, expected {case['expected']}"
+    return _differs(case["message"], _message(outcome.holds, outcome.message, deny, context))
+
+
+def _message(holds: bool, messages: str, deny: bool, context: Context) -> str:
+    if not deny and not holds:
+        return "; ".join(filter(None, ("preconditions not met", messages)))
+    if deny and not holds:
+        return "validation rule 'r' passed."
+    shown = messages if deny else ""
+    try:
+        return str(compile_template("; ".join(filter(None, ("M", shown)))).resolve(context))
+    except ChartkitError:
+        return shown
+
+
+def _differs(expected: str, found: str) -> str | None:
+    return None if expected == found else f"message {found!r}, expected {expected!r}"

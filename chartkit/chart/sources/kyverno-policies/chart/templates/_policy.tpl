@@ -75,7 +75,7 @@ everything that the values say of it. Takes root (the chart's context) and name 
 {{- $rule := .rule -}}
 {{- $byRule := index ($values.policyExclude | default dict) $rule.name | default dict -}}
 {{- $byPolicy := .own.exclude | default (index ($values.policyExclude | default dict) .name) | default dict -}}
-{{- $specific := mergeOverwrite (dict) $byPolicy $byRule -}}
+{{- $specific := mergeOverwrite (deepCopy $byPolicy) $byRule -}}
 {{- $blocks := list ($rule.exclude | default dict) ($values.exclude | default dict) $specific -}}
 {{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" $blocks "name" .name "rule" $rule.name) -}}
 {{- if ne $joined "null" -}}
@@ -83,7 +83,7 @@ everything that the values say of it. Takes root (the chart's context) and name 
 {{- end -}}
 {{- $byRule = index ($values.policyPreconditions | default dict) $rule.name | default dict -}}
 {{- $byPolicy = .own.preconditions | default (index ($values.policyPreconditions | default dict) .name) | default dict -}}
-{{- $specific = mergeOverwrite (dict) $byPolicy $byRule -}}
+{{- $specific = mergeOverwrite (deepCopy $byPolicy) $byRule -}}
 {{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $specific) "name" .name "rule" $rule.name) -}}
 {{- if ne $joined "null" -}}
 {{- $_ := set $rule "preconditions" (fromJson $joined) -}}

@@ -3,6 +3,15 @@ What the values say of one policy. Each takes root (the chart's context) and nam
 The nearest word counts: policies.NAME, then the value ending in ByPolicy, then the one for all.
 */}}
 
+{{/*
+What the chart knows of the policy, as JSON. group: baseline, restricted or another category;
+standard: whether it is a control of the Pod Security Standards; minimum: the oldest Kyverno that
+has its fields; shared: the parameters that `parameters` sets; defaults; annotations.
+*/}}
+{{- define "kyverno-policies.about" -}}
+{{- include (printf "kyverno-policies.about.%s" .name) .root | fromYaml | toJson -}}
+{{- end -}}
+
 {{/* policies.NAME as JSON, an empty object where there is none. */}}
 {{- define "kyverno-policies.own" -}}
 {{- index (.root.Values.policies | default dict) .name | default dict | toJson -}}

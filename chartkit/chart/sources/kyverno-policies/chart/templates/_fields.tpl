@@ -1,16 +1,13 @@
 {{/*
-Fields of a policy's spec by the Kyverno version that brought them (1012: 1.12). default: what the
-API server writes where they are missing; without: the value that an older version, which drops
-them, has anyway; optional: an older version may go without them.
+data/fields.json has the fields of a policy's spec by the Kyverno version that brought them (since:
+1012 for 1.12). default: what the API server writes where they are missing; without: the value that
+an older version, which drops them, has anyway; optional: an older version may go without them.
 */}}
-{{- define "kyverno-policies.fields" -}}
-<%= fields %>
-{{- end -}}
 
 {{/* Writes the defaults of a policy's fields out, and takes out what its Kyverno does not have. */}}
 {{- define "kyverno-policies.applyFields" -}}
 {{- $call := . -}}
-{{- range include "kyverno-policies.fields" .root | fromJsonArray -}}
+{{- range .root.Files.Get "data/fields.json" | fromJsonArray -}}
 {{- if or (lt $call.release (int .since)) (hasKey . "default") -}}
 {{- include "kyverno-policies.applyField" (dict "node" $call.policy.spec "steps" .path "field" . "release" $call.release "name" $call.name) -}}
 {{- end -}}

@@ -1,0 +1,100 @@
+"""Library policies as Kyverno reads them, apart from any chart: what their templates come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chartkit.chart import fields
+from chartkit.chart.library import METADATA_FILE, LibraryPolicy
+from chartkit.chart.parameters import helm_body
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.render import render_chart
+from chartkit.documents import Document, read_file, read_text
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+
+_CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A policy's Helm text, and what it comes to with its defaults and its examples' parameters."""
+
+    policy: LibraryPolicy
+    text: str
+    bodies: tuple[Body, ...]
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of all its rules."""
+        rules = [rule for body in self.bodies for rule in body["spec"].get("rules", ())]
+        return tuple(dict.fromkeys(rule["name"] for rule in rules))
+
+
+def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
+    """The templates of policies, each rendered and looked through; in one run of Helm.
+
+    Raises InputError or RenderError for a policy that is no ClusterPolicy, and for one that claims
+    to need less of Kyverno than its fields do.
+    """
+    texts = {policy.name: helm_body(policy) for policy in policies}
+    files = {
+        f"templates/{policy.name}.yaml": _template(policy, texts[policy.name])
+        for policy in policies
+    }
+    values = {"values.yaml": "{}\n"}
+    rendered = render_chart(ChartPlan("bodies", {"Chart.yaml": _CHART, **files}, values)).texts
+    templates = []
+    for policy in policies:
+        text = rendered.get(f"bodies/templates/{policy.name}.yaml", "")
+        documents = read_text(text, policy.template.file)
+        bodies = tuple(_checked(document, policy) for document in documents)
+        templates.append(Template(policy, texts[policy.name], bodies))
+    return templates
+
+
+def _template(policy: LibraryPolicy, text: str) -> str:
+    cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
+    calls = "".join(_call(policy, {**policy.defaults, **parameters}) for parameters in cases)
+    return f'{{{{- define "{policy.name}" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+
+
+def _call(policy: LibraryPolicy, parameters: Mapping[str, Json]) -> str:
+    given = json.dumps(json.dumps(parameters))
+    return f'---\n{{{{ include "{policy.name}" (dict "parameters" (fromJson {given})) }}}}\n'
+
+
+def _checked(document: Document, policy: LibraryPolicy) -> Body:
+    body = document.body
+    place = Location(policy.template.file, 1)
+    if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy"):
+        hint = "a policy of the library is a kyverno.io/v1 ClusterPolicy"
+        raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
+    name = (body.get("metadata") or {}).get("name")
+    if name != policy.name:
+        hint = "name it as its folder is named"
+        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    rules = (body.get("spec") or {}).get("rules")
+    if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
+        raise InputError(f"policy '{policy.name}' has no rules, or one without a name", place)
+    check_minimum(policy, body)
+    return body
+
+
+def _is_rule(rule: Json) -> bool:
+    return isinstance(rule, dict) and isinstance(rule.get("name"), str)
+
+
+def check_minimum(policy: LibraryPolicy, body: Body) -> None:
+    """Raises InputError where a policy's fields are younger than the Kyverno that it claims."""
+    computed, use = fields.minimum_version(body)
+    if use is None or computed <= policy.minimum_kyverno:
+        return
+    place = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+    message = (
+        f"policy '{policy.name}' claims Kyverno {policy.minimum_kyverno}, but spec."
+        f"{use.field.text} came with {use.field.since}"
+    )
+    raise InputError(message, place, f'say minimumKyverno: "{computed}"')

@@ -1,0 +1,198 @@
+"""The policies chart: policies of the library, each with everything that values can say of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chartkit import bundled
+from chartkit.chart import fields
+from chartkit.chart.bodies import Template, read_templates
+from chartkit.chart.escaping import escape
+from chartkit.chart.library import Library, LibraryPolicy, read_library
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.policies_schema import (
+    BASELINE,
+    CHART_NAME,
+    RESTRICTED,
+    SCHEMA_FILE,
+    Catalogue,
+    is_standard,
+    values_schema,
+)
+from chartkit.chart.policies_values import (
+    base_values,
+    environment_text,
+    environment_values,
+    values_text,
+)
+from chartkit.chart.profiles import (
+    Resolved,
+    read_profile,
+    resolve,
+    resolve_environment,
+    with_parameters,
+)
+from chartkit.chart.project import DEFAULT_PROFILES, Environment, Project
+from chartkit.chart.templating import render_text, render_tree
+from chartkit.errors import InputError
+from chartkit.model import Body, Json
+from chartkit.yaml_dump import dump_yaml
+
+CHART_VERSION = "3.9.0"
+APP_VERSION = "v1.19.0"
+_ANNOTATION = "policies.kyverno.io/"
+_HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
+
+
+def read_libraries(project: Project | None = None) -> Library:
+    """The built-in policy library and a project's own; raises InputError."""
+    return read_library([bundled.library_dir(), *(project.library if project else ())])
+
+
+def plan(project: Project, kube_version: str) -> ChartPlan:
+    """The policies chart of a project, for all its environments.
+
+    kube_version: the range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`.
+    Raises InputError for what the project, its profiles or its policies say wrong.
+    """
+    library = read_libraries(project)
+    base = _project_profiles(project, library)
+    resolved = {
+        name: resolve_environment(environment, library, project.root)
+        for name, environment in project.environments.items()
+    }
+    for name, environment in project.environments.items():
+        _require_versions(environment, resolved[name])
+    chart = _Chart(library, [base, *resolved.values()])
+    values = chart.base_values(base)
+    files = {"values.yaml": chart.values_text(values, base)}
+    for name, environment in project.environments.items():
+        files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
+    return ChartPlan(CHART_NAME, chart.files(base, kube_version), files)
+
+
+def plan_for_profile(
+    reference: str, parameters: Mapping[str, Json], folder: Path | None = None
+) -> ChartPlan:
+    """The policies of one profile, without a project.
+
+    reference: a built-in profile, or a file's path from folder; parameters: values for every
+    policy that has them. Raises InputError.
+    """
+    library = read_libraries()
+    profile = read_profile(reference, folder or Path())
+    resolved = with_parameters(resolve([profile], library), parameters, library)
+    chart = _Chart(library, [resolved])
+    values = {"values.yaml": chart.values_text(chart.base_values(resolved), resolved)}
+    return ChartPlan(CHART_NAME, chart.files(resolved, ">=1.16-0"), values)
+
+
+def _project_profiles(project: Project, library: Library) -> Resolved:
+    references = project.document.body.get("profiles", DEFAULT_PROFILES)
+    profiles = [
+        read_profile(reference, project.root, project.locate("profiles", index))
+        for index, reference in enumerate(references)
+    ]
+    return resolve(profiles, library)
+
+
+def _require_versions(environment: Environment, resolved: Resolved) -> None:
+    """Raises InputError where an enabled policy needs a newer Kyverno than the environment has."""
+    late = [
+        each.policy
+        for each in resolved.policies.values()
+        if each.enabled and each.policy.minimum_kyverno > environment.kyverno
+    ]
+    if not late:
+        return
+    first = late[0]
+    more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+    message = (
+        f"policy '{first.name}'{more} needs Kyverno {first.minimum_kyverno}, and environment "
+        f"'{environment.name}' has {environment.kyverno}"
+    )
+    hint = f"leave it out there: policies: {{{first.name}: {{enabled: false}}}}"
+    raise InputError(message, environment.locate("kyverno"), hint)
+
+
+class _Chart:
+    """The parts of the chart that all environments share."""
+
+    def __init__(self, library: Library, resolved: Sequence[Resolved]) -> None:
+        policies = _carried(library, resolved)
+        self._templates = read_templates(policies)
+        rules = {each.policy.name: each.rules for each in self._templates}
+        self._catalogue = Catalogue(tuple(policies), rules)
+        self._schema = values_schema(self._catalogue)
+
+    def base_values(self, resolved: Resolved) -> Body:
+        return base_values(self._catalogue, resolved, self._schema)
+
+    def values_text(self, values: Body, resolved: Resolved) -> str:
+        header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
+        return values_text(values, self._schema, header)
+
+    def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
+        values = environment_values(environment, self.base_values(resolved), base)
+        header = f"What {environment.name} says otherwise than values.yaml.\n{_HEADER}"
+        return environment_text(environment, values, self._schema, header)
+
+    def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:
+        source = bundled.chart_source_dir(CHART_NAME)
+        context: dict[str, Any] = {
+            "chart": {"name": CHART_NAME, "version": CHART_VERSION, "app_version": APP_VERSION},
+            "kube_version": kube_version,
+            "profiles": resolved.profiles,
+        }
+        files = render_tree(source / "chart", context)
+        files["data/policies.json"] = _json_lines(self._catalogue.names)
+        files["data/fields.json"] = _json_lines(fields.as_json())
+        files[SCHEMA_FILE] = json.dumps(self._schema, indent=2, ensure_ascii=False) + "\n"
+        template = source / "policy.yaml.j2"
+        text = template.read_text("utf-8")
+        for each in self._templates:
+            name = f"templates/{each.policy.group or 'policies'}/{each.policy.name}.yaml"
+            files[name] = render_text(text, _policy_context(each), str(template))
+        return files
+
+
+def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
+    """What the chart carries: every policy that somebody names, and the whole Pod Security
+    Standards, so that podSecurityStandard means what it says."""
+    named = {name for each in resolved for name in each.policies}
+    policies = library.policies.values()
+    return [policy for policy in policies if policy.name in named or is_standard(policy)]
+
+
+def _policy_context(template: Template) -> Body:
+    policy = template.policy
+    shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
+    about: Body = {
+        "group": policy.group if policy.group in (BASELINE, RESTRICTED) else "other",
+        "standard": is_standard(policy),
+        "minimum": str(policy.minimum_kyverno),
+        "shared": shared,
+        "defaults": policy.defaults,
+        "annotations": {
+            f"{_ANNOTATION}title": policy.title,
+            f"{_ANNOTATION}category": policy.category,
+            f"{_ANNOTATION}severity": policy.severity,
+            f"{_ANNOTATION}minversion": f"{policy.minimum_kyverno}.0",
+            f"{_ANNOTATION}subject": ",".join(policy.subject),
+            f"{_ANNOTATION}description": policy.description,
+        },
+    }
+    return {
+        "name": policy.name,
+        "about": escape(dump_yaml(about)).rstrip("\n"),
+        "body": template.text.rstrip("\n"),
+    }
+
+
+def _json_lines(items: Sequence[Json]) -> str:
+    """A JSON list, an item a line."""
+    lines = ",\n".join(f"  {json.dumps(item, ensure_ascii=False)}" for item in items)
+    return f"[\n{lines}\n]\n"

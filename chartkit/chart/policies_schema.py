@@ -1,0 +1,112 @@
+"""The policies chart's values.schema.json: every value, strict.
+
+Names, meaning, form and default of every value stand in `sources/kyverno-policies/
+values.schema.json`; here the names and parameters of the chart's policies are added.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from chartkit import bundled
+from chartkit.chart.library import LibraryPolicy
+from chartkit.model import Body
+
+CHART_NAME = "kyverno-policies"
+SCHEMA_FILE = "values.schema.json"
+BASELINE, RESTRICTED = "baseline", "restricted"
+_STANDARD_CATEGORY = "Pod Security Standards"
+
+
+def is_standard(policy: LibraryPolicy) -> bool:
+    """Whether the policy is one of the Pod Security Standards'."""
+    return policy.category.startswith(_STANDARD_CATEGORY)
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The policies that a chart carries; rules: the names of their rules, by policy."""
+
+    policies: tuple[LibraryPolicy, ...]
+    rules: Mapping[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> list[str]:
+        """The policies' names."""
+        return [policy.name for policy in self.policies]
+
+    def group(self, name: str) -> list[str]:
+        """The names of a category's policies."""
+        return [policy.name for policy in self.policies if policy.group == name]
+
+    @property
+    def shared_parameters(self) -> dict[str, Body]:
+        """The schemas of the parameters that several policies share, by name."""
+        return {
+            name: dict(parameter.schema)
+            for policy in self.policies
+            for name, parameter in policy.parameters.items()
+            if parameter.shared
+        }
+
+
+def values_schema(catalogue: Catalogue) -> Body:
+    """The chart's JSON Schema; draft 7, which every Helm 3 and 4 reads."""
+    file = bundled.chart_source_dir(CHART_NAME) / SCHEMA_FILE
+    schema: Body = json.loads(file.read_text("utf-8"))
+    properties = schema["properties"]
+    _open_by_name(properties.values(), catalogue)
+    restricted = catalogue.group(RESTRICTED)
+    standard = catalogue.group(BASELINE) + restricted
+    others = [name for name in catalogue.names if name not in standard]
+    for definition, names in (
+        ("standardPolicy", standard),
+        ("restrictedPolicy", restricted),
+        ("otherPolicy", others),
+    ):
+        _enumerate(schema["definitions"][definition], names)
+    properties["parameters"]["properties"] = catalogue.shared_parameters
+    template = schema["definitions"].pop("policy")
+    properties["policies"]["properties"] = {
+        policy.name: _policy_schema(policy, template) for policy in catalogue.policies
+    }
+    return schema
+
+
+def _open_by_name(properties: Iterable[Body], catalogue: Catalogue) -> None:
+    """Gives the values that are keyed by name their keys; `$comment` says which, and what of."""
+    names = catalogue.names
+    rules = {rule for found in catalogue.rules.values() for rule in found}
+    keys = {
+        "policy": names,
+        "policy and all": ["all", *names],
+        "policy and rule": sorted({*names, *rules}),
+    }
+    for body in properties:
+        subject, _, definition = body.pop("$comment", "").removeprefix("by ").partition(": ")
+        if definition:
+            body["type"] = "object"
+            body["additionalProperties"] = False
+            body["properties"] = {
+                key: {"$ref": f"#/definitions/{definition}"} for key in keys[subject]
+            }
+
+
+def _enumerate(definition: Body, names: Sequence[str]) -> None:
+    if names:
+        definition["enum"] = list(names)
+        return
+    # An empty enum is no valid schema.
+    del definition["enum"]
+    definition["not"] = {}
+
+
+def _policy_schema(policy: LibraryPolicy, template: Body) -> Body:
+    schema = copy.deepcopy(template)
+    schema["description"] = f"{policy.title}. {policy.description}"
+    parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
+    schema["properties"]["parameters"]["properties"] = parameters
+    return schema

@@ -1,31 +1,247 @@
-"""From a policy to something that runs: everything that the policy alone decides is done here."""
+"""From a policy to something that runs: everything that the policy alone decides is done here.
+
+Rules are looked up by the kind of object. The first object of a kind decides which rules can
+match, with their rules for pod controllers; every later one finds them ready.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Final
 
-from chartkit.engine.policy import Policy, Rule
-from chartkit.model import Resource
+from chartkit.engine.autogen import all_rules, controllers, rules_for_kind
+from chartkit.engine.conditions import Conditions, compile_conditions
+from chartkit.engine.context import Context
+from chartkit.engine.entries import ContextEntries, compile_entries
+from chartkit.engine.exceptions import BoundException, PolicyException, bind_exceptions
+from chartkit.engine.handler import Compiler, Handler
+from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.match import Facts, Predicate, bind_match
+from chartkit.engine.policy import Policy, Rule, RuleKind
+from chartkit.engine.policy_check import check_policy
+from chartkit.engine.policy_reader import read_policy
+from chartkit.engine.request import Request
+from chartkit.engine.validate import compile_validate
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import Resource, RuleResult, Status
+
+
+class Phase(IntEnum):
+    """When a rule runs in an admission, in order; each phase runs over all policies."""
+
+    MUTATE = 0
+    IMAGES = 1
+    VALIDATE = 2
+    GENERATE = 3
+
+
+PHASES: Final[dict[RuleKind, Phase]] = {
+    RuleKind.MUTATE: Phase.MUTATE,
+    RuleKind.MUTATE_EXISTING: Phase.MUTATE,
+    RuleKind.VERIFY_IMAGES: Phase.IMAGES,
+    RuleKind.VALIDATE: Phase.VALIDATE,
+    RuleKind.POD_SECURITY: Phase.VALIDATE,
+    RuleKind.MANIFESTS: Phase.VALIDATE,
+    RuleKind.ASSERT: Phase.VALIDATE,
+    RuleKind.CEL: Phase.VALIDATE,
+    RuleKind.GENERATE: Phase.GENERATE,
+}
+
+
+def compile_unevaluated(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a rule type that the engine does not evaluate: it says so, never passes."""
+    message = f"{rule.kind} rules are not evaluated yet"
+    answer = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, message)
+    return lambda _context, _request: answer
+
+
+COMPILERS: Final[dict[RuleKind, Compiler]] = {
+    RuleKind.VALIDATE: compile_validate,
+    RuleKind.POD_SECURITY: compile_unevaluated,
+    RuleKind.MANIFESTS: compile_unevaluated,
+    RuleKind.ASSERT: compile_unevaluated,
+    RuleKind.CEL: compile_unevaluated,
+    RuleKind.MUTATE: compile_unevaluated,
+    RuleKind.MUTATE_EXISTING: compile_unevaluated,
+    RuleKind.GENERATE: compile_unevaluated,
+    RuleKind.VERIFY_IMAGES: compile_unevaluated,
+}
+"""What compiles each kind of rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule for one kind of object, ready to run."""
+
+    rule: Rule
+    policy: str
+    matches: Predicate
+    exceptions: tuple[BoundException, ...]
+    body: RuleBody
+
+    def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        """What the rule says of a request that it matches; None: nothing. Never raises for what
+        stands in the policy or the object."""
+        body = self.body
+        context = base
+        try:
+            if not (body.is_plain and base.lookups is OFFLINE):
+                context = base.child()
+                self._load(context)
+            if body.preconditions is not None:
+                unmet = self._unmet(body.preconditions, context)
+                if unmet is not None:
+                    return unmet
+            if self.exceptions:
+                lifted = [one for one in self.exceptions if one.applies(facts, context)]
+                if lifted:
+                    return self._skip(_EXCEPTED + ", ".join(one.exception.key for one in lifted))
+            return body.handle(context, request)
+        except ChartkitError as error:
+            return self._error(error.message)
+        except RecursionError:
+            return self._error("the object or the policy is nested too deep")
+
+    def _load(self, context: Context) -> None:
+        try:
+            self.body.entries.attach(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to load context: {error.message}") from error
+
+    def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
+        try:
+            outcome = conditions.evaluate(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to evaluate preconditions: {error.message}") from error
+        if outcome.holds:
+            return None
+        return self._skip("; ".join(filter(None, (_UNMET, outcome.message))))
+
+    def _skip(self, message: str) -> RuleResult:
+        return RuleResult(self.policy, self.rule.name, self.rule.kind.type, Status.SKIP, message)
+
+    def _error(self, message: str) -> RuleResult:
+        return RuleResult(self.policy, self.rule.name, self.rule.kind.type, Status.ERROR, message)
+
+
+_UNMET: Final = "preconditions not met"
+_EXCEPTED: Final = "rule is skipped due to policy exceptions"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBody:
+    """What of a rule no kind of object changes."""
+
+    entries: ContextEntries
+    preconditions: Conditions | None
+    handle: Handler
+    is_plain: bool
+
+
+def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
+    entries = compile_entries(
+        rule.context, policy=policy.name, rule=rule.name, namespace=policy.namespace
+    )
+    preconditions = None
+    if rule.preconditions is not None:
+        preconditions = compile_conditions(rule.preconditions)
+        preconditions = None if preconditions.is_empty else preconditions
+    handle = COMPILERS[rule.kind](rule, policy)
+    return RuleBody(entries, preconditions, handle, is_plain=not rule.context)
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledPolicy:
-    """A policy that is ready to run. diagnostics of the policy itself stand in CompileError."""
+    """A policy that is ready to run.
+
+    phases: those in which any of its rules runs; scored: whether a failure is one (else it is a
+    warning).
+    """
 
     policy: Policy
-    exceptions: tuple[Resource, ...] = field(default=())
+    exceptions: tuple[PolicyException, ...] = ()
+    phases: frozenset[Phase] = frozenset()
+    scored: bool = True
+    _extended: frozenset[str] = frozenset()
+    _found: dict[tuple[GroupVersionKind, str, Phase], tuple[CompiledRule, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _bodies: dict[tuple[int, str], RuleBody] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules as written, without those for pod controllers."""
-        return self.policy.rules
+    def rules_for(
+        self, kind: GroupVersionKind, subresource: str, phase: Phase
+    ) -> tuple[CompiledRule, ...]:
+        """The rules of a phase that can match objects of a kind, in order."""
+        key = (kind, subresource, phase)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = tuple(self._find(kind, subresource, phase))
+        return found
+
+    def _find(self, kind: GroupVersionKind, subresource: str, phase: Phase) -> list[CompiledRule]:
+        if phase is Phase.VALIDATE:
+            rules = rules_for_kind(self.policy, self._extended, kind.kind)
+        else:
+            rules = all_rules(self.policy)
+        found = []
+        for index, rule in enumerate(rules):
+            if PHASES[rule.kind] is not phase:
+                continue
+            matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
+            if matches is not None:
+                bound = bind_exceptions(
+                    self.exceptions, self.policy.key, rule.name, kind, subresource
+                )
+                body = self._body(index, rule)
+                found.append(CompiledRule(rule, self.policy.key, matches, bound, body))
+        return found
+
+    def _body(self, index: int, rule: Rule) -> RuleBody:
+        # Rules for pod controllers differ by kind in their match alone, and stand in one order.
+        key = (index, rule.name)
+        body = self._bodies.get(key)
+        if body is None:
+            try:
+                body = _compile_body(rule, self.policy)
+            except ChartkitError as error:
+                body = _broken_body(error.message)
+            self._bodies[key] = body
+        return body
 
 
-def compile_policy(resource: Resource, exceptions: Sequence[Resource] = ()) -> CompiledPolicy:
+def _broken_body(message: str) -> RuleBody:
+    def handle(_context: Context, _request: Request) -> RuleResult | None:
+        raise EvaluationError(message)
+
+    return RuleBody(compile_entries(()), None, handle, is_plain=True)
+
+
+def compile_policy(
+    resource: Resource, exceptions: Sequence[PolicyException] = ()
+) -> CompiledPolicy:
     """Compiles a ClusterPolicy or Policy of kyverno.io, with the PolicyExceptions there are.
 
     Raises CompileError with every diagnostic found where Kyverno's webhook refuses the policy or
     its custom resource definition would not take it.
     """
-    raise NotImplementedError
+    policy = read_policy(resource)
+    check_policy(policy)
+    phases = frozenset(PHASES[rule.kind] for rule in policy.rules)
+    compiled = CompiledPolicy(
+        policy,
+        tuple(exceptions),
+        phases,
+        policy.annotations.get(_SCORED) != "false",
+        controllers(policy),
+    )
+    for index, rule in enumerate(policy.rules):
+        compiled._bodies[index, rule.name] = _compile_body(rule, policy)
+    return compiled
+
+
+_SCORED: Final = "policies.kyverno.io/scored"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.compile import CompiledPolicy, Phase
+from chartkit.engine.context import Context, admission_context
+from chartkit.engine.kinds import kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.request import Request
-from chartkit.model import RuleResult
+from chartkit.engine.match import Facts
+from chartkit.engine.request import Operation, Request, User
+from chartkit.model import Body, Json, Resource, RuleResult, Status
 
 
 def evaluate(
@@ -16,5 +20,101 @@ def evaluate(
     """What every rule that matches says: mutation first, then images, validation, generation.
 
     Never raises for what a policy or a resource holds: that becomes `Status.ERROR` of the rule.
+    A failure of a policy that is not scored is a warning.
     """
-    raise NotImplementedError
+    results: list[RuleResult] = []
+    run = _Run(request, lookups)
+    for phase in Phase:
+        for policy in policies:
+            if phase in policy.phases:
+                run.policy(policy, phase, results)
+    return results
+
+
+class _Run:
+    """One request on its way through the phases."""
+
+    __slots__ = ("_base", "_facts", "kind", "lookups", "request")
+
+    def __init__(self, request: Request, lookups: Lookups) -> None:
+        self.lookups = lookups
+        self.kind = request.kind or kind_of(request.resource)
+        self._take(request)
+
+    def _take(self, request: Request) -> None:
+        self.request = request
+        self._facts = Facts(request)
+        self._base = context_of(request, self.lookups)
+
+    def policy(self, policy: CompiledPolicy, phase: Phase, results: list[RuleResult]) -> None:
+        """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
+        rules = policy.rules_for(self.kind, self.request.subresource, phase)
+        if not rules:
+            return
+        request, facts, base = self._seen_by(policy)
+        for rule in rules:
+            if not rule.matches(facts):
+                continue
+            result = rule.run(base, request, facts)
+            if result is None:
+                continue
+            if result.status is Status.FAIL and not policy.scored:
+                result = replace(result, status=Status.WARN)
+            results.append(result)
+            if result.patched is not None:
+                resource = Resource(result.patched, request.resource.location)
+                self._take(replace(self.request, resource=resource))
+                request, facts, base = self._seen_by(policy)
+            if policy.policy.apply_one and result.status in _APPLIED:
+                break
+
+    def _seen_by(self, policy: CompiledPolicy) -> tuple[Request, Facts, Context]:
+        """The request as a policy sees it: values that the user gave may change the object."""
+        variables = self.request.variables.get(policy.policy.name)
+        if not variables:
+            return self.request, self._facts, self._base
+        base = self._base.child()
+        base.add_variables(variables)
+        seen = base.data.get("request")
+        key = "oldObject" if self.request.operation is Operation.DELETE else "object"
+        body = seen.get(key) if isinstance(seen, dict) else None
+        if body is self.request.resource.body or not isinstance(body, dict):
+            return self.request, self._facts, base
+        resource = Resource(body, self.request.resource.location)
+        request = replace(self.request, resource=resource)
+        return request, Facts(request), base
+
+
+_APPLIED = (Status.PASS, Status.FAIL, Status.WARN)
+
+
+def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:
+    """What expressions see of a request; nothing of it is copied."""
+    body = request.resource.body
+    deleted = request.operation is Operation.DELETE
+    old = body if deleted else request.old.body if request.old is not None else None
+    return admission_context(
+        None if deleted else body,
+        old=old,
+        operation=str(request.operation),
+        namespace=request.resource.namespace,
+        user=_user_info(request.user) if request.user is not None else None,
+        lookups=lookups,
+    )
+
+
+def _user_info(user: User) -> Mapping[str, Json]:
+    info: Body = {}
+    if user.name:
+        info["username"] = user.name
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = dict(user.extra)
+    return {
+        "userInfo": info,
+        "roles": list(user.roles),
+        "clusterRoles": list(user.cluster_roles),
+    }

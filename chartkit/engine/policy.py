@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
 from chartkit.model import Body, Json, Location, Resource, RuleType
-
-NO_TEXTS: Mapping[str, str] = MappingProxyType({})
 
 
 class RuleKind(StrEnum):
@@ -52,7 +49,7 @@ class Requirement:
 class LabelSelector:
     """A label selector as Kubernetes has it: every label and every expression must hold."""
 
-    labels: Mapping[str, str] = field(default=NO_TEXTS)
+    labels: Mapping[str, str] = field(default_factory=dict)
     expressions: tuple[Requirement, ...] = ()
 
 
@@ -149,7 +146,7 @@ class Rule:
     mutate: Body | None = None
     generate: Body | None = None
     verify_images: tuple[Body, ...] = ()
-    properties: Mapping[str, str] = field(default=NO_TEXTS)
+    properties: Mapping[str, str] = field(default_factory=dict)
     skip_background_requests: bool = True
     location: Location = field(default_factory=lambda: Location("<memory>"))
     body: Body = field(default_factory=dict)
@@ -163,7 +160,7 @@ class Policy:
     rules: tuple[Rule, ...]
     resource: Resource
     namespace: str = ""
-    annotations: Mapping[str, str] = field(default=NO_TEXTS)
+    annotations: Mapping[str, str] = field(default_factory=dict)
     failure_action: str = "Audit"
     failure_action_overrides: tuple[ActionOverride, ...] = ()
     apply_one: bool = False

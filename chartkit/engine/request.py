@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from types import MappingProxyType
 
+from chartkit.engine.kinds import GroupVersionKind
 from chartkit.model import Json, Resource
-
-_NONE: Mapping[str, Json] = MappingProxyType({})
 
 
 class Operation(StrEnum):
@@ -28,7 +26,7 @@ class User:
     name: str = ""
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, Json] = field(default=_NONE)
+    extra: Mapping[str, Json] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
     cluster_roles: tuple[str, ...] = ()
 
@@ -39,15 +37,17 @@ class Request:
 
     resource: the object that the rules judge (the one to be deleted for a DELETE); old: the
     object before an UPDATE; user: None where it is not known, and then roles and subjects in a
-    match are not looked at; namespace_labels: the labels of the object's namespace;
-    subresource: `status`, `scale` … or empty; variables: values that the user gave for this
-    object (`request.mode`, `element` …), dotted names.
+    match are not looked at; namespace_labels: the labels of the object's namespace; subresource:
+    `status`, `scale` … or empty; kind: that of the whole object where the request is about a
+    subresource with a kind of its own; variables: values that the user gave (dotted names), by
+    the policy's name.
     """
 
     resource: Resource
     old: Resource | None = None
     operation: Operation = Operation.CREATE
     user: User | None = None
-    namespace_labels: Mapping[str, str] = field(default=_NONE)
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
     subresource: str = ""
-    variables: Mapping[str, Json] = field(default=_NONE)
+    kind: GroupVersionKind | None = None
+    variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)

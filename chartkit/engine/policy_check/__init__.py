@@ -1,0 +1,60 @@
+"""What Kyverno checks before it takes a policy, in its order and its words
+(`pkg/validation/policy` and the `Validate` methods of its API types)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.autogen import all_rules
+from chartkit.engine.conditions.check import ConditionsMalformed
+from chartkit.engine.policy import Policy
+from chartkit.engine.policy_check.kinds import kinds_fault
+from chartkit.engine.policy_check.overrides import overrides_fault
+from chartkit.engine.policy_check.rule import rule_fault
+from chartkit.engine.policy_check.spec import spec_faults
+from chartkit.engine.policy_check.variables import variables_fault
+from chartkit.errors import CompileError
+from chartkit.model import Diagnostic, Severity
+
+POLICY_RULE: Final = "policy"
+"""The id of diagnostics for what Kyverno's webhook refuses."""
+
+
+def check_policy(policy: Policy) -> None:
+    """Raises CompileError, with Kyverno's text, for a policy that Kyverno does not take."""
+    try:
+        fault = policy_fault(policy)
+    except ConditionsMalformed as error:
+        fault = error.message
+    if fault:
+        diagnostic = Diagnostic(POLICY_RULE, Severity.ERROR, fault, policy.resource.location)
+        raise CompileError([diagnostic])
+
+
+def policy_fault(policy: Policy) -> str | None:
+    """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
+    rules = all_rules(policy)
+    fault = variables_fault(policy, rules)
+    if fault:
+        return fault
+    faults = spec_faults(policy)
+    if faults:
+        return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+    fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
+    if fault:
+        return fault
+    for index, rule in enumerate(rules):
+        fault = rule_fault(index, rule)
+        if fault:
+            return fault
+    return None
+
+
+def _processing_fault(policy: Policy) -> str | None:
+    if policy.admission:
+        return None
+    if not policy.background:
+        return "disabling both admission and background processing is not allowed"
+    if any(rule.mutate or rule.generate or rule.verify_images for rule in policy.rules):
+        return "disabling admission processing is only allowed with validation policies"
+    return None

@@ -1,0 +1,127 @@
+"""A policy's parts as Go's JSON encoder prints Kyverno's types; error texts quote them so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.engine.values.gofmt import go_json
+from chartkit.model import Body, Json
+
+Print = Callable[[Json], str]
+
+
+def rule_json(body: Body) -> str:
+    """A rule with the defaults of its custom resource definition, fields in Go's order."""
+    full = {"skipBackgroundRequests": True, **body}
+    full["match"] = _with_resources(body.get("match") or {})
+    if body.get("exclude") is not None:
+        full["exclude"] = _with_resources(body["exclude"])
+    if body.get("validate") is not None:
+        full["validate"] = {"allowExistingViolations": True, **body["validate"]}
+    return _print_object(full, _RULE)
+
+
+def selector_json(body: Body) -> str:
+    """A label selector."""
+    return _print_object(body, _SELECTOR)
+
+
+def _with_resources(block: Body) -> Body:
+    return {"resources": {}, **block}
+
+
+def _print_object(body: Mapping[str, Json], fields: Mapping[str, Print]) -> str:
+    parts = [
+        f"{json.dumps(name)}:{show(body[name])}"
+        for name, show in fields.items()
+        if not _is_empty(body.get(name), name)
+    ]
+    return "{" + ",".join(parts) + "}"
+
+
+def _is_empty(value: Json, name: str) -> bool:
+    """What `omitempty` leaves out; a struct that is no pointer is always printed."""
+    if name == "resources":
+        return value is None
+    return value is None or value == "" or value == [] or (value == {} and name in _MAPS)
+
+
+_MAPS: Final = ("annotations", "matchLabels", "reportProperties", "imageExtractors")
+
+
+def _object(fields: Mapping[str, Print]) -> Print:
+    return lambda value: _print_object(value, fields)
+
+
+def _objects(fields: Mapping[str, Print]) -> Print:
+    return lambda value: "[" + ",".join(_print_object(one, fields) for one in value) + "]"
+
+
+_SELECTOR: Final[dict[str, Print]] = {
+    "matchLabels": go_json,
+    "matchExpressions": _objects({"key": go_json, "operator": go_json, "values": go_json}),
+}
+_RESOURCES: Final[dict[str, Print]] = {
+    "kinds": go_json,
+    "name": go_json,
+    "names": go_json,
+    "namespaces": go_json,
+    "annotations": go_json,
+    "selector": _object(_SELECTOR),
+    "namespaceSelector": _object(_SELECTOR),
+    "operations": go_json,
+}
+_USERS: Final[dict[str, Print]] = {
+    "roles": go_json,
+    "clusterRoles": go_json,
+    "subjects": _objects(
+        {"kind": go_json, "apiGroup": go_json, "name": go_json, "namespace": go_json}
+    ),
+}
+
+
+def _filters(value: Json) -> str:
+    fields = {**_USERS, "resources": _object(_RESOURCES)}
+    return "[" + ",".join(_print_object(_with_resources(one), fields) for one in value) + "]"
+
+
+_MATCH: Final[dict[str, Print]] = {
+    "any": _filters,
+    "all": _filters,
+    **_USERS,
+    "resources": _object(_RESOURCES),
+}
+_VALIDATE: Final[dict[str, Print]] = dict.fromkeys(
+    (
+        "failureAction",
+        "failureActionOverrides",
+        "allowExistingViolations",
+        "message",
+        "manifests",
+        "foreach",
+        "pattern",
+        "anyPattern",
+        "deny",
+        "podSecurity",
+        "cel",
+        "assert",
+    ),
+    go_json,
+)
+_RULE: Final[dict[str, Print]] = {
+    "name": go_json,
+    "context": go_json,
+    "reportProperties": go_json,
+    "match": _object(_MATCH),
+    "exclude": _object(_MATCH),
+    "imageExtractors": go_json,
+    "preconditions": go_json,
+    "celPreconditions": go_json,
+    "mutate": go_json,
+    "validate": _object(_VALIDATE),
+    "generate": go_json,
+    "verifyImages": go_json,
+    "skipBackgroundRequests": go_json,
+}

@@ -1,0 +1,188 @@
+"""Runs the recorded cases that apply policies to objects: every recorded row, and no other.
+
+Formats: `NOTES-patterns.md` and `NOTES-jmes.md` beside the cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from chartkit.engine.compile import COMPILERS, CompiledPolicy, compile_policy, compile_unevaluated
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.exceptions import read_exception
+from chartkit.engine.kinds import GroupVersionKind, in_namespace, kind_of
+from chartkit.engine.policy_reader import SCHEMA_RULE, rule_kind
+from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.errors import CompileError, InputError
+from chartkit.model import Body, Location, Resource, RuleResult
+
+Case = dict[str, Any]
+Row = tuple[str, str, str, str, str]
+
+_PLACE: Final = Location("case.jsonl")
+_CRASHED: Final = 2
+
+
+def waits(case: Case) -> bool:
+    """Whether a case needs a kind of rule that the engine does not evaluate yet."""
+    for policy in _policy_bodies(case):
+        if not policy.get("apiVersion", "").startswith("kyverno.io/v1"):
+            return True
+        for rule in (policy.get("spec") or {}).get("rules") or ():
+            if isinstance(rule, dict) and COMPILERS[rule_kind(rule)] is compile_unevaluated:
+                return True
+    return False
+
+
+def run_case(case: Case) -> str | None:
+    """What a case shows that was not recorded; None where it agrees."""
+    try:
+        values = read_values(case.get("values"), _PLACE, read_settings(_settings(case)))
+        exceptions = [read_exception(_resource(one)) for one in case.get("exceptions") or ()]
+    except (InputError, CompileError) as error:
+        recorded = case.get("cli_error") or case.get("exit_code") == 1
+        return None if recorded and not case["expected"] else f"refused: {error}"
+    policies: list[CompiledPolicy] = []
+    for body in _policy_bodies(case):
+        try:
+            policies.append(compile_policy(_resource(body), exceptions))
+        except CompileError as error:
+            fault = _refusal_differs(case, body["metadata"]["name"], error)
+            if fault:
+                return fault
+    refused = _refusals(case)
+    if refused and len(policies) == len(_policy_bodies(case)):
+        return f"taken, where Kyverno says: {refused}"
+    return _rows_differ(case, _results(case, policies, values))
+
+
+def _settings(case: Case) -> list[str]:
+    given = case.get("set") or ""
+    return given.split(",") if isinstance(given, str) else given
+
+
+def _policy_bodies(case: Case) -> list[Body]:
+    return list(case.get("policies") or [case["policy"]])
+
+
+def _resource(body: Body) -> Resource:
+    return Resource(body, _PLACE)
+
+
+def _refusals(case: Case) -> list[str]:
+    skipped = case.get("policies_skipped")
+    if skipped:
+        return list(skipped.values()) if isinstance(skipped, dict) else [str(skipped)]
+    if case.get("policy_error"):
+        return [case["policy_error"]]
+    note = case.get("note") or ""
+    return [note] if "not loaded" in note else []
+
+
+def _refusal_differs(case: Case, name: str, error: CompileError) -> str | None:
+    recorded = _refusals(case)
+    if not recorded:
+        return f"refused: {error.message}"
+    if "not loaded" in recorded[0]:
+        schema = all(one.rule_id == SCHEMA_RULE for one in error.diagnostics)
+        return None if schema else f"refused by the webhook: {error.message}"
+    texts = {one.partition(f"{name}: ")[2] or one for one in recorded}
+    return None if error.message in texts else f"refused: {error.message!r} not in {texts}"
+
+
+def _results(
+    case: Case, policies: Sequence[CompiledPolicy], values: UserValues
+) -> list[tuple[Resource, RuleResult]]:
+    lookups = UserLookups(
+        values,
+        api_calls=case.get("apiCallResponses") or (),
+        global_entries=case.get("globalContextEntries") or (),
+    )
+    results = []
+    for body in case["resources"]:
+        resource = in_namespace(_resource(body))
+        request = _request(case, resource, policies, values)
+        for result in evaluate(policies, request, lookups):
+            results.append((resource, result))
+    return results
+
+
+def _request(
+    case: Case, resource: Resource, policies: Sequence[CompiledPolicy], values: UserValues
+) -> Request:
+    names = [policy.policy.name for policy in policies]
+    named = values.operation(names[0], resource.name) if names else ""
+    # The command-line program tells apart these two; all else is matched as CREATE.
+    operation = Operation(named) if named in ("UPDATE", "DELETE") else Operation.CREATE
+    kind, subresource = _subresource(case, resource)
+    return Request(
+        resource,
+        resource if operation is Operation.UPDATE else None,
+        operation,
+        _user(case.get("userinfo")),
+        values.namespace_labels(resource.namespace),
+        subresource,
+        kind,
+        {name: values.for_resource(name, resource.name) for name in names},
+    )
+
+
+def _subresource(case: Case, resource: Resource) -> tuple[GroupVersionKind | None, str]:
+    for one in (case.get("values") or {}).get("subresources") or ():
+        if _kind(one["subresource"]) == kind_of(resource):
+            return _kind(one["parentResource"]), one["subresource"]["name"].split("/")[1]
+    return None, ""
+
+
+def _kind(body: Body) -> GroupVersionKind:
+    return GroupVersionKind(body.get("group", ""), body.get("version", ""), body.get("kind", ""))
+
+
+def _user(body: Body | None) -> User | None:
+    if not body:
+        return None
+    info = body.get("userInfo") or {}
+    return User(
+        info.get("username") or "",
+        info.get("uid") or "",
+        tuple(info.get("groups") or ()),
+        info.get("extra") or {},
+        tuple(body.get("roles") or ()),
+        tuple(body.get("clusterRoles") or ()),
+    )
+
+
+def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> str | None:
+    found = [
+        (result.policy, result.rule, _name(resource), result.status.value, result.message)
+        for resource, result in results
+    ]
+    if case.get("panic") or (case.get("exit_code") == _CRASHED and not case["expected"]):
+        return None if any(row[3] == "error" for row in found) else f"no error: {found}"
+    recorded = [_row(row) for row in case["expected"]]
+    if _by_resource(found) == _by_resource(recorded):
+        return None
+    missing = [row for row in recorded if row not in found]
+    added = [row for row in found if row not in recorded]
+    return f"recorded only: {missing}; found only: {added}"
+
+
+def _row(row: dict[str, str]) -> Row:
+    return row["policy"], row["rule"], row["resource"], row["result"], row["message"]
+
+
+def _name(resource: Resource) -> str:
+    return f"{resource.namespace}/{resource.kind}/{resource.name}"
+
+
+def _by_resource(rows: Sequence[Row]) -> list[Row]:
+    """Sorted by object and policy; rules stay in order. Some files put the kind first."""
+
+    def key(row: Row) -> tuple[list[str], str]:
+        return sorted(row[2].split("/")), row[0]
+
+    return sorted(
+        ((*row[:2], "/".join(sorted(row[2].split("/"))), *row[3:]) for row in rows), key=key
+    )

@@ -62,9 +62,9 @@ def _validate_fault(rule: Rule) -> str | None:
     if fault:
         return f"validate..: {fault}"
     if validate.pattern is not None:
-        fault = _pattern_fault(validate.pattern, "/")
-        if fault:
-            return f"validate.pattern.{fault[0]}.: {fault[1]}"
+        found = _pattern_fault(validate.pattern, "/")
+        if found:
+            return f"validate.pattern.{found[0]}.: {found[1]}"
     fault = _any_pattern_fault(validate.any_pattern)
     if fault:
         return f"validate.anyPattern{fault}"

@@ -1,4 +1,4 @@
-"""The checks of one rule: what it matches, its conditions, context and action, in Kyverno's order."""
+"""The checks of one rule: what it matches, its conditions, context and action."""
 
 from __future__ import annotations
 
@@ -141,5 +141,8 @@ def _extractor_fault(rule: Rule) -> str | None:
         return None
     extractors = (rule.body.get("imageExtractors") or {}).values()
     if any(one.get("jmesPath") for listed in extractors for one in listed):
-        return "jmespath may not be used in an image extractor when mutating digests with verify images"
+        return (
+            "jmespath may not be used in an image extractor when mutating digests with "
+            "verify images"
+        )
     return None

@@ -10,6 +10,7 @@ from typing import Any
 from chartkit import bundled
 from chartkit.chart import fields
 from chartkit.chart.bodies import Template, read_templates
+from chartkit.chart.compat import kube_version_range, matrix
 from chartkit.chart.escaping import escape
 from chartkit.chart.library import Library, LibraryPolicy, read_library
 from chartkit.chart.plan import ChartPlan
@@ -36,9 +37,10 @@ from chartkit.chart.profiles import (
     with_parameters,
 )
 from chartkit.chart.project import DEFAULT_PROFILES, Environment, Project
+from chartkit.chart.render import render_chart
 from chartkit.chart.templating import render_text, render_tree
 from chartkit.errors import InputError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, Resource
 from chartkit.yaml_dump import dump_yaml
 
 CHART_VERSION = "3.9.0"
@@ -52,10 +54,10 @@ def read_libraries(project: Project | None = None) -> Library:
     return read_library([bundled.library_dir(), *(project.library if project else ())])
 
 
-def plan(project: Project, kube_version: str) -> ChartPlan:
+def plan(project: Project) -> ChartPlan:
     """The policies chart of a project, for all its environments.
 
-    kube_version: the range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`.
+    Chart.yaml admits every Kubernetes version that one of the environments' Kyvernos supports.
     Raises InputError for what the project, its profiles or its policies say wrong.
     """
     library = read_libraries(project)
@@ -71,7 +73,8 @@ def plan(project: Project, kube_version: str) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    return ChartPlan(CHART_NAME, chart.files(base, kube_version), files)
+    kyverno = [environment.kyverno for environment in project.environments.values()]
+    return ChartPlan(CHART_NAME, chart.files(base, kube_version_range(kyverno)), files)
 
 
 def plan_for_profile(
@@ -79,15 +82,20 @@ def plan_for_profile(
 ) -> ChartPlan:
     """The policies of one profile, without a project.
 
-    reference: a built-in profile, or a file's path from folder; parameters: values for every
-    policy that has them. Raises InputError.
+    reference: a built-in profile, or a file's path from folder; parameters: values by name, or by
+    policy and name (`disallow-latest-tag.tags`). Raises InputError.
     """
     library = read_libraries()
     profile = read_profile(reference, folder or Path())
     resolved = with_parameters(resolve([profile], library), parameters, library)
     chart = _Chart(library, [resolved])
     values = {"values.yaml": chart.values_text(chart.base_values(resolved), resolved)}
-    return ChartPlan(CHART_NAME, chart.files(resolved, ">=1.16-0"), values)
+    return ChartPlan(CHART_NAME, chart.files(resolved, kube_version_range(matrix())), values)
+
+
+def render_profile(reference: str, parameters: Mapping[str, Json]) -> tuple[Resource, ...]:
+    """The policies of one profile as a cluster gets them; see `plan_for_profile`."""
+    return render_chart(plan_for_profile(reference, parameters)).resources
 
 
 def _project_profiles(project: Project, library: Library) -> Resolved:
@@ -137,7 +145,11 @@ class _Chart:
 
     def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
         values = environment_values(environment, self.base_values(resolved), base)
-        header = f"What {environment.name} says otherwise than values.yaml.\n{_HEADER}"
+        cluster = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
+        header = (
+            f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "
+            f"says otherwise than values.yaml.\n{_HEADER}"
+        )
         return environment_text(environment, values, self._schema, header)
 
     def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:

@@ -26,6 +26,7 @@ def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
         for key, body in schema["properties"].items()
         if "default" in body
     }
+    values["profiles"] = list(resolved.profiles)
     shared = catalogue.shared_parameters
     values["parameters"] = {name: body["default"] for name, body in shared.items()} | {
         name: value for name, value in resolved.parameters.items() if name in shared
@@ -74,7 +75,7 @@ def environment_text(environment: Environment, values: Body, schema: Body, heade
         last = path[-1]
         if isinstance(last, int):
             return reasons[path[:-1]][last].reason if path[:-1] in reasons else ""
-        return _description(schema, path)
+        return _first_sentence(_description(schema, path))
 
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
@@ -89,6 +90,11 @@ def _description(schema: Body, path: Path) -> str:
         return ""
     text: str = node.get("description", "")
     return text
+
+
+def _first_sentence(text: str) -> str:
+    sentence, stop, _ = text.partition(". ")
+    return sentence + "." if stop else text
 
 
 def _standard(catalogue: Catalogue, resolved: Resolved) -> tuple[str, dict[str, bool]]:

@@ -114,10 +114,22 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
 def with_parameters(
     resolved: Resolved, parameters: Mapping[str, Json], library: Library
 ) -> Resolved:
-    """The same with other values for every policy that has these parameters; raises InputError."""
-    for name, value in parameters.items():
+    """The same with other parameter values; raises InputError.
+
+    parameters: by name, for every policy that has it, or by policy and name (`policy.name`).
+    """
+    general = {name: value for name, value in parameters.items() if "." not in name}
+    for name, value in general.items():
         check_for_all(name, value, library, None)
-    return _with_parameters(resolved, parameters)
+    resolved = _with_parameters(resolved, general)
+    for key, value in parameters.items():
+        reference, _, name = key.rpartition(".")
+        if reference:
+            policy = library.find(reference)
+            check_for_policy(name, value, policy, None)
+            settings = PolicySettings(Location(reference), parameters={name: value})
+            resolved = _with_policy(resolved, policy, settings)
+    return resolved
 
 
 def _read(

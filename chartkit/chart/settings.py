@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from chartkit.chart import schema
 from chartkit.chart.library import Library, LibraryPolicy, Parameter
-from chartkit.documents import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 
@@ -27,20 +26,6 @@ def check_for_all(name: str, value: Json, library: Library, location: Location |
     """Raises InputError for a parameter that no policy has, or a value unfit for one of them."""
     for parameter in _parameters(name, library, location):
         _check(parameter, value, location)
-
-
-def parse_parameters(texts: Mapping[str, str], library: Library) -> dict[str, Json]:
-    """Parameters as a command line gives them, each text read as its parameter's type.
-
-    Raises InputError for an unknown parameter or a value that does not fit.
-    """
-    parsed: dict[str, Json] = {}
-    for name, text in texts.items():
-        parameters = _parameters(name, library, None)
-        plain = any(parameter.type == "string" for parameter in parameters)
-        parsed[name] = text if plain else parse_yaml(text)
-        check_for_all(name, parsed[name], library, None)
-    return parsed
 
 
 def _parameters(name: str, library: Library, location: Location | None) -> Sequence[Parameter]:

@@ -30,6 +30,13 @@ CONTROLLERS = {
 }
 """The engine's controllers by component label, and the key of each in the chart's values."""
 
+VALUES_KEYS = {
+    RULE_REPLICAS: (("autoscaling", "minReplicas"), ("replicas",)),
+    RULE_TWO_ADMISSION: (("autoscaling", "minReplicas"), ("replicas",)),
+    RULE_BUDGET: (("podDisruptionBudget",),),
+}
+"""Below a controller's key, what decides each finding in the chart's values."""
+
 _MINIMUM = {ADMISSION: 3}
 _OTHER_MINIMUM = 2
 

@@ -48,6 +48,17 @@ class Finding:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What an installation would do.
+
+    notes: what it prints; manifest: what it installs, in Helm's order, hooks and CRDs left out.
+    """
+
+    notes: str
+    manifest: str
+
+
 class Helm(Protocol):
     """What chartkit asks of Helm; every method raises RenderError with Helm's text."""
 
@@ -59,8 +70,8 @@ class Helm(Protocol):
         """The texts below `crds/`, subcharts' among them, by `chart/crds/file`."""
         ...
 
-    def notes(self, chart: Path, values: Body, target: Target) -> str:
-        """What an installation would print; enforces Chart.yaml's kubeVersion."""
+    def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
+        """What an installation would do; enforces Chart.yaml's kubeVersion."""
         ...
 
     def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
@@ -104,7 +115,7 @@ class HelmLibrary:
         with self._load(chart) as loaded:
             return {crd["filename"]: crd["data"] for crd in loaded.crds}
 
-    def notes(self, chart: Path, values: Body, target: Target) -> str:
+    def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
         options = _cluster(target) | {"dry_run": "client", "namespace": target.namespace}
         native = self._library._native
         # Chart.render and Config.install leave out kube_version and api_versions; their C calls
@@ -130,8 +141,8 @@ class HelmLibrary:
                 )
         except self._library.HelmError as error:
             raise RenderError(str(error)) from None
-        notes: str = json.loads(answer).get("notes", "")
-        return notes
+        release = json.loads(answer)
+        return DryRun(release.get("notes", ""), release.get("manifest", ""))
 
     def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
         version = target.kube_version or None
@@ -177,17 +188,17 @@ class HelmProgram:
     def crds(self, chart: Path) -> dict[str, str]:
         return _split(self._run(["show", "crds", str(chart)], None), f"{chart.name}/crds")
 
-    def notes(self, chart: Path, values: Body, target: Target) -> str:
+    def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
         # `helm install --dry-run` has no --kube-version: `helm template` enforces the range, and
         # a copy of the chart without one gives the notes.
-        self.render(chart, values, target)
+        arguments = ["template", target.release, str(chart), *_flags(target)]
+        manifest = self._run([*arguments, "--skip-crds", "--no-hooks"], values)
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(shutil.copytree(chart, Path(folder) / chart.name))
             _without_range(copy / "Chart.yaml")
             arguments = ["install", target.release, str(copy), "--dry-run=client", "-o", "json"]
             answer = self._run([*arguments, "--namespace", target.namespace], values)
-        notes: str = json.loads(answer).get("info", {}).get("notes", "")
-        return notes
+        return DryRun(json.loads(answer).get("info", {}).get("notes", ""), manifest)
 
     def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
         version = ["--kube-version", target.kube_version] if target.kube_version else []

@@ -74,6 +74,7 @@ class Environment:
     """One environment.
 
     kyverno, kubernetes: the versions that run there; eks: whether the cluster is Amazon's;
+    engine: whether the engine chart installs Kyverno there;
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
     has them; policies: settings of single policies by name; exclude: for every policy;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there.
@@ -83,6 +84,7 @@ class Environment:
     kyverno: Version
     kubernetes: Version
     eks: bool
+    engine: bool
     high_availability: bool
     action: Action
     profiles: tuple[str, ...]
@@ -181,6 +183,7 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         kyverno=parse_version(body["kyverno"], "Kyverno", kyverno_at),
         kubernetes=_kubernetes(document, name),
         eks="eks" in body,
+        engine=body.get("engine", True),
         high_availability=body.get("highAvailability", False),
         action=_action(body) or DEFAULT_ACTIONS.get(name, Action.AUDIT),
         profiles=tuple(body.get("profiles", project.get("profiles", DEFAULT_PROFILES))),

@@ -11,14 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from chartkit.chart.helm import Finding, Target, helm
+from chartkit.chart.helm import DryRun, Finding, Target, helm
 from chartkit.chart.plan import ChartPlan
 from chartkit.documents import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 
-ValuesSource = Path | Mapping[str, Any]
-"""A values file, or values as they are."""
+ValuesSource = Path | Document | Mapping[str, Any]
+"""A values file, one that was read already, or values as they are."""
 
 HOOK = "helm.sh/hook"
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
@@ -84,8 +84,8 @@ def dry_run(
     kube_version: str | None = None,
     api_versions: Sequence[str] = (),
     shown: Path | None = None,
-) -> str:
-    """The NOTES that `helm install --dry-run=client` would show on a cluster of this version.
+) -> DryRun:
+    """What `helm install --dry-run=client` says on a cluster of this version.
 
     Raises RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where
     its schema refuses the values, or where it does not render.
@@ -93,7 +93,7 @@ def dry_run(
     values = read_values(values_files)
     target = Target(release, namespace, kube_version or "", tuple(api_versions))
     with _chart_folder(chart, shown) as (folder, name), _explained(folder, name, values):
-        return helm().notes(folder, values.merged, target)
+        return helm().dry_run(folder, values.merged, target)
 
 
 def lint_chart(
@@ -140,12 +140,12 @@ def read_values(sources: Sequence[ValuesSource]) -> Values:
     merged: Body = {}
     documents: list[Document] = []
     for source in sources:
-        if isinstance(source, Path):
-            read = read_file(source)
+        if isinstance(source, Mapping):
+            body = source
+        else:
+            read = [source] if isinstance(source, Document) else read_file(source)
             documents.extend(read[:1])
             body = _values_body(read, source)
-        else:
-            body = source
         merged = merge(merged, body)
     return Values(merged, tuple(documents))
 
@@ -160,14 +160,15 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Body:
     return merged
 
 
-def _values_body(documents: Sequence[Document], file: Path) -> Mapping[str, Any]:
-    if not documents:
+def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapping[str, Any]:
+    if not documents or documents[0].body is None:
         return {}
     body = documents[0].body
     if len(documents) > 1:
         raise InputError("has more than one YAML document", documents[1].location, "a values file")
     if not isinstance(body, dict):
-        raise InputError("must be a mapping of values", Location(str(file), 1))
+        file = str(source) if isinstance(source, Path) else source.source.file
+        raise InputError("must be a mapping of values", Location(file, 1))
     return body
 
 

@@ -94,28 +94,29 @@ def drift(tree: Tree) -> str:
     return "".join(parts)
 
 
-@contextlib.contextmanager
-def staged(tree: Tree) -> Iterator[Path]:
-    """A folder with a tree's files, beside the place it is meant for; removed in the end.
+def lay_out(tree: Tree, parent: Path) -> Path:
+    """Writes a tree below another folder, for Helm to read; gives the folder."""
+    folder = parent / tree.folder.name
+    folder.mkdir()
+    _fill(folder, tree)
+    return folder
 
-    `publish` puts it in its place. Raises InputError where it cannot be written.
+
+def publish(tree: Tree) -> None:
+    """Puts a tree in its place in one step; raises InputError where it cannot be written.
+
+    Killed at any moment, it leaves the old folder or the new one, and what else is left is
+    cleared by the next call.
     """
-    target = tree.folder
+    target = tree.folder.resolve()
     with _explained(target):
         swap.repair(target)
         new = swap.new_folder(target)
-    try:
-        with _explained(target):
+        try:
             _fill(new, tree)
-        yield new
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-
-
-def publish(new: Path, tree: Tree) -> None:
-    """Puts a staged folder in its place, in one step."""
-    with _explained(tree.folder):
-        swap.replace_folder(new, tree.folder)
+            swap.replace_folder(new, target)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
 
 
 def unchanged(tree: Tree) -> bool:

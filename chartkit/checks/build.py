@@ -1,0 +1,142 @@
+"""From a project to its charts: planned, merged with hand edits, checked, and only then written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from chartkit.chart import compat, engine_chart, policies_chart, swap, write
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.policies_schema import CHART_NAME as POLICIES_CHART
+from chartkit.chart.project import Environment, Project, Workload
+from chartkit.chart.values import Prefer
+from chartkit.chart.versions import parse_version
+from chartkit.chart.write import Tree
+from chartkit.checks.model import Outcome, Row
+from chartkit.checks.run import check_environment, failed
+from chartkit.checks.subject import Chart, Subject
+from chartkit.errors import InputError
+from chartkit.yaml_dump import dump_documents
+
+ALL = "all"
+"""The environment column of rows that speak of every environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """environments: those to check and to write manifests of; workloads: what to scan besides."""
+
+    environments: tuple[Environment, ...]
+    workloads: tuple[Workload, ...] = ()
+    prefer: Prefer = Prefer.NEITHER
+    check: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """rows: the summary; drift: a unified diff, where it was asked for; written: folders that
+    changed on disk."""
+
+    rows: tuple[Row, ...]
+    drift: str = ""
+    written: tuple[Path, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether a check failed or the charts have drifted."""
+        return bool(self.drift) or failed(list(self.rows))
+
+
+def build(project: Project, options: Options) -> Build:
+    """Plans, merges, checks and writes the charts; a failed check writes nothing.
+
+    Raises ConflictError where a hand edit cannot be merged, RenderError where a chart does not
+    render, InputError where something that the project names cannot be used or another render
+    runs.
+    """
+    if options.check:
+        return _build(project, options)
+    with swap.lock(project.root):
+        return _build(project, options)
+
+
+def _build(project: Project, options: Options) -> Build:
+    trees = {
+        plan.name: write.compose(plan, project.charts / plan.name, options.prefer)
+        for plan in _plans(project)
+    }
+    with TemporaryDirectory(prefix="chartkit-") as parent:
+        folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
+        subjects = [_subject(project, env, trees, folders, options) for env in options.environments]
+        library = policies_chart.read_libraries(project)
+        found = [row for subject in subjects for row in check_environment(subject, library)]
+        found += [row for tree in trees.values() for row in _overwritten(tree)]
+        if options.check:
+            return Build(tuple(found), "".join(write.drift(tree) for tree in trees.values()))
+        if failed(found):
+            return Build(tuple(found))
+        manifests = [_manifests(project.manifests, subject) for subject in subjects]
+    written = []
+    for tree in [*trees.values(), *(tree for tree in manifests if tree is not None)]:
+        if not write.unchanged(tree):
+            write.publish(tree)
+            written.append(tree.folder)
+    return Build(tuple(found), written=tuple(written))
+
+
+def _plans(project: Project) -> list[ChartPlan]:
+    plans = [policies_chart.plan(project)]
+    with_engine = [env for env in project.environments.values() if env.engine]
+    for env in with_engine:
+        _require_supported(env)
+    if with_engine:
+        available = {env.name: env.high_availability for env in with_engine}
+        version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+        plans.insert(0, engine_chart.plan(available, compat.kube_version_range([version])))
+    return plans
+
+
+def _require_supported(env: Environment) -> None:
+    supported = engine_chart.SUPPORTED_KYVERNO
+    if str(env.kyverno) != supported:
+        message = f"the engine chart installs Kyverno {supported}, not {env.kyverno}"
+        hint = f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno'
+        raise InputError(message, env.locate("kyverno"), hint)
+
+
+def _subject(
+    project: Project,
+    env: Environment,
+    trees: Mapping[str, Tree],
+    folders: Mapping[str, Path],
+    options: Options,
+) -> Subject:
+    charts = {name: Chart(name, trees[name], folders[name], env) for name in trees}
+    engine = charts.get(engine_chart.CHART_NAME) if env.engine else None
+    return Subject(
+        project,
+        env,
+        charts[POLICIES_CHART],
+        engine,
+        (*env.workloads, *options.workloads),
+    )
+
+
+def _overwritten(tree: Tree) -> Sequence[Row]:
+    return [
+        Row(ALL, "files", Outcome.WARNING, each.message, each.location, each.hint)
+        for each in tree.diagnostics()
+    ]
+
+
+def _manifests(folder: Path | None, subject: Subject) -> Tree | None:
+    """What each chart installs in an environment, CRDs first, as one file a chart."""
+    if folder is None:
+        return None
+    files = {}
+    for chart in subject.charts:
+        crds = [resource.body for resource in chart.rendered.crds]
+        files[f"{chart.name}.yaml"] = dump_documents(crds) + chart.dry_run.manifest
+    return Tree(folder / subject.environment.name, files)

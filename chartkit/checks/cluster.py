@@ -1,0 +1,86 @@
+"""Checks of the pair of versions, of the charts in Helm's eyes, and of availability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+
+from chartkit.chart import compat, ha
+from chartkit.checks.model import Outcome, Row, rows
+from chartkit.checks.subject import Chart, Subject
+from chartkit.errors import RenderError
+from chartkit.lint import RENDERED_RULES, VALUES_RULES, lint
+from chartkit.model import Diagnostic, Severity
+
+
+def compatibility(subject: Subject) -> Iterable[Row]:
+    """Does this Kyverno support this Kubernetes?"""
+    env = subject.environment
+    place = env.locate("kyverno")
+    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place)
+    right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
+    if env.eks:
+        right += " (Amazon EKS)"
+    return rows(env.name, "compatibility", compat.diagnostics(verdict, place), right, place)
+
+
+def values(subject: Subject) -> Iterable[Row]:
+    """Does every key mean something, and does every value fit its schema?"""
+    for chart in subject.charts:
+        found = lint(chart.lint_subject(), VALUES_RULES)
+        right = f"{chart.name}: every key is known"
+        place = chart.values.location
+        yield from rows(subject.environment.name, "values", found, right, place)
+
+
+def helm(subject: Subject) -> Iterable[Row]:
+    """Does Helm lint, render and admit the charts, and do their objects fit together?"""
+    for chart in subject.charts:
+        rendered = chart.rendered
+        found = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
+        found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
+        found += _dry_run(chart)
+        count = len(rendered.resources)
+        right = f"{chart.name}: {count} objects; NOTES are shown"
+        place = chart.values.location
+        yield from rows(subject.environment.name, "helm", found, right, place)
+
+
+def availability(subject: Subject) -> Iterable[Row]:
+    """Is the engine as available as the environment wants it?"""
+    env = subject.environment
+    if subject.engine is None:
+        message = "Kyverno is not installed by this project here (engine: false)"
+        yield Row(env.name, "availability", Outcome.NOTE, message, env.locate("engine"))
+        return
+    resources = subject.engine.rendered.resources
+    found = [_placed(each, subject.engine) for each in ha.judge(resources, env.high_availability)]
+    counts = ", ".join(
+        f"{c.component.removesuffix('-controller')} {c.replicas}" for c in ha.controllers(resources)
+    )
+    wanted = "highly available" if env.high_availability else "need not be highly available"
+    place = subject.engine.values.location
+    yield from rows(env.name, "availability", found, f"{wanted}; replicas: {counts}", place)
+
+
+def _dry_run(chart: Chart) -> list[Diagnostic]:
+    try:
+        notes = chart.dry_run.notes
+    except RenderError as error:
+        return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
+    if notes.strip():
+        return []
+    place = chart.values.location
+    return [Diagnostic("helm", Severity.WARNING, f"{chart.name} shows no NOTES", place)]
+
+
+def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:
+    """A finding at the values that decide it, where its hint names a key that stands there."""
+    for key in ha.VALUES_KEYS.get(diagnostic.rule_id, ()):
+        for controller in ha.CONTROLLERS.values():
+            path = (controller, *key)
+            name = ".".join(path)
+            if diagnostic.hint and name in diagnostic.hint:
+                return replace(diagnostic, location=chart.lint_subject().locate(path))
+    return diagnostic

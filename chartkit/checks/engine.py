@@ -1,0 +1,112 @@
+"""Checks with the bundled engine: policies compile, and judge as they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from io import StringIO
+
+from chartkit.chart.project import Workload
+from chartkit.checks.actions import enforces
+from chartkit.checks.model import Outcome, Row, rows
+from chartkit.checks.subject import NAMESPACE, Subject
+from chartkit.engine.compile import CompiledPolicy
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.scan.files import is_chart
+from chartkit.scan.inputs import ChartOptions, in_namespace, read_inputs
+from chartkit.scan.policies import PolicySet, compile_all, is_policy
+from chartkit.scan.run import namespace_labels, run_scan
+
+_SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
+
+
+def compiled_policies(subject: Subject) -> PolicySet:
+    """The environment's policies as Helm rendered them, compiled."""
+    return compile_all(filter(is_policy, subject.policies.rendered.resources))
+
+
+def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+    """Does every rendered policy compile?"""
+    place = subject.policies.values.location
+    right = f"{len(compiled.policies)} policies compile"
+    return rows(subject.environment.name, "policies", compiled.diagnostics, right, place)
+
+
+def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+    """What will the policies say of what runs there?"""
+    env = subject.environment
+    if not subject.workloads:
+        message = "chartkit.yaml names no workloads to scan"
+        yield Row(env.name, "workloads", Outcome.NOTE, message, env.locate())
+    for workload in subject.workloads:
+        found = read_workload(workload, env.kube_version)
+        shown = workload.path.as_posix()
+        yield from _scan(subject, compiled, found, "workloads", shown, workload.location)
+
+
+def own_pods(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+    """What will the policies say of Kyverno's own pods?"""
+    if subject.engine is None:
+        return
+    rendered = subject.engine.rendered
+    found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *rendered.hooks)]
+    place = subject.engine.values.location
+    yield from _scan(subject, compiled, found, "engine's pods", "Kyverno's own", place)
+
+
+def read_workload(workload: Workload, kube_version: str) -> Sequence[Resource]:
+    """The objects of a workload; raises InputError where there are none."""
+    if not workload.path.exists():
+        hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
+        raise InputError(f"there is no '{workload.path}'", workload.location, hint)
+    return _read(workload, kube_version if is_chart(workload.path) else "")
+
+
+@lru_cache(maxsize=256)
+def _read(workload: Workload, kube_version: str) -> tuple[Resource, ...]:
+    """Environments share their workloads, each is read once."""
+    options = ChartOptions(
+        values=workload.values,
+        release=workload.release,
+        namespace=workload.namespace,
+        kube_version=kube_version or None,
+    )
+    found = read_inputs([str(workload.path)], StringIO(), options)
+    return tuple(in_namespace(each, workload.namespace) for each in found)
+
+
+def _scan(
+    subject: Subject,
+    compiled: PolicySet,
+    found: Sequence[Resource],
+    check: str,
+    what: str,
+    place: Location,
+) -> list[Row]:
+    by_key = {policy.policy.key: policy for policy in compiled.policies}
+    labels = namespace_labels(found)
+    diagnostics: list[Diagnostic] = []
+
+    def take(resource: Resource, results: Sequence[RuleResult]) -> None:
+        for result in results:
+            if result.status in _SHOWN:
+                own = labels.get(resource.namespace, {})
+                diagnostics.append(_violation(resource, result, by_key[result.policy], own))
+
+    run_scan(compiled.policies, found, take, labels)
+    right = f"{what}: {len(found)} objects, no violation"
+    return rows(subject.environment.name, check, diagnostics, right, place)
+
+
+def _violation(
+    resource: Resource, result: RuleResult, policy: CompiledPolicy, labels: dict[str, str]
+) -> Diagnostic:
+    refused = enforces(policy.policy, result.rule, resource.namespace, labels)
+    refused = refused and result.status is not Status.WARN
+    identity = "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
+    name = f"{result.policy}/{result.rule}"
+    message = f"{identity}: {name}: {' '.join(result.message.split())}"
+    hint = "mend it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
+    severity = Severity.ERROR if refused else Severity.WARNING
+    return Diagnostic(name, severity, message, resource.location, hint)

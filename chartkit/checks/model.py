@@ -1,0 +1,57 @@
+"""What a check says: one row of the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chartkit.model import Diagnostic, Location, Severity
+
+
+class Outcome(StrEnum):
+    """How a check ended; only `fail` fails the environment."""
+
+    PASS = "pass"
+    NOTE = "note"
+    WARNING = "warning"
+    FAIL = "fail"
+
+
+_OUTCOMES = {
+    Severity.ERROR: Outcome.FAIL,
+    Severity.WARNING: Outcome.WARNING,
+    Severity.NOTE: Outcome.NOTE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: the environment, the check, how it ended, one line of text, place and way out."""
+
+    environment: str
+    check: str
+    outcome: Outcome
+    message: str
+    location: Location | None = None
+    hint: str | None = None
+
+
+def rows(
+    environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
+) -> list[Row]:
+    """A row a finding; where nothing is worse than a note, one that says what is right first."""
+    result = [
+        Row(
+            environment,
+            check,
+            _OUTCOMES[each.severity],
+            each.message,
+            each.location or location,
+            each.hint,
+        )
+        for each in found
+    ]
+    if all(row.outcome is Outcome.NOTE for row in result):
+        result.insert(0, Row(environment, check, Outcome.PASS, otherwise, location))
+    return result

@@ -1,0 +1,33 @@
+"""Runs every check of an environment, in order."""
+
+from __future__ import annotations
+
+from chartkit.chart.library import Library
+from chartkit.checks.cluster import availability, compatibility, helm, values
+from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
+from chartkit.checks.examples import examples
+from chartkit.checks.model import Outcome, Row
+from chartkit.checks.subject import Subject
+
+
+def check_environment(subject: Subject, library: Library) -> list[Row]:
+    """Every row of an environment's summary.
+
+    Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
+    RenderError where a chart does not render, InputError where a workload cannot be read.
+    """
+    found = [*compatibility(subject), *values(subject)]
+    if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
+        return found
+    found += [*helm(subject), *availability(subject)]
+    compiled = compiled_policies(subject)
+    found += policies_compile(subject, compiled)
+    found += examples(subject, library)
+    found += workloads(subject, compiled)
+    found += own_pods(subject, compiled)
+    return found
+
+
+def failed(found: list[Row]) -> bool:
+    """Whether any check failed."""
+    return any(row.outcome is Outcome.FAIL for row in found)

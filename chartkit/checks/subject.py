@@ -1,0 +1,127 @@
+"""What is checked of one environment: its charts as they are to be written, and their values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from chartkit.chart.helm import DryRun
+from chartkit.chart.project import Environment, Project, Workload
+from chartkit.chart.render import Rendered, dry_run, lint_chart, render_chart
+from chartkit.chart.write import Tree
+from chartkit.documents import Document, Source, read_text
+from chartkit.lint import Subject as LintSubject
+from chartkit.model import Body, Diagnostic, Resource
+
+NAMESPACE = "kyverno"
+SCHEMA_FILE = "values.schema.json"
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One chart of an environment.
+
+    tree: its files; folder: where they stand for Helm to read; values: the environment's values
+    file; messages speak of the folder that the tree is meant for.
+    """
+
+    name: str
+    tree: Tree
+    folder: Path
+    environment: Environment
+
+    @property
+    def release(self) -> str:
+        """The release's name, which is the chart's."""
+        return self.name
+
+    @cached_property
+    def defaults(self) -> Document:
+        """The chart's values.yaml."""
+        return _document(self.tree, "values.yaml")
+
+    @cached_property
+    def values(self) -> Document:
+        """The environment's values file."""
+        return _document(self.tree, f"values_{self.environment.name}.yaml")
+
+    @cached_property
+    def schema(self) -> Body | None:
+        """values.schema.json, None where the chart has none."""
+        text = self.tree.files.get(SCHEMA_FILE)
+        return _json(text) if text is not None else None
+
+    @cached_property
+    def rendered(self) -> Rendered:
+        """What Helm renders for the environment; raises RenderError."""
+        return self.render()
+
+    def render(self, *over: Body) -> Rendered:
+        """What Helm renders with further values laid over the environment's."""
+        return render_chart(self.folder, [self.values, *over], **self._target())
+
+    @cached_property
+    def dry_run(self) -> DryRun:
+        """What an installation does; raises RenderError where the cluster is not admitted."""
+        return dry_run(self.folder, [self.values], **self._target())
+
+    def helm_lint(self) -> list[Diagnostic]:
+        """What `helm lint` says."""
+        return lint_chart(
+            self.folder,
+            [self.values],
+            namespace=NAMESPACE,
+            kube_version=self.environment.kube_version,
+            shown=self.tree.folder,
+        )
+
+    def lint_subject(self, resources: Sequence[Resource] = ()) -> LintSubject:
+        """The chart as the values checks want it."""
+        apis = self.environment.apis
+        return LintSubject(self.defaults, (self.values,), self.schema, apis, resources)
+
+    def _target(self) -> dict[str, Any]:
+        env = self.environment
+        return {
+            "release": self.release,
+            "namespace": NAMESPACE,
+            "kube_version": env.kube_version,
+            "api_versions": [api for api, there in env.apis.items() if there],
+            "shown": self.tree.folder,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One environment to check; engine: None where the project does not install Kyverno there."""
+
+    project: Project
+    environment: Environment
+    policies: Chart
+    engine: Chart | None
+    workloads: tuple[Workload, ...] = field(default=())
+
+    @property
+    def charts(self) -> list[Chart]:
+        """The environment's charts, the engine's first."""
+        return [chart for chart in (self.engine, self.policies) if chart is not None]
+
+
+def _document(tree: Tree, name: str) -> Document:
+    return _read(tree.files[name], str(tree.folder / name))
+
+
+@lru_cache(maxsize=64)
+def _read(text: str, file: str) -> Document:
+    documents = read_text(text, file)
+    return documents[0] if documents else Document({}, Source(file, text), 1, 0, len(text))
+
+
+@lru_cache(maxsize=8)
+def _json(text: str) -> Body:
+    body: Body = json.loads(text)
+    return body

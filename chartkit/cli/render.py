@@ -1,0 +1,86 @@
+"""`chartkit render`: writes the charts and checks every environment."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from chartkit.model import Location
+
+if TYPE_CHECKING:
+    from chartkit.checks.build import Build
+
+
+@click.command()
+@click.argument("environments", nargs=-1, metavar="[ENV…]")
+@click.option(
+    "--project",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="PATH",
+    help="The project file or its folder; the current folder if not given.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; fail with a diff where charts drift.")
+@click.option(
+    "--workloads",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A manifest, folder or chart to scan besides those of chartkit.yaml; repeatable.",
+)
+@click.option(
+    "--prefer",
+    type=click.Choice(["edits", "generated"]),
+    help="Which side wins where a values file was edited and is generated differently.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+def render(
+    environments: Sequence[str],
+    path: Path,
+    check: bool,
+    workloads: Sequence[Path],
+    prefer: str | None,
+    output: str,
+) -> None:
+    """Write both charts and the manifests, and check every environment (or those named ENV).
+
+    A failed check writes nothing. Exits 1 where a check fails or --check finds a difference.
+    """
+    from chartkit.chart.project import Workload, read_project
+    from chartkit.chart.values import Prefer
+    from chartkit.checks.build import Options, build
+
+    project = read_project(path)
+    chosen = [project.environment(name) for name in dict.fromkeys(environments)]
+    options = Options(
+        environments=tuple(chosen or project.environments.values()),
+        workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
+        prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
+        check=check,
+    )
+    result = build(project, options)
+    click.echo(_report(result, output, check), nl=False)
+    raise SystemExit(1 if result.failed else 0)
+
+
+def _report(result: Build, output: str, check: bool) -> str:
+    from chartkit.checks import summary
+
+    if output == "json":
+        body = summary.as_json(result.rows)
+        body["drift"] = result.drift
+        body["written"] = [str(folder) for folder in result.written]
+        return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+    text = summary.as_text(result.rows, sys.stdout.isatty())
+    if check:
+        return text + (f"\n{result.drift}" if result.drift else "the charts have not drifted\n")
+    if result.failed:
+        return text + "nothing was written\n"
+    if not result.written:
+        return text + "nothing has changed\n"
+    return text + "".join(f"wrote {folder}\n" for folder in result.written)

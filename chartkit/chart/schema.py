@@ -29,8 +29,13 @@ _TYPES = {
 @cache
 def load(name: str) -> Body:
     """One of the schemas that ship with chartkit, by file name."""
-    schema: Body = json.loads((_FOLDER / name).read_text("utf-8"))
+    schema: Body = json.loads(text(name))
     return schema
+
+
+def text(name: str) -> str:
+    """The text of one of those schemas."""
+    return (_FOLDER / name).read_text("utf-8")
 
 
 def violations(

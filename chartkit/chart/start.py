@@ -1,0 +1,65 @@
+"""The files of a new project."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chartkit import bundled
+from chartkit.chart import engine_chart, schema
+from chartkit.chart.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
+from chartkit.chart.templating import render_tree
+from chartkit.chart.versions import Version
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+_WHY = {
+    Action.ENFORCE: "A violation is refused: developers see it at once.",
+    Action.AUDIT: "A violation is reported; promote single policies to Enforce below.",
+}
+_AVAILABLE = frozenset({"prd"})
+
+
+def project_files(profiles: Sequence[str], cluster: Version, eks: bool) -> Mapping[str, str]:
+    """A new project's files by path: chartkit.yaml, its schema for editors, a first workload."""
+    context: dict[str, Any] = {
+        "schema": SCHEMA,
+        "profiles": profiles,
+        "kyverno": engine_chart.SUPPORTED_KYVERNO,
+        "cluster": "eks" if eks else "kubernetes",
+        "version": str(cluster),
+        "environments": [
+            {
+                "name": name,
+                "action": str(action),
+                "why": _WHY[action],
+                "available": name in _AVAILABLE,
+                "example": name in _AVAILABLE,
+            }
+            for name, action in DEFAULT_ACTIONS.items()
+        ],
+    }
+    files = render_tree(bundled.chart_source_dir("project"), context)
+    return {**files, f".chartkit/{SCHEMA}": schema.text(SCHEMA)}
+
+
+def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Writes a new project's files, chartkit.yaml last; raises InputError, and writes nothing,
+    where one of them is there already."""
+    there = [folder / name for name in files if (folder / name).exists()]
+    if there:
+        hint = f"{FILE_NAME} is edited by hand; start a new project in another folder"
+        raise InputError("is there already, and is not overwritten", Location(str(there[0])), hint)
+    written = []
+    for name in sorted(files, key=lambda name: (name == FILE_NAME, name)):
+        file = folder / name
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with file.open("x", encoding="utf-8", newline="\n") as out:
+                out.write(files[name])
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise InputError(f"cannot be written: {reason}", Location(str(file))) from None
+        written.append(file)
+    return written

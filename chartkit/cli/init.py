@@ -1,0 +1,44 @@
+"""`chartkit init`: starts a project."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folder", required=False, type=click.Path(path_type=Path), default=Path())
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    default=("pss-restricted",),
+    show_default=True,
+    help="A built-in profile; repeatable.",
+)
+@click.option("--kubernetes", metavar="VERSION", help="The clusters' version, such as 1.34.")
+@click.option("--eks", metavar="VERSION", help="The clusters' version, where they are on EKS.")
+def init(folder: Path, profiles: Sequence[str], kubernetes: str | None, eks: str | None) -> None:
+    """Write chartkit.yaml and a first workload to FOLDER (the current one if not given).
+
+    Nothing is overwritten: exits 2 where a file is there already.
+    """
+    from chartkit.chart import compat, engine_chart
+    from chartkit.chart.profiles import read_profile
+    from chartkit.chart.start import project_files, write_project
+    from chartkit.chart.versions import parse_version
+
+    if kubernetes is not None and eks is not None:
+        raise click.UsageError("give --kubernetes or --eks, not both")
+    for profile in profiles:
+        read_profile(profile, folder)
+    given = eks if eks is not None else kubernetes
+    kyverno = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    supported = compat.compatibility(kyverno)
+    cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
+    files = project_files(profiles, cluster, eks is not None)
+    for file in write_project(folder, files):
+        click.echo(f"wrote {file}")
+    click.echo("next: chartkit render")

@@ -8,7 +8,6 @@ import re
 from chartkit.engine.context import Context
 from chartkit.engine.entries.loader import EntryLoader, Path, stored
 from chartkit.engine.jmespath import JMESPathError
-from chartkit.engine.loader import NOTHING
 from chartkit.engine.lookups import NoSource
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.variables import SubstitutionError, compile_template
@@ -20,7 +19,10 @@ _MISSING = object()
 
 
 class ApiCallLoader(EntryLoader):
-    """Loads the answer to a call. A default stands in, as it is, for a call that fails."""
+    """Loads the answer to a call. A default stands in, as it is, for a call that fails.
+
+    Where there is nobody to call, `NoSource` goes up to the rule, past messages and defaults.
+    """
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
         super().__init__(name, body, namespace)
@@ -63,9 +65,11 @@ class ApiCallLoader(EntryLoader):
         try:
             data = self._fetch(context)
         except NoSource as error:
-            if self.name in context.data:
-                return NOTHING
-            raise self._failed("fetch", error.message) from error
+            # Nothing may stand in for an answer that nobody was asked for: the rule is undecided.
+            raise NoSource(
+                f"context entry {self.name}: the call cannot be made: {error.message}",
+                hint=error.hint,
+            ) from error
         except (EvaluationError, LookupFailed) as error:
             raise self._failed("fetch", error.message) from error
         if data is self._default or data == self._default or not self._path.text:
@@ -83,6 +87,8 @@ class ApiCallLoader(EntryLoader):
         self._check_namespace(call.get("urlPath") or "")
         try:
             return self._ask(call, context)
+        except NoSource:
+            raise
         except (EvaluationError, LookupFailed):
             if self._default is _MISSING:
                 raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from chartkit.engine.context import Context
 from chartkit.engine.entries.api_call import ApiCallLoader
-from chartkit.engine.entries.loader import EntryLoader
+from chartkit.engine.entries.loader import EntryLoader, EntryNameError
 from chartkit.engine.entries.outside import (
     ConfigMapLoader,
     GlobalReferenceLoader,
@@ -86,5 +86,8 @@ def _compile(entry: Body, namespace: str) -> EntryLoader | str:
     for kind, loader in _KINDS:
         body = entry.get(kind)
         if isinstance(body, dict):
-            return loader(name, body, namespace)
+            try:
+                return loader(name, body, namespace)
+            except EntryNameError:
+                return name
     return name

@@ -16,6 +16,9 @@ from chartkit.model import Body, Json
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
+_QUIET = re2.Options()
+_QUIET.log_errors = False
+
 
 class EntryNameError(ValueError):
     """An entry's name that Kyverno cannot look for in an expression."""
@@ -35,7 +38,8 @@ class EntryLoader(ABC):
         self._is_plain = bool(_PLAIN_NAME.fullmatch(name))
         try:
             # Kyverno's own test: `x` is named by `x.y` and `f(x)`, but not by `y.x`.
-            self._search = re2.compile(rf"(?:\A|\z|\s|[^.0-9A-Za-z]){name}\b").search
+            pattern = rf"(?:\A|\z|\s|[^.0-9A-Za-z]){name}\b"
+            self._find = re2.compile(pattern, _QUIET).search
         except re2.error as error:
             raise EntryNameError(name) from error
 
@@ -43,7 +47,7 @@ class EntryLoader(ABC):
         """Whether a query names the entry, by its text alone."""
         if self._is_plain and self.name not in query:
             return False
-        return self._search(query) is not None
+        return self._find(query) is not None
 
     @abstractmethod
     def fetch(self, context: Context) -> Json:

@@ -24,7 +24,7 @@ from chartkit.engine.variables.syntax import (
     split_text,
     unescape,
 )
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import EvaluationError
 from chartkit.model import Json
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _query(query: str, path: str) -> Resolve:
         def resolve_text(context: Context) -> Json:
             try:
                 return context.query_text(query)
-            except ChartkitError as error:
+            except EvaluationError as error:
                 raise SubstitutionError(place + error.message) from error
 
         return resolve_text
@@ -280,7 +280,7 @@ def _query(query: str, path: str) -> Resolve:
     def resolve(context: Context) -> Json:
         try:
             return context.query(compiled)
-        except ChartkitError as error:
+        except EvaluationError as error:
             raise SubstitutionError(place + error.message) from error
 
     return resolve

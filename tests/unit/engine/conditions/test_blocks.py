@@ -1,0 +1,106 @@
+"""Blocks of conditions: any, all, the flat list; messages; what short-circuits."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.conditions import ConditionsMalformed, Outcome, compile_conditions
+from chartkit.engine.context import Context
+from chartkit.errors import EvaluationError
+from chartkit.model import Json
+
+YES = {"key": 1, "operator": "Equals", "value": 1, "message": "y"}
+NO = {"key": 1, "operator": "Equals", "value": 2, "message": "n"}
+BROKEN = {"key": "{{ zz }}", "operator": "Equals", "value": 2}
+
+
+def _evaluate(body: Json) -> Outcome:
+    return compile_conditions(body).evaluate(Context({"x": "abc"}))
+
+
+@pytest.mark.parametrize(
+    ("body", "holds", "message"),
+    [
+        (None, True, ""),
+        ({}, True, ""),
+        ([], True, ""),
+        ({"bogus": [NO]}, True, ""),
+        ({"any": None, "all": None}, True, ""),
+        ({"all": []}, True, ""),
+        ({"any": []}, False, ""),
+        ({"any": [NO, YES]}, True, "y"),
+        ({"Any": [NO]}, False, "n"),
+        ({"any": [NO, NO]}, False, "n; n"),
+        ({"all": [YES, YES]}, True, "y; y"),
+        ({"all": [YES, NO, NO]}, False, "n"),
+        ({"any": [YES], "all": [YES]}, True, "y; y"),
+        ({"any": [NO], "all": [YES]}, False, "n"),
+        ({"any": [NO], "all": [NO]}, False, "n; n"),
+        ([YES, YES], True, "y;y"),
+        ([YES, NO], False, "n"),
+        ({"any": [{**YES, "message": None}]}, True, ""),
+    ],
+)
+def test_blocks(body: Json, holds: bool, message: str) -> None:
+    assert _evaluate(body) == Outcome(holds, message)
+
+
+@pytest.mark.parametrize("body", [None, {}, [], {"all": []}])
+def test_empty(body: Json) -> None:
+    assert compile_conditions(body).is_empty
+
+
+@pytest.mark.parametrize("body", [{"any": []}, {"all": [YES]}, [YES]])
+def test_not_empty(body: Json) -> None:
+    assert not compile_conditions(body).is_empty
+
+
+@pytest.mark.parametrize("body", [{"any": [YES, BROKEN]}, {"all": [NO, BROKEN]}, [NO, BROKEN]])
+def test_what_is_decided_hides_later_errors(body: Json) -> None:
+    _evaluate(body)
+
+
+@pytest.mark.parametrize("body", [{"any": [NO, BROKEN]}, {"any": [NO], "all": [BROKEN]}, [BROKEN]])
+def test_errors(body: Json) -> None:
+    with pytest.raises(EvaluationError) as raised:
+        _evaluate(body)
+    assert raised.value.message == (
+        "failed to substitute variables in condition key: failed to resolve zz at path : "
+        'JMESPath query failed: Unknown key "zz" in path'
+    )
+
+
+def test_errors_of_values() -> None:
+    with pytest.raises(EvaluationError, match=r"^failed to substitute variables in condition v"):
+        _evaluate([{"key": 1, "operator": "Equals", "value": "{{ zz }}"}])
+
+
+def test_variables_on_both_sides() -> None:
+    assert _evaluate([{"key": "{{ x }}", "operator": "AnyIn", "value": ["{{ x }}"]}]).holds
+    assert _evaluate([{"key": "ab*", "operator": "AnyIn", "value": ["{{ x }}"]}]).holds
+
+
+def test_messages_are_not_substituted() -> None:
+    assert _evaluate([{**YES, "message": "{{ zz }}"}]).message == "{{ zz }}"
+
+
+def test_unknown_operators_fail_when_they_are_used() -> None:
+    with pytest.raises(EvaluationError, match="failed to create handler for condition operator"):
+        _evaluate([{**YES, "operator": "equals"}])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x",
+        5,
+        {"any": {}},
+        {"any": ["x"]},
+        ["x"],
+        [{**YES, "operator": 1}],
+        [{**YES, "message": ["m"]}],
+    ],
+)
+def test_malformed(body: Json) -> None:
+    with pytest.raises(ConditionsMalformed):
+        compile_conditions(body)

@@ -1,0 +1,61 @@
+"""What Kyverno refuses in conditions."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.conditions import check_conditions
+from chartkit.model import Json
+
+MISSING = "entered value of `key`, `value` or `operator` is missing or misspelled"
+OPERATION = "{{ request.operation }}"
+
+
+def _condition(key: Json, operator: Json, value: Json) -> Json:
+    return {"key": key, "operator": operator, "value": value}
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        (None, None),
+        ({"any": [_condition(1, "Equals", 1)], "all": []}, None),
+        ({"any": [_condition(1, "Equals", None)]}, f"preconditions.any[0].: {MISSING}"),
+        ({"all": [_condition(None, "Equals", 1)]}, f"preconditions.all[0].: {MISSING}"),
+        ([_condition(1, "Equal", 1), {"Value": 1}], f"preconditions[1].: {MISSING}"),
+        ([_condition(OPERATION, "Equals", "CREATE")], None),
+        ([_condition(OPERATION, "Equals", "{{ x }}")], None),
+        ([_condition(OPERATION, "AnyIn", ["CREATE", "DELETE"])], None),
+    ],
+)
+def test_check(body: Json, fault: str | None) -> None:
+    assert check_conditions(body, "preconditions") == fault
+
+
+@pytest.mark.parametrize(
+    ("value", "start"),
+    [
+        ("PATCH", "preconditions[0].value: PATCH: unknown value 'PATCH' found under the 'value' "),
+        (["x"], "preconditions[0].value[0]: unknown value 'x' found under the 'value' field. Only"),
+        ([1], "preconditions[0].value[0]: 'value[0]' found to be of the type int64. The provided"),
+        ({}, "preconditions[0].value: 'value' field found to be of the type map. The provided"),
+    ],
+)
+def test_operations(value: Json, start: str) -> None:
+    body = [_condition(OPERATION, "Equals", value)]
+    fault = check_conditions(body, "preconditions")
+    assert fault is not None
+    assert fault.startswith(start)
+
+
+def test_operators() -> None:
+    body = {"all": [_condition(1, "equals", 1)]}
+    fault = check_conditions(body, "conditions")
+    assert fault is not None
+    assert fault.startswith("conditions.any[0].: entered value of `operator` is invalid. valid val")
+    assert '"DurationLessThan"' in fault
+
+
+def test_values_may_be_left_out() -> None:
+    body = [_condition(1, "Equals", None)]
+    assert check_conditions(body, "conditions", values=False) is None

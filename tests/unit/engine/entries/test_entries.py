@@ -1,0 +1,269 @@
+"""Context entries: what they load, and the errors they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.context import Context, QueryError
+from chartkit.engine.entries import compile_entries
+from chartkit.engine.lookups import OFFLINE, Lookups, NoSource
+from chartkit.engine.user_values import UserLookups
+from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.model import Body, Json
+
+DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
+
+
+class _World(UserLookups):
+    """Answers with what it was asked."""
+
+    def api_call(self, method: str, path: str, data: Json, /) -> Json:
+        if path == "/missing":
+            raise LookupFailed("not found")
+        return {"method": method, "path": path, "data": data}
+
+    def http(self, method: str, url: str, headers: Any, data: Json, /) -> Json:
+        return {"method": method, "url": url, "headers": dict(headers), "data": data}
+
+    def image(self, reference: str, /) -> Body:
+        return {"resolvedImage": f"{reference}@sha256:1"}
+
+
+WORLD = _World(
+    configmaps=[{"metadata": {"name": "c", "namespace": "n"}, "data": {"k": "v"}, "kind": "x"}],
+    global_entries=[{"name": "g", "data": {"p": [1, 2]}}],
+)
+
+
+def _context(*entries: Body, lookups: Lookups = WORLD, namespace: str = "") -> Context:
+    context = Context(dict(DATA), lookups).child()
+    compile_entries(entries, namespace=namespace).attach(context)
+    return context
+
+
+def _load(body: Body, *, lookups: Lookups = WORLD, namespace: str = "") -> Json:
+    return _context({"name": "x", **body}, lookups=lookups, namespace=namespace).query_text("x")
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"),
+    [
+        ({"value": 5}, 5),
+        ({"value": ["{{ request.object.s }}"]}, ["abc"]),
+        ({"value": "{{ request.object.i }}"}, 5),
+        ({"jmesPath": "request.object.s"}, "abc"),
+        ({"jmesPath": "'{{ request.object.s }}'"}, "abc"),
+        ({"jmesPath": "request.object.zz", "default": "d"}, "d"),
+        ({"jmesPath": "request.object.n", "default": 0}, 0),
+        ({"jmesPath": "to_upper(`1`)", "default": {"a": "{{ request.object.s }}"}}, {"a": "abc"}),
+        ({"value": {"a": [1, 2]}, "jmesPath": "a[1]"}, 2),
+        ({"value": {"a": 1}, "jmesPath": "b", "default": "d"}, "d"),
+    ],
+)
+def test_variable(variable: Body, expected: Json) -> None:
+    assert _load({"variable": variable}) == expected
+
+
+@pytest.mark.parametrize(
+    ("variable", "message"),
+    [
+        (
+            {"jmesPath": "request.object.zz"},
+            "failed to apply jmespath request.object.zz to variable <nil>: JMESPath query failed: "
+            'Unknown key "zz" in path',
+        ),
+        (
+            {"jmesPath": "request.object.n"},
+            "failed to add context entry for variable x since it evaluated to nil",
+        ),
+        (
+            {"value": {"a": None}, "jmesPath": "a", "default": "d"},
+            "failed to add context entry for variable x since it evaluated to nil",
+        ),
+        (
+            {"value": "{{ request.object.zz }}"},
+            "failed to substitute variables in context entry x {{ request.object.zz }}: failed to "
+            'resolve request.object.zz at path : JMESPath query failed: Unknown key "zz" in path',
+        ),
+        (
+            {"jmesPath": "request.object.s", "default": "{{ request.object.zz }}"},
+            "failed to substitute variables in context entry x {{ request.object.zz }}: ",
+        ),
+        (
+            {"jmesPath": "{{ request.object.i }}"},
+            "jmespath value must be a string x {{ request.object.i }}: <nil>",
+        ),
+        ({"value": 1, "jmesPath": "a b"}, "failed to apply jmespath a b to variable <nil>: failed"),
+    ],
+)
+def test_variable_errors(variable: Body, message: str) -> None:
+    with pytest.raises(EvaluationError) as raised:
+        _load({"variable": variable})
+    assert raised.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            {"configMap": {"name": "c", "namespace": "n"}},
+            {"data": {"k": "v"}, "metadata": {"name": "c", "namespace": "n"}},
+        ),
+        (
+            {"apiCall": {"urlPath": "/{{ request.object.s }}", "method": "GET"}},
+            {"method": "GET", "path": "/abc", "data": {}},
+        ),
+        ({"apiCall": {"urlPath": "/a", "jmesPath": "path"}}, "/a"),
+        ({"apiCall": {"urlPath": "/missing", "default": {"d": 1}, "jmesPath": "zz"}}, {"d": 1}),
+        (
+            {
+                "apiCall": {
+                    "method": "POST",
+                    "data": [{"key": "k", "value": "{{ request.object.i }}"}],
+                    "service": {"url": "https://s", "headers": [{"key": "h", "value": "1"}]},
+                }
+            },
+            {"method": "POST", "url": "https://s", "headers": {"h": "1"}, "data": {"k": 5}},
+        ),
+        ({"globalReference": {"name": "g"}}, {"p": [1, 2]}),
+        ({"globalReference": {"name": "g.p", "jmesPath": "length(@)"}}, 2),
+        ({"imageRegistry": {"reference": "a"}}, {"resolvedImage": "a@sha256:1"}),
+        ({"imageRegistry": {"reference": "a", "jmesPath": "resolvedImage"}}, "a@sha256:1"),
+    ],
+)
+def test_outside(body: Body, expected: Json) -> None:
+    assert _load(body) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "namespace", "message"),
+    [
+        (
+            {"configMap": {"name": "z", "namespace": "n"}},
+            "",
+            "failed to retrieve config map for context entry x: failed to get configmap n/z : "
+            'configmaps "z" not found',
+        ),
+        (
+            {"configMap": {"name": "c", "namespace": "n"}},
+            "own",
+            "failed to retrieve config map for context entry x: context entry x: configMap "
+            'namespace "n" is different from policy namespace "own"',
+        ),
+        (
+            {"configMap": {"name": "{{ request.object.i }}", "namespace": "n"}},
+            "",
+            "failed to retrieve config map for context entry x: failed to substitute variables in "
+            "context x configMap.name {{ request.object.i }}: expected string, got float64",
+        ),
+        (
+            {"apiCall": {"urlPath": "/missing"}},
+            "",
+            "failed to fetch data for APICall: failed to GET resource with raw url: /missing: not",
+        ),
+        (
+            {"apiCall": {"urlPath": "/api/v1/namespaces/other/pods"}},
+            "own",
+            "failed to fetch data for APICall: path /api/v1/namespaces/other/pods refers to "
+            "namespace other, which is different from the policy namespace own",
+        ),
+        (
+            {"apiCall": {"urlPath": "/api/v1/nodes"}},
+            "own",
+            "failed to fetch data for APICall: path /api/v1/nodes does not contain a namespace",
+        ),
+        ({"apiCall": {}}, "", "failed to fetch data for APICall: missing service for APICall x"),
+        (
+            {"apiCall": {"urlPath": "/a", "jmesPath": "zz"}},
+            "",
+            "failed to store data for APICall: failed to apply JMESPath zz for context entry x: ",
+        ),
+        (
+            {"globalReference": {"name": "z"}},
+            "",
+            "failed to marshal APICall data for context entry x: failed to fetch entry key=z",
+        ),
+        (
+            {"globalReference": {"name": "g.z"}},
+            "",
+            "failed to marshal APICall data for context entry x: global context mock: projection "
+            '"z" not found',
+        ),
+        (
+            {"imageRegistry": {"reference": "{{ request.object.zz }}"}},
+            "",
+            "ailed to substitute variables in context entry x {{ request.object.zz }}: ",
+        ),
+    ],
+)
+def test_outside_errors(body: Body, namespace: str, message: str) -> None:
+    with pytest.raises(EvaluationError) as raised:
+        _load(body, namespace=namespace)
+    assert raised.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"configMap": {"name": "c", "namespace": "n"}},
+        {"globalReference": {"name": "g"}},
+        {"imageRegistry": {"reference": "a"}},
+    ],
+)
+def test_what_has_no_source_is_left_out(body: Body) -> None:
+    with pytest.raises(QueryError, match='Unknown key "x" in path'):
+        _load(body, lookups=OFFLINE)
+
+
+def test_calls_that_nobody_answers_reach_the_rule() -> None:
+    with pytest.raises(NoSource, match=r"^context entry x: the call cannot be made"):
+        _load({"apiCall": {"urlPath": "/a", "default": 1}}, lookups=OFFLINE)
+
+
+def test_unused_entries_are_not_loaded() -> None:
+    context = _context({"name": "x", "variable": {"value": "{{ request.object.zz }}"}})
+    assert context.query_text("request.object.s") == "abc"
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "names"),
+    [
+        ("x", "x.y", True),
+        ("x", "f(x)", True),
+        ("x", "y.x", False),
+        ("x", "xy", False),
+        ("x", "'x'", True),
+        ("my-var", '"my-var"', True),
+        ("x.y", "x.y", True),
+        ("x.y", "xzy", True),
+    ],
+)
+def test_which_queries_name_an_entry(name: str, query: str, names: bool) -> None:
+    context = _context({"name": name, "variable": {"value": "v"}})
+    (slot,) = context._slots
+    assert slot.loader.matches(query) is names
+
+
+def test_names_that_cannot_be_looked_for() -> None:
+    message = r"^failed to create deferred loader for context entry \($"
+    with pytest.raises(EvaluationError, match=message):
+        _context({"name": "(", "variable": {"value": 1}})
+
+
+def test_recorded_answers_are_taken_at_once() -> None:
+    lookups = UserLookups(
+        api_calls=[
+            {"urlPath": "/a/abc", "response": {"body": {"v": 1}}},
+            {"urlPath": "/bad", "response": {"statusCode": 404, "body": {}}},
+            {"url": "https://s", "method": "POST", "response": {"body": "posted"}},
+        ]
+    )
+    called = {"name": "x", "apiCall": {"urlPath": "/a/{{ request.object.s }}", "jmesPath": "v"}}
+    assert _context(called, lookups=lookups).data["x"] == 1
+    post = {"name": "x", "apiCall": {"method": "POST", "service": {"url": "https://s"}}}
+    assert _context(post, lookups=lookups).data["x"] == "posted"
+    bad = {"name": "x", "apiCall": {"urlPath": "/bad", "default": 1}}
+    with pytest.raises(EvaluationError, match=r'^HTTP 404 from apiCall mock for context entry "x"'):
+        _context(bad, lookups=lookups)

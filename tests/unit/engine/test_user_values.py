@@ -1,0 +1,127 @@
+"""Values files, settings and mocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.lookups import NoSource
+from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.errors import InputError, LookupFailed
+from chartkit.model import Body, Json, Location
+
+PLACE = Location("values.yaml", 1, 1)
+
+BODY: Body = {
+    "globalValues": {"a": "global", "request.operation": "UPDATE"},
+    "policies": [
+        {
+            "name": "p",
+            "resources": [{"name": "r", "values": {"a": "resource", "b.c": 1}}],
+            "rules": [{"name": "u", "values": {"v": 1}, "foreachValues": {"e": ["x", "y"]}}],
+        }
+    ],
+    "namespaceSelector": [{"name": "n", "labels": {"a": "1"}}, {"name": "m", "labels": {}}],
+    "namespaces": [{"metadata": {"name": "n", "labels": {"b": "2"}}}],
+}
+
+
+def test_values() -> None:
+    values = read_values(BODY, PLACE, {"s": "set"})
+    assert values.for_resource("p", "r") == {
+        "a": "resource",
+        "b.c": 1,
+        "request.operation": "UPDATE",
+        "s": "set",
+    }
+    assert values.for_resource("other", "r")["a"] == "global"
+    assert values.for_rule("p", "u") == {"v": 1, "e": "x"}
+    assert values.for_rule("p", "other") == {}
+    assert values.namespace_labels("n") == {"b": "2"}
+    assert values.namespace_labels("z") == {}
+    assert values.operation("p", "r") == "UPDATE"
+
+
+def test_nothing_given() -> None:
+    values = read_values(None, PLACE)
+    assert values == UserValues()
+    assert values.operation("p", "r") == "CREATE"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], "a values file must be a mapping"),
+        ({"policies": {}}, "policies must be a list"),
+        ({"policies": [{}]}, "each of policies needs a name"),
+        ({"policies": [{"name": "p", "rules": ["r"]}]}, "each of rules must be a mapping"),
+        ({"globalValues": []}, "globalValues must be a mapping"),
+        (
+            {"globalValues": {"request.operation": "delete"}},
+            'invalid request.operation value "delete", must be one of CREATE, UPDATE, DELETE, CON',
+        ),
+    ],
+)
+def test_faults(body: Json, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        read_values(body, PLACE)
+    assert raised.value.message.startswith(message)
+    assert raised.value.location == PLACE
+
+
+def test_settings() -> None:
+    texts = ["a=1", " b = 2 ", "a=3", "c", "d=", "=e", "f=1=2", "request.object.x=1"]
+    assert read_settings(texts) == {"a": "1", "b": "2"}
+
+
+def test_global_entries() -> None:
+    lookups = UserLookups(
+        global_entries=[
+            {"name": "plain", "data": {"a": {"b": 1}}},
+            {"name": "path", "data": {"a": {"b": 1}}, "fieldPath": "a.b"},
+            {
+                "name": "named",
+                "resources": [{"kind": "Pod"}],
+                "projections": [{"name": "kinds", "path": "[*].kind"}],
+            },
+            {"name": "empty"},
+            {"name": "bad", "data": {}, "fieldPath": "zz"},
+            {"name": "lost", "projections": [{"name": "x", "path": "y"}]},
+        ]
+    )
+    assert lookups.global_context("plain", "") == {"a": {"b": 1}}
+    assert lookups.global_context("plain", "a") == {"b": 1}
+    assert lookups.global_context("path", "") == 1
+    assert lookups.global_context("named", "kinds") == ["Pod"]
+    assert lookups.global_context("empty", "") is None
+    for name, projection, message in (
+        ("plain", "z", '^global context mock: projection "z" not found$'),
+        ("path", "z", "requested but value is not an object$"),
+        ("bad", "", '^globalContextEntries "bad" fieldPath: Unknown key "zz" in path$'),
+        ("lost", "", "data is required when projections are set$"),
+        ("zz", "", "^failed to fetch entry key=zz$"),
+    ):
+        with pytest.raises(LookupFailed, match=message):
+            lookups.global_context(name, projection)
+
+
+def test_configmaps() -> None:
+    body = {"metadata": {"name": "c", "namespace": "n"}, "data": {}}
+    assert UserLookups(configmaps=[body]).configmap("n", "c") is body
+    with pytest.raises(NoSource):
+        UserLookups().configmap("n", "c")
+
+
+def test_recorded_calls() -> None:
+    calls = [
+        {"urlPath": "/a", "response": {"body": 1}},
+        {"urlPath": "/a", "method": "post", "response": {"body": 2, "statusCode": 201}},
+    ]
+    lookups = UserLookups(api_calls=calls)
+    assert lookups.has_recorded
+    get, post = lookups.recorded("GET", "/a"), lookups.recorded("POST", "/a")
+    assert get is not None
+    assert (get.status, get.body) == (200, 1)
+    assert post is not None
+    assert (post.status, post.body) == (201, 2)
+    assert lookups.recorded("GET", "/b") is None
+    assert not UserLookups().has_recorded

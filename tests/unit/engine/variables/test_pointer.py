@@ -1,0 +1,28 @@
+"""The place of a value as a JMESPath."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.variables.pointer import join_path, own_query
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("", "request.object"),
+        ("/validate/message", "request.object"),
+        ("/validate/pattern/spec/x", "request.object.spec.x"),
+        ("/validate/pattern/spec/containers/0/image", "request.object.spec.containers[0].image"),
+        ("/validate/pattern/=(spec)/a-b", 'request.object."=(spec)"."a-b"'),
+        ("/validate/pattern/(spec)", "request.object.(spec)"),
+        ("/mutate/foreach/0/patch/metadata/x", "request.object.metadata.x"),
+        ("/a/b/team.io\\/owner", 'request.object."team.io/owner"'),
+    ],
+)
+def test_own_query(path: str, query: str) -> None:
+    assert own_query(path, "request.object") == query
+
+
+def test_join_path() -> None:
+    assert join_path("/a", "b/c") == "/a/b\\/c"

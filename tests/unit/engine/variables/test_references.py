@@ -1,0 +1,66 @@
+"""References inside a document."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.context import Context
+from chartkit.engine.variables import SubstitutionError, compile_template
+from chartkit.engine.variables.references import UnresolvedReferenceError, resolve_references
+from chartkit.model import Json
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(./../b)", "two"),
+        ("$(/c/d)", "deep"),
+        ("<$(/c/d)", "<deep"),
+        ("$(<=./../b)", "<=two"),
+        ("$(>/n)", ">5"),
+        ("$(!/f)", "!1.500000"),
+        ("$(/c/e)", "anchored"),
+        ("\\$(x)", "$(x)"),
+        ("a $(", "a $("),
+    ],
+)
+def test_resolved(text: str, expected: str) -> None:
+    document = {"a": text, "b": "two", "c": {"d": "deep", "=(e)": "anchored"}, "n": 5, "f": 1.5}
+    assert resolve_references(document)["a"] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("$(./../z)", "got nil resolved variable $(./../z) at path /a: <nil>"),
+        ("$(/n)", "NotResolvedReferenceErr,reference $(/n) not resolved at path /a"),
+        ("$(>)", "failed to resolve $(>) at path /a: got nil"),
+        (
+            "$(>/t)",
+            "failed to resolve $(>/t) at path /a: incorrect expression: operator > does not match "
+            "with value true",
+        ),
+        ("$(<=)", "failed to resolve $(<=) at path /a: expected path, found empty reference"),
+    ],
+)
+def test_faults(text: str, message: str) -> None:
+    with pytest.raises(UnresolvedReferenceError) as raised:
+        resolve_references({"a": text, "n": 5, "t": True})
+    assert raised.value.message.startswith(message) or text == "$(>)"
+
+
+@pytest.mark.parametrize("document", [None, 5, "x", {"a": ["b"]}])
+def test_documents_without_references_come_back_themselves(document: Json) -> None:
+    assert resolve_references(document) is document
+
+
+def test_references_come_before_variables() -> None:
+    template = compile_template({"a": "$(./../b)!", "b": "{{ x }}"})
+    assert template.resolve(Context({"x": "v"})) == {"a": "v!", "b": "v"}
+
+
+def test_faults_are_raised_on_resolve() -> None:
+    template = compile_template("$(./../x)")
+    assert not template.is_constant
+    with pytest.raises(SubstitutionError, match="got nil resolved variable"):
+        template.resolve(Context({}))

@@ -1,0 +1,46 @@
+"""Where variables stand in a text."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.variables.syntax import find_variables, has_variable, split_text, unescape
+
+
+@pytest.mark.parametrize(
+    ("text", "queries"),
+    [
+        ("", []),
+        ("{{ a }}", ["a"]),
+        ("x {{a}} y {{- b }}", ["a", "b"]),
+        ("{{a}}{{b}}", ["a"]),
+        ("{{ a.{{ b }} }}", ["b"]),
+        ("{{ a.{x: y} }}", ["a.{x: y}"]),
+        ("{{{ a }}}", ["{ a }"]),
+        ("\\{{ a }}", []),
+        ("{{ a", []),
+        ("a }}", []),
+        ("{{\n a\t}}", ["a"]),
+        ("{{}}", [""]),
+    ],
+)
+def test_find_variables(text: str, queries: list[str]) -> None:
+    variables = find_variables(text)
+    assert [variable.query for variable in variables] == queries
+    assert has_variable(text) is bool(queries)
+    assert len(split_text(text, variables)) == len(queries) + 1
+
+
+def test_shallow() -> None:
+    (plain,), (shallow,) = find_variables("{{ a }}"), find_variables("{{-a}}")
+    assert (plain.shallow, shallow.shallow) == (False, True)
+    assert shallow.query == "a"
+
+
+def test_unescape() -> None:
+    assert unescape("a \\{{ b }} {{") == "a {{ b }} {{"
+
+
+def test_long_texts_are_quick() -> None:
+    assert find_variables("{{" + "a" * 100_000) == []
+    assert find_variables("{{ {" * 20_000) == []

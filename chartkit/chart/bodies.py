@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from chartkit.chart import fields
 from chartkit.chart.library import METADATA_FILE, LibraryPolicy
@@ -12,7 +13,7 @@ from chartkit.chart.parameters import helm_body
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
 from chartkit.documents import Document, read_file, read_text
-from chartkit.errors import InputError
+from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Json, Location
 
 _CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
@@ -44,8 +45,7 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
         f"templates/{policy.name}.yaml": _template(policy, texts[policy.name])
         for policy in policies
     }
-    values = {"values.yaml": "{}\n"}
-    rendered = render_chart(ChartPlan("bodies", {"Chart.yaml": _CHART, **files}, values)).texts
+    rendered = _render(files, policies)
     templates = []
     for policy in policies:
         text = rendered.get(f"bodies/templates/{policy.name}.yaml", "")
@@ -53,6 +53,19 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
         bodies = tuple(_checked(document, policy) for document in documents)
         templates.append(Template(policy, texts[policy.name], bodies))
     return templates
+
+
+def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapping[str, str]:
+    chart = ChartPlan("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
+    try:
+        return render_chart(chart).texts
+    except RenderError as error:
+        name = Path(error.location.file).stem if error.location else ""
+        for policy in policies:
+            if policy.name == name:
+                place = Location(policy.template.file)
+                raise RenderError(f"policy '{name}': {error.message}", place, error.hint) from None
+        raise
 
 
 def _template(policy: LibraryPolicy, text: str) -> str:

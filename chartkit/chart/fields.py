@@ -7,7 +7,7 @@ field written too early means something else than its author thinks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from chartkit.chart.versions import Version
@@ -23,10 +23,10 @@ _ABSENT = object()
 class Field:
     """One field of a policy's spec.
 
-    path: keys below spec, `*` for every item of a list; since: the version that brought it;
-    default: what the API server writes where it is missing (None: nothing); without: the value
-    that means the same as not having the field, so that an older version may go without it;
-    optional: whether it only tells people something, so that an older version may go without it.
+    path: keys below spec, `*` for every item of a list or value of a map; since: the version that
+    brought it; default: what the API server writes where it is missing (None: nothing); without:
+    the value that means the same as not having the field, so that an older version may go without
+    it; optional: whether an older version may go without it whatever its value.
     """
 
     path: tuple[str, ...]
@@ -71,6 +71,11 @@ _FILTERS = tuple(
     for clause in ("match", "exclude")
     for block in ("any[].resources", "all[].resources", "resources")
 )
+_CONDITIONS = (
+    "rules[].validate.foreach[].preconditions",
+    "rules[].mutate.foreach[].preconditions",
+    "rules[].verifyImages[].attestations[].conditions[]",
+)
 _ENTRIES = (
     "rules[].validate.manifests.attestors[].entries[]",
     "rules[].verifyImages[].attestors[].entries[]",
@@ -85,6 +90,9 @@ _ENTRY_FIELDS = (
     ("keyless.ctlog", "1.11"),
     ("keyless.rekor.ignoreTlog", "1.11"),
     ("keyless.rekor.pubkey", "1.11"),
+    ("keys.ctlog.tsaCertChain", "1.13"),
+    ("keyless.ctlog.tsaCertChain", "1.13"),
+    ("certificates.ctlog.tsaCertChain", "1.13"),
     ("keyless.issuerRegExp", "1.13"),
     ("keyless.subjectRegExp", "1.13"),
     ("certificates.ctlog", "1.11"),
@@ -108,11 +116,17 @@ SPEC_FIELDS: tuple[Field, ...] = (
 )
 RULE_FIELDS: tuple[Field, ...] = (
     _field("rules[].imageExtractors", "1.7"),
+    _field("rules[].imageExtractors[][].jmesPath", "1.10"),
     _field("rules[].celPreconditions", "1.11"),
     _field("rules[].skipBackgroundRequests", "1.12", default=True, optional=True),
     _field("rules[].reportProperties", "1.13", optional=True),
     *(_field(f"{place}.operations", "1.10") for place in _FILTERS),
     *(_field(f"{place}.{path}", since) for place in _CONTEXTS for path, since in _CONTEXT_FIELDS),
+    *(
+        _field(f"{place}.{block}[].message", "1.10", optional=True)
+        for place in _CONDITIONS
+        for block in ("all", "any")
+    ),
     *(
         _field(f"{place}.apiCall.method", "1.10", default="GET", without="GET")
         for place in _CONTEXTS
@@ -137,9 +151,11 @@ OTHER_FIELDS: tuple[Field, ...] = (
     _field("rules[].mutate.foreach[].order", "1.10"),
     _field("rules[].mutate.targets[].context", "1.10"),
     _field("rules[].mutate.targets[].preconditions", "1.10"),
+    _field("rules[].mutate.targets[].uid", "1.11"),
     _field("rules[].mutate.targets[].selector", "1.13"),
     _field("rules[].mutate.mutateExistingOnPolicyUpdate", "1.13"),
     _field("rules[].generate.cloneList", "1.8"),
+    _field("rules[].generate.uid", "1.11"),
     _field("rules[].generate.orphanDownstreamOnPolicyDelete", "1.12", without=False),
     _field("rules[].generate.foreach", "1.13"),
     _field("rules[].generate.generateExisting", "1.13"),
@@ -211,12 +227,18 @@ def _find(
     if not steps:
         yield path, node
     elif steps[0] == "*":
-        for index, item in enumerate(node if isinstance(node, list) else ()):
-            yield from _find(item, steps[1:], (*path, index))
+        for key, item in _items(node):
+            yield from _find(item, steps[1:], (*path, key))
     elif isinstance(node, dict):
         value = node.get(steps[0], _ABSENT)
         if value is not _ABSENT:
             yield from _find(value, steps[1:], (*path, steps[0]))
+
+
+def _items(node: Json) -> Iterable[tuple[str | int, Json]]:
+    if isinstance(node, dict):
+        return node.items()
+    return enumerate(node) if isinstance(node, list) else ()
 
 
 def as_json() -> list[Body]:

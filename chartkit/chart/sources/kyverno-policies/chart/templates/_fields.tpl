@@ -14,13 +14,13 @@ an older version, which drops them, has anyway; optional: an older version may g
 {{- end -}}
 {{- end -}}
 
-{{/* One field, below a node: steps are the keys still to go, `*` every item of a list. */}}
+{{/* One field, below a node: steps are the keys still to go, `*` every item of a list or value of a map. */}}
 {{- define "kyverno-policies.applyField" -}}
 {{- $call := . -}}
 {{- $step := first .steps -}}
 {{- $rest := rest .steps -}}
 {{- if eq $step "*" -}}
-{{- if kindIs "slice" .node -}}
+{{- if or (kindIs "slice" .node) (kindIs "map" .node) -}}
 {{- range .node -}}
 {{- include "kyverno-policies.applyField" (dict "node" . "steps" $rest "field" $call.field "release" $call.release "name" $call.name) -}}
 {{- end -}}

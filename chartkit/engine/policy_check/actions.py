@@ -58,7 +58,8 @@ def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
 
 def _validate_fault(rule: Rule) -> str | None:
     validate = rule.validate
-    fault = _one_of(_elements(validate), "pattern, anyPattern, deny, foreach, cel")
+    listed = rule.body["validate"].get("foreach") is not None
+    fault = _one_of(_elements(validate) + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
     if validate.pattern is not None:
@@ -84,7 +85,6 @@ def _elements(validate: Validation) -> int:
             validate.pattern is not None,
             validate.any_pattern is not None,
             validate.deny is not None,
-            bool(validate.foreach),
             validate.pod_security is not None,
             validate.cel is not None,
             bool(manifests),

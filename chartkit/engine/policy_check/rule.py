@@ -21,7 +21,7 @@ def rule_fault(index: int, rule: Rule) -> str | None:
     fault = _resources_fault(rule)
     if fault:
         return f"path: {place}.{fault}"
-    fault = _element_fault(rule.body, "")
+    fault = _element_fault(_action_first(rule.body), "")
     if fault:
         return fault
     fault = check_entries(rule.body.get("context"), cel=rule.kind is RuleKind.CEL)
@@ -107,6 +107,11 @@ def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:
 
 
 _FOREACH: Final = "/foreach/"
+
+
+def _action_first(body: Body) -> Body:
+    """Kyverno walks the rule in no order; what the rule does is named rather than its context."""
+    return {**{key: value for key, value in body.items() if key != "context"}, **body}
 
 
 def _element_fault(value: Json, path: str) -> str | None:

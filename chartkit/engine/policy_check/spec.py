@@ -121,7 +121,7 @@ def _type_faults(rule: Rule, place: str) -> Iterator[str]:
             f"'{rule.name}', only one operation (mutate,validate,generate,verifyImages) is allowed "
             "per rule"
         )
-    if body.get("imageExtractors") and not body.get("verifyImages"):
+    if body.get("imageExtractors") is not None and not body.get("verifyImages"):
         yield (
             f"{place}.imageExtractors: Invalid value: {rule_json(body)}: Invalid rule spec for "
             f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"

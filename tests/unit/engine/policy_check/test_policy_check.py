@@ -1,0 +1,388 @@
+"""Each of Kyverno's refusals, in its own words, and a sound neighbour that it takes."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.policy_check import POLICY_RULE, check_policy, policy_fault
+from chartkit.engine.policy_reader import read_policy
+from chartkit.errors import CompileError
+from chartkit.model import Body, Resource
+from tests.unit.engine.policies import policy, policy_resource, rule
+
+
+def _rule(**parts: object) -> Body:
+    return {key: value for key, value in rule(**parts).items() if value is not None}
+
+
+def _fault(body: Body, **spec: object) -> str | None:
+    return policy_fault(policy(body, **spec))
+
+
+def test_a_sound_policy() -> None:
+    assert policy_fault(policy()) is None
+
+
+def test_a_refused_policy_is_a_compile_error() -> None:
+    with pytest.raises(CompileError) as caught:
+        check_policy(policy(rule(), rule()))
+    assert caught.value.diagnostics[0].rule_id == POLICY_RULE
+    assert caught.value.location is not None
+    assert caught.value.location.file == "policy.yaml"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            _rule(validate={}),
+            "path: spec.rules[0].validate..: one of pattern, anyPattern, deny, foreach, cel must "
+            "be specified",
+        ),
+        (
+            _rule(validate={"pattern": {}, "deny": {}}),
+            "path: spec.rules[0].validate..: only one of pattern, anyPattern, deny, foreach, cel "
+            "can be specified",
+        ),
+        (
+            _rule(validate={"pattern": {"+(a)": 1}}),
+            "path: spec.rules[0].validate.pattern.//+(a).: unsupported anchor +(a)",
+        ),
+        (
+            _rule(validate={"pattern": {"l": [{"^(a)": 1}]}}),
+            "path: spec.rules[0].validate.pattern.//l0//^(a).: existence anchor should have value "
+            "of type list",
+        ),
+        (
+            _rule(validate={"anyPattern": [{}, {"^(a)": []}]}),
+            "path: spec.rules[0].validate.anyPattern[1].//^(a).: existence anchor: should have at "
+            "least one value",
+        ),
+        (
+            _rule(validate={"anyPattern": {"a": 1}}),
+            "path: spec.rules[0].validate.anyPattern.: failed to deserialize anyPattern, expect "
+            "array: json: cannot unmarshal object into Go value of type []interface {}",
+        ),
+        (
+            _rule(validate={"foreach": [{"pattern": {}}]}),
+            "path: spec.rules[0].validate..: foreach.list is required",
+        ),
+        (
+            _rule(validate={"foreach": [{"list": "request.object.spec.x"}]}),
+            "path: spec.rules[0].validate..: one of pattern, anyPattern, deny, or a nested foreach "
+            "must be specified",
+        ),
+        (
+            _rule(validate={"pattern": {"metadata": {"labels": {"a": 1}}}}),
+            "labels and annotations supports only string values, "
+            '"use double quotes around the non string values"',
+        ),
+        (
+            _rule(match={"any": [{"resources": {"names": ["a"]}}]}),
+            "at least one element must be specified in a kind block, the kind attribute is "
+            "mandatory when working with the resources element",
+        ),
+        (
+            _rule(
+                match={"any": [{"resources": {"names": ["a"]}}]},
+                validate={"pattern": {"spec": {"a": 1}}},
+            ),
+            "policy can only deal with the metadata field of the resource if the rule does not "
+            "match any kind",
+        ),
+        (
+            _rule(match={"any": [{}]}),
+            "path: spec.rules[0].match.resources.: match resources not specified",
+        ),
+        (
+            _rule(context=[{"name": "request", "variable": {"value": 1}}]),
+            "path: spec.rules[0]: entry name request is invalid as it conflicts with a "
+            "pre-defined variable request",
+        ),
+        (
+            _rule(validate={"pattern": {}, "message": "{{ element.x }}"}),
+            "variable 'element.x' present outside of foreach at path /validate/message",
+        ),
+        (
+            _rule(preconditions={"all": [{"key": "a", "operator": "Equals"}]}),
+            "path: spec.rules[0].validate.preconditions.all[0].: entered value of `key`, `value` "
+            "or `operator` is missing or misspelled",
+        ),
+        (
+            _rule(validate={"pattern": {}, "message": "{{ foo }}"}),
+            "policy contains invalid variables: variable substitution failed for rule r: variable "
+            'foo must match regex "request\\.|element|elementIndex|@|images|images\\.|image\\.|'
+            '([a-z_0-9]+\\()[^{}]" or patterns []',
+        ),
+        (
+            _rule(match={"any": [{"resources": {"kinds": ["{{ request.object.x }}"]}}]}),
+            'policy contains invalid variables: rule "r" should not have variables in match '
+            "section",
+        ),
+        (
+            _rule(validate={"pattern": {}, "message": "{{ request.userInfo.username }}"}),
+            "only select variables are allowed in background mode. Set spec.background=false to "
+            "disable background mode for this policy rule: variable "
+            "{{ request.userInfo.username }} is not allowed ",
+        ),
+        (
+            _rule(match={"any": [{"resources": {"kinds": ["Pod"]}, "clusterRoles": ["a"]}]}),
+            "only select variables are allowed in background mode. Set spec.background=false to "
+            "disable background mode for this policy rule: invalid variable used at path: "
+            "spec/rules[0]/match/any[0]/clusterRoles ",
+        ),
+        (
+            _rule(match={"any": [{"resources": {"kinds": ["*"]}}]}),
+            "path: spec.rules[0].match.any[0].kinds: wildcard policy not allowed in background "
+            "mode. Set spec.background=false to disable background mode for this policy rule ",
+        ),
+    ],
+)
+def test_refusals_of_a_rule(body: Body, text: str) -> None:
+    assert _fault(body) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (
+            _rule(match={"any": [{"resources": {"kinds": ["*", "Pod"]}}]}),
+            "path: spec.rules[0].match.any[0].kinds: wildcard policy can not deal with more than "
+            "one kind",
+        ),
+        (
+            _rule(
+                match={"any": [{"resources": {"kinds": ["*"]}}]},
+                validate={"pattern": {"spec": {"a": 1}}},
+            ),
+            "path: spec.rules[0].match.any[0].kinds: policy can only deal with the metadata field "
+            "of the resource if the rule does not match any kind",
+        ),
+        (
+            _rule(
+                match={"any": [{"resources": {"kinds": ["*"]}}]},
+                validate={"foreach": [{"list": "request.object.x", "deny": {}}]},
+            ),
+            "path: spec.rules[0].match.any[0].kinds: wildcard policy does not support rule type",
+        ),
+        (
+            _rule(
+                match={"any": [{"resources": {"kinds": ["*"]}}]},
+                validate={
+                    "deny": {
+                        "conditions": [
+                            {"key": "{{ request.object.spec.a }}", "operator": "In", "value": ["b"]}
+                        ]
+                    }
+                },
+            ),
+            "path: spec.rules[0].match.any[0].kinds: policy can only deal with the metadata field "
+            "of the resource if the rule does not match any kind",
+        ),
+        (_rule(match={"any": [{"resources": {"kinds": ["*"]}}]}), None),
+        (_rule(match={"any": [{"resources": {"kinds": ["*/*", "Pod"]}}]}), None),
+        (_rule(validate={"pattern": {}, "message": "{{ serviceAccountName }}"}), None),
+    ],
+)
+def test_outside_background_mode(body: Body, text: str | None) -> None:
+    assert _fault(body, background=False) == text
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (_rule(validate=None), "No operation defined in the rule 'r'."),
+        (_rule(generate={"kind": "x"}), "Multiple operations defined in the rule 'r'"),
+        (
+            _rule(imageExtractors={"Task": [{"path": "/a"}]}),
+            "imageExtractors can only be defined for verifyImages rule",
+        ),
+        (
+            _rule(exclude={"any": [{"resources": {"kinds": ["Pod"]}}]}),
+            'spec.rules[0]: Invalid value: {"name":"r","match":{"any":[{"resources":{"kinds":'
+            '["Pod"]}}],"resources":{}},"exclude":{"any":[{"resources":{"kinds":["Pod"]}}],'
+            '"resources":{}},"validate":{"allowExistingViolations":true,"message":"m","pattern":'
+            '{"metadata":{"name":"?*"}}},"skipBackgroundRequests":true}: Rule is matching an empty '
+            "set",
+        ),
+        (
+            _rule(
+                exclude={
+                    "any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {}}}}]
+                }
+            ),
+            "spec.rules[0].exclude.any[0].selector: Invalid value: {}: The requirements are not "
+            "specified in selector",
+        ),
+        (
+            _rule(
+                validate={
+                    "podSecurity": {"level": "baseline", "exclude": [{"controlName": "Sysctls"}]}
+                }
+            ),
+            None,
+        ),
+        (
+            _rule(
+                validate={
+                    "podSecurity": {
+                        "level": "baseline",
+                        "exclude": [{"controlName": "Privilege Escalation"}],
+                    }
+                }
+            ),
+            "[spec.rules[0].podSecurity.exclude[0].controlName: Invalid value: "
+            '"Privilege Escalation": exclude.images must be specified for the container level '
+            "control, spec.rules[0].podSecurity.exclude[0].controlName: Invalid value: "
+            '"Privilege Escalation": Invalid control name defined at the given level]',
+        ),
+    ],
+)
+def test_refusals_of_the_api_types(body: Body, text: str | None) -> None:
+    fault = _fault(body)
+    if text is None:
+        assert fault is None
+    else:
+        assert fault is not None
+        assert text in fault
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        (
+            {"subjects": [{"kind": "ServiceAccount", "name": "a"}]},
+            "subjects[0].namespace: Required value: namespace is required when Kind is "
+            "ServiceAccount",
+        ),
+        (
+            {"subjects": [{"kind": "Robot", "name": "a"}]},
+            "subjects[0].kind: Invalid value: \"Robot\": kind must be 'User', 'Group', or "
+            "'ServiceAccount'",
+        ),
+        ({"subjects": [{"kind": "User", "name": ""}]}, "subjects[0].name: Required value"),
+        (
+            {"roles": ["editor"]},
+            'roles[0]: Invalid value: "editor": Role is expected to be in namespace:name format',
+        ),
+    ],
+)
+def test_users(block: Body, text: str) -> None:
+    match = {"any": [{"resources": {"kinds": ["Pod"]}, **block}]}
+    assert _fault(_rule(match=match), background=False) == f"spec.rules[0].match.any[0].{text}"
+
+
+def test_rule_names_are_unique() -> None:
+    fault = policy_fault(policy(rule("a"), rule("a")))
+    assert fault is not None
+    assert fault.startswith("spec.rules[1].name: Invalid value: {")
+    assert fault.endswith("Duplicate rule name: 'a'")
+
+
+def test_autogen_for_all_is_gone() -> None:
+    body = policy_resource().body
+    annotations = {"pod-policies.kyverno.io/autogen-controllers": "all"}
+    given = Resource({**body, "metadata": {"name": "p", "annotations": annotations}})
+    fault = policy_fault(read_policy(given))
+    assert fault is not None
+    assert fault.startswith("metadata.annotations: Forbidden: Autogen annotation does not support")
+
+
+def test_a_namespaced_policy_names_no_namespaces() -> None:
+    match = {"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a"]}}]}
+    body = {**policy_resource(rule(match=match)).body, "kind": "Policy"}
+    assert policy_fault(read_policy(Resource(body))) == (
+        "spec.rules[0].match.any[0].namespaces: Forbidden: Filtering namespaces not allowed in "
+        "namespaced policies"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"admission": False}, None),
+        (
+            {"admission": False, "background": False},
+            "disabling both admission and background processing is not allowed",
+        ),
+        (
+            {"webhookTimeoutSeconds": 31},
+            "spec.webhookTimeoutSeconds: Invalid value: 31: the timeout value must be between 1 "
+            "and 30 seconds",
+        ),
+        (
+            {"failurePolicy": "Fail", "webhookConfiguration": {"failurePolicy": "Fail"}},
+            "spec.failurePolicy: Forbidden: remove the deprecated field and use "
+            "spec.webhookConfiguration.failurePolicy instead",
+        ),
+        (
+            {"generateExistingOnPolicyUpdate": True},
+            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use "
+            "spec.generate[*].generateExisting instead",
+        ),
+    ],
+)
+def test_settings_of_the_policy(spec: Body, text: str | None) -> None:
+    assert _fault(_rule(), **spec) == text
+
+
+def _override(action: str, *namespaces: str) -> Body:
+    return {"action": action, "namespaces": list(namespaces)}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "text"),
+    [
+        ([_override("Audit", "a"), _override("Enforce", "b", "c*")], None),
+        (
+            [_override("Audit", "a"), _override("Enforce", "a")],
+            "conflicting namespaces found in path: "
+            "spec.validationFailureActionOverrides[1].namespaces: a",
+        ),
+        (
+            [_override("Enforce", "abc"), _override("Audit", "a*")],
+            "path: spec.validationFailureActionOverrides[1].namespaces: wildcard pattern 'a*' "
+            "matches with namespace 'abc'",
+        ),
+        (
+            [_override("Enforce", "a*"), _override("Audit", "ab*")],
+            "path: spec.validationFailureActionOverrides[1].namespaces: wildcard pattern 'a*' "
+            "conflicts with the pattern 'ab*'",
+        ),
+        ([{"namespaces": ["a"]}], "invalid action"),
+    ],
+)
+def test_overrides(overrides: list[Body], text: str | None) -> None:
+    assert _fault(_rule(), validationFailureActionOverrides=overrides) == text
+
+
+@pytest.mark.parametrize(
+    ("mutate", "text"),
+    [
+        ({"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}, None),
+        (
+            {"patchStrategicMerge": {}, "patchesJson6902": "[]"},
+            "path: spec.rules[0].mutate.foreach.: only one of `patchStrategicMerge` or "
+            "`patchesJson6902` is allowed",
+        ),
+        (
+            {"foreach": [{"list": "request.object.x"}]},
+            "path: spec.rules[0].mutate.foreach[0].: only one of `patchStrategicMerge` or "
+            "`patchesJson6902` is allowed",
+        ),
+    ],
+)
+def test_mutations(mutate: Body, text: str | None) -> None:
+    assert _fault(_rule(validate=None, mutate=mutate)) == text
+
+
+def test_entries_of_the_context_add_names() -> None:
+    context = [{"name": "a", "variable": {"value": 1}}]
+    assert _fault(_rule(context=context, validate={"pattern": {}, "message": "{{ a.b }}"})) is None
+    config = [{"name": "a", "configMap": {"name": "n", "namespace": "x"}}]
+    message = {"pattern": {}, "message": "{{ a.data.b }}"}
+    assert _fault(_rule(context=config, validate=message)) is None
+    message = {"pattern": {}, "message": "{{ a.b }}"}
+    fault = _fault(_rule(context=config, validate=message))
+    assert fault is not None
+    assert fault.endswith("or patterns [a.data a.metadata a.data.* a.metadata.*]")

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.context import admission_context
+from chartkit.engine.exceptions import bind_exceptions, read_exception
+from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.match import Facts
+from chartkit.engine.policy_reader import SCHEMA_RULE
+from chartkit.errors import CompileError
+from chartkit.model import Body, Resource
+from tests.unit.engine.policies import obj, request
+
+POD = GroupVersionKind("", "v1", "Pod")
+_PODS: Body = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+
+
+def _exception(**spec: object) -> Resource:
+    body: Body = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "PolicyException",
+        "metadata": {"name": "e", "namespace": "ns"},
+        "spec": {
+            "match": _PODS,
+            "exceptions": [{"policyName": "p", "ruleNames": ["r*"]}],
+            **spec,
+        },
+    }
+    return Resource(body)
+
+
+def _applies(exception: Resource, rule: str = "r", policy: str = "p") -> bool:
+    bound = bind_exceptions([read_exception(exception)], policy, rule, POD, "")
+    given = request(obj(labels={"app": "web"}))
+    context = admission_context(given.resource.body)
+    return any(one.applies(Facts(given), context) for one in bound)
+
+
+def test_it_names_policies_and_rules() -> None:
+    assert read_exception(_exception()).key == "ns/e"
+    assert _applies(_exception())
+    assert _applies(_exception(), rule="rest")
+    assert not _applies(_exception(), rule="autogen-r")
+    assert not _applies(_exception(), policy="prod/p")
+
+
+def test_policy_names_take_no_wildcards() -> None:
+    exceptions = [{"policyName": "*", "ruleNames": ["*"]}]
+    assert not _applies(_exception(exceptions=exceptions))
+
+
+def test_it_must_match() -> None:
+    assert not _applies(_exception(match={"any": [{"resources": {"kinds": ["Service"]}}]}))
+    assert not _applies(_exception(match={"any": [{"resources": {"names": ["b"]}}]}))
+    assert not _applies(_exception(match={}))
+
+
+@pytest.mark.parametrize(
+    ("key", "applies"),
+    [
+        ("{{ request.object.metadata.labels.app }}", True),
+        ("other", False),
+        ("{{ request.object.metadata.labels.missing }}", False),
+    ],
+)
+def test_conditions(key: str, applies: bool) -> None:
+    conditions = {"all": [{"key": key, "operator": "Equals", "value": "web"}]}
+    assert _applies(_exception(conditions=conditions)) is applies
+
+
+def test_controls_are_kept_as_written() -> None:
+    controls = [{"controlName": "Sysctls"}]
+    assert read_exception(_exception(podSecurity=controls)).pod_security == tuple(controls)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"match": None},
+        {"exceptions": None},
+        {"exceptions": [{"policyName": "p"}]},
+        {"match": {"resources": {}}},
+        {"podSecurity": [{"controlName": "Bogus"}]},
+        {"conditions": []},
+    ],
+)
+def test_what_the_definition_does_not_take(spec: Body) -> None:
+    with pytest.raises(CompileError) as caught:
+        read_exception(_exception(**spec))
+    assert caught.value.diagnostics[0].rule_id == SCHEMA_RULE

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from chartkit.chart import engine_values
+from chartkit.chart.engine_crds import crd_templates, group_values
 from chartkit.chart.engine_source import SOURCE, describe
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.templating import SUFFIX, render_text
 from chartkit.model import Body
+from chartkit.schemas.crds import kinds
 from chartkit.yaml_dump import dump_yaml
 
 CHART_NAME = "kyverno"
@@ -19,16 +20,11 @@ CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
 SUPPORTED_KYVERNO = "1.19"
 
+_MIGRATED = ("kyverno", "policies")
+
 _VALUES_HEADER = (
     "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
 )
-
-_CRD_GROUPS = {
-    "kyverno": "cleanuppolicies clustercleanuppolicies clusterpolicies globalcontextentries policies policyexceptions updaterequests".split(),
-    "policies": "validatingpolicies policyexceptions imagevalidatingpolicies namespacedimagevalidatingpolicies mutatingpolicies namespacedmutatingpolicies generatingpolicies namespacedgeneratingpolicies deletingpolicies namespaceddeletingpolicies namespacedvalidatingpolicies".split(),
-    "reports": ["clusterephemeralreports", "ephemeralreports"],
-    "wgpolicyk8s": ["clusterpolicyreports", "policyreports"],
-}
 
 
 def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
@@ -39,7 +35,7 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     """
     context = _context(kube_version)
     catalogue = engine_values.read_catalogue(context)
-    files = dict(_chart_files(context))
+    files = {**_chart_files(context), **crd_templates()}
     files["values.schema.json"] = engine_values.schema_text(engine_values.values_schema(catalogue))
     values = {"values.yaml": engine_values.values_yaml(catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
@@ -54,12 +50,8 @@ def _context(kube_version: str) -> Body:
         "version": CHART_VERSION,
         "app_version": APP_VERSION,
         "kube_version": kube_version,
-        "crd_groups": _CRD_GROUPS,
-        "migrated": [
-            f"{name}.{group}"
-            for group, key in (("kyverno.io", "kyverno"), ("policies.kyverno.io", "policies"))
-            for name in sorted(_CRD_GROUPS[key])
-        ],
+        "crd_groups": group_values(),
+        "migrated": [kind.name for kind in kinds() if kind.key in _MIGRATED],
     }
 
 

@@ -2,9 +2,12 @@
 
 A document maps names to types. A type is a mapping of fields (`name!` is required), a list with
 one element, or an expression such as `list string`, `map Quantity`, `enum Audit Enforce`,
-`int32 1..30 = 10`, `string /^a/`, `Port | string`, `any`, `object`, `Probe?`; text after ` -- ` is
-the description. Names that begin with a capital refer to other types; `$doc` describes an object and `$extends` adds
-another object's fields to it.
+`int32 1..30 = 10`, `string /^a/`, `Port | string`, `any`, `object`, `Probe?`, `some T` (a list that
+is not empty), `set T`, `keyed name T` (a list whose elements `name` tells apart); text after ` -- `
+is the description. Names that begin with a capital refer to other types. Marks of an object:
+`$doc` (description), `$extends` (another object's fields too), `$oneOf: a b` (exactly one of these
+fields), `$notBoth: a b`, `$open: true` (unknown fields stay),
+`$atomic: true` (server-side apply takes it whole).
 
 The canonical form is a structural schema of a CustomResourceDefinition with `$ref` for names.
 """
@@ -37,9 +40,13 @@ _BASE: Mapping[str, Schema] = {
     "object": {"type": "object", OPEN: True},
     "intOrString": {INT_OR_STRING: True},
 }
+_LISTS: Mapping[str, Schema] = {
+    "list": {},
+    "some": {"minItems": 1},
+    "set": {"x-kubernetes-list-type": "set"},
+}
 _RANGE = re.compile(r"(-?\d*)\.\.(-?\d*)$")
 _EXTENDS = "$extends"
-_DOC = "$doc"
 
 
 def parse_types(
@@ -73,12 +80,8 @@ def _parse_object(body: Mapping[str, Any], where: str) -> Schema:
     properties: Schema = {}
     required: list[str] = []
     for key, value in body.items():
-        if key == _DOC:
-            schema["description"] = value
-        elif key == _EXTENDS:
-            schema[_EXTENDS] = value
-        elif key.startswith("x-"):
-            schema[key] = value
+        if key.startswith("$"):
+            schema |= _parse_mark(key, value, where)
         else:
             name = key.removesuffix("!")
             properties[name] = parse_type(value, f"{where}.{name}")
@@ -87,6 +90,22 @@ def _parse_object(body: Mapping[str, Any], where: str) -> Schema:
     if properties:
         schema["properties"] = properties
     return schema | ({"required": required} if required else {})
+
+
+def _parse_mark(key: str, value: Any, where: str) -> Schema:
+    if key == _EXTENDS:
+        return {_EXTENDS: value}
+    if key == "$doc":
+        return {"description": value}
+    if key == "$atomic":
+        return {"x-kubernetes-map-type": "atomic"}
+    if key == "$open":
+        return {OPEN: value}
+    if key == "$oneOf":
+        return {"oneOf": [{"required": [name]} for name in value.split()]}
+    if key == "$notBoth":
+        return {"not": {"required": value.split()}}
+    raise InputError(f"type {where}: {key} is no mark of an object", Location(where))
 
 
 def parse_expression(text: str, where: str) -> Schema:
@@ -113,8 +132,12 @@ def _parse_union(text: str, where: str) -> Schema:
 
 def _parse_term(text: str, where: str) -> Schema:
     head, _, rest = text.partition(" ")
-    if head == "list":
-        return {"type": "array", "items": _parse_term(rest, where)}
+    if head in _LISTS:
+        return {"type": "array", "items": _parse_term(rest, where), **_LISTS[head]}
+    if head == "keyed":
+        key, _, rest = rest.partition(" ")
+        keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+        return {"type": "array", "items": _parse_term(rest, where), **keyed}
     if head == "map":
         return {"type": "object", "additionalProperties": _parse_term(rest, where)}
     if head == "enum":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from chartkit.documents import read_file
 from chartkit.schemas.compact import INT_OR_STRING, OPEN, Schema, parse_types
 
 _DATA = Path(__file__).parent
-_FILES = ("kubernetes.yaml",)
+_FILES = ("kubernetes.yaml", "kyverno.yaml", "policies.yaml", "reports.yaml")
 
 
 @cache
@@ -28,25 +28,45 @@ def resolved(schema: Schema, types: Mapping[str, Schema]) -> Schema:
 
     A description or default beside a reference wins over the type's own.
     """
-    if "$ref" in schema:
-        return resolved(types[schema["$ref"]], types)
-    out: Schema = {}
-    if list(schema.get("allOf", ())) and "$ref" in schema["allOf"][0]:
-        out = resolved(schema["allOf"][0], types)
-        schema = {key: value for key, value in schema.items() if key != "allOf"}
+    flat = flattened(schema, types)
+    if "$ref" in flat:
+        return resolved(types[flat["$ref"]], types)
+    return _mapped(flat, lambda part: resolved(part, types))
+
+
+def flattened(schema: Schema, types: Mapping[str, Schema]) -> Schema:
+    """The schema with `$extends` carried out and references with a default written out; plain
+    references to types stay."""
+    if "allOf" in schema:
+        beside = {key: value for key, value in schema.items() if key != "allOf"}
+        return {**flattened(types[schema["allOf"][0]["$ref"]], types), **beside}
+    base: Schema = {}
     if "$extends" in schema:
-        out = resolved(types[schema["$extends"]], types)
-    for key, value in schema.items():
-        if key == "properties":
-            fields = {name: resolved(field, types) for name, field in value.items()}
-            out[key] = {**out.get(key, {}), **fields}
-        elif key in ("items", "additionalProperties") and isinstance(value, dict):
-            out[key] = resolved(value, types)
-        elif key == "anyOf":
-            out[key] = [resolved(part, types) for part in value]
-        elif key != "$extends":
-            out[key] = value
+        base = flattened(types[schema["$extends"]], types)
+        own = {key: value for key, value in schema.items() if key != "$extends"}
+        schema = {**base, **own}
+        schema["properties"] = {**base.get("properties", {}), **own.get("properties", {})}
+        schema["required"] = [*base.get("required", ()), *own.get("required", ())]
+    schema = {key: value for key, value in schema.items() if key != "required" or value}
+    return _mapped(schema, lambda part: flattened(part, types))
+
+
+def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
+    """The schema with each of its parts changed."""
+    out = dict(schema)
+    if "properties" in schema:
+        out["properties"] = {name: change(field) for name, field in schema["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            out[key] = change(schema[key])
+    if "anyOf" in schema:
+        out["anyOf"] = [change(part) for part in schema["anyOf"]]
     return out
+
+
+def without_descriptions(schema: Schema) -> Schema:
+    """The schema less its descriptions."""
+    return _mapped({k: v for k, v in schema.items() if k != "description"}, without_descriptions)
 
 
 def json_schema(schema: Schema) -> Schema:

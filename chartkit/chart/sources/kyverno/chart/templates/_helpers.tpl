@@ -191,3 +191,11 @@ spec:
   trafficDistribution: {{ . }}
   {{- end }}
 {{- end }}
+
+{{/* metadata of a custom resource definition. (list root name) */}}
+{{- define "kyverno.crdMetadata" -}}
+{{- $root := index . 0 }}
+{{- with $root.Values.crds }}
+{{- include "kyverno.metadata" (dict "root" $root "name" (index $ 1) "component" "crds" "namespace" "false" "labels" .customLabels "annotations" .annotations) }}
+{{- end }}
+{{- end }}

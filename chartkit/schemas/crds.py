@@ -1,0 +1,178 @@
+"""Custom resource definitions, made from the compact schemas of the kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from chartkit.documents import read_file
+from chartkit.model import Body
+from chartkit.schemas.compact import Schema
+from chartkit.schemas.convert import resolved, type_library
+
+_INDEX = Path(__file__).parent / "crds.yaml"
+
+OBJECT_FIELDS: Schema = {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "metadata": {"type": "object"},
+}
+"""What every Kubernetes object has beside its own fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindVersion:
+    """One version of a kind: the type it has, and whether it is stored, served, deprecated."""
+
+    name: str
+    type: str
+    stored: bool
+    served: bool
+    deprecated: bool
+    columns: tuple[Body, ...]
+    selectable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of custom resource.
+
+    group: its API group, key: the group's name in the chart's values `crds.groups`;
+    by_reports_server: whether a reports server serves it, so that no definition is needed then.
+    """
+
+    kind: str
+    group: str
+    key: str
+    plural: str
+    short: str
+    category: str
+    scope: str
+    by_reports_server: bool
+    versions: tuple[KindVersion, ...]
+
+    @property
+    def name(self) -> str:
+        """The definition's name: plural and group."""
+        return f"{self.plural}.{self.group}"
+
+
+@cache
+def kinds() -> tuple[Kind, ...]:
+    """Every kind that has a definition, group by group."""
+    index: Body = read_file(_INDEX)[0].body
+    columns = {name: _columns(each) for name, each in index["columns"].items()}
+    return tuple(
+        _kind(name, entry, group, columns)
+        for group in index["groups"]
+        for name, entry in group["kinds"].items()
+    )
+
+
+def definition(kind: Kind) -> Body:
+    """The CustomResourceDefinition of a kind, without labels, its schemas written out."""
+    types = type_library()
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": kind.name},
+        "spec": specification(kind, lambda name: root_schema(types[name], types)),
+    }
+
+
+def specification(kind: Kind, schema_of: Callable[[str], Schema]) -> Body:
+    """The definition's spec; schema_of gives the schema of a type by its name."""
+    return {
+        "group": kind.group,
+        "names": _names(kind),
+        "scope": kind.scope,
+        "versions": [_version(version, schema_of) for version in kind.versions],
+    }
+
+
+def root_schema(schema: Schema, types: Mapping[str, Schema]) -> Schema:
+    """A kind's whole schema: its type, and what every Kubernetes object has."""
+    whole = resolved(schema, types)
+    own = whole.get("properties", {})
+    return {**whole, "properties": {**OBJECT_FIELDS, **own}}
+
+
+def _columns(entries: Mapping[str, str]) -> tuple[Body, ...]:
+    columns = []
+    for name, text in entries.items():
+        wide = text.startswith("wide ")
+        kind, path = text.removeprefix("wide ").split(" ", 1)
+        column = {"name": name, "type": kind, "jsonPath": path}
+        columns.append({**column, "priority": 1} if wide else column)
+    return tuple(columns)
+
+
+def _kind(name: str, entry: Body, group: Body, columns: Mapping[str, tuple[Body, ...]]) -> Kind:
+    shown = entry.get("versionColumns", {})
+    return Kind(
+        kind=name,
+        group=group["group"],
+        key=group["key"],
+        plural=entry["plural"],
+        short=entry.get("short", ""),
+        category=entry.get("category", group.get("category", "")),
+        scope=entry["scope"],
+        by_reports_server="served" in group,
+        versions=tuple(
+            _kind_version(
+                version,
+                words.split(),
+                columns.get(shown.get(version, entry.get("columns", "")), ()),
+                entry.get("selectable", ""),
+            )
+            for version, words in entry["versions"].items()
+        ),
+    )
+
+
+def _kind_version(
+    name: str, words: list[str], columns: tuple[Body, ...], selectable: str
+) -> KindVersion:
+    return KindVersion(
+        name=name,
+        type=words[0],
+        stored="stored" in words,
+        served="unserved" not in words,
+        deprecated="deprecated" in words,
+        columns=columns,
+        selectable=selectable,
+    )
+
+
+def _names(kind: Kind) -> Body:
+    names: Body = {
+        "kind": kind.kind,
+        "listKind": f"{kind.kind}List",
+        "plural": kind.plural,
+        "singular": kind.kind.lower(),
+    }
+    if kind.category:
+        names["categories"] = [kind.category]
+    if kind.short:
+        names["shortNames"] = [kind.short]
+    return names
+
+
+def _version(version: KindVersion, schema_of: Callable[[str], Schema]) -> Body:
+    body: Body = {
+        "name": version.name,
+        "served": version.served,
+        "storage": version.stored,
+        "schema": {"openAPIV3Schema": schema_of(version.type)},
+    }
+    if version.deprecated:
+        body["deprecated"] = True
+    if version.columns:
+        body["additionalPrinterColumns"] = list(version.columns)
+    if version.selectable:
+        body["selectableFields"] = [{"jsonPath": version.selectable}]
+    if "status" in type_library()[version.type]["properties"]:
+        body["subresources"] = {"status": {}}
+    return body

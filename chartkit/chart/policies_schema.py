@@ -70,10 +70,20 @@ def values_schema(catalogue: Catalogue) -> Body:
         _enumerate(schema["definitions"][definition], names)
     properties["parameters"]["properties"] = catalogue.shared_parameters
     template = schema["definitions"].pop("policy")
+    for body in [*properties.values(), *template["properties"].values()]:
+        _inline(body, schema["definitions"])
     properties["policies"]["properties"] = {
         policy.name: _policy_schema(policy, template) for policy in catalogue.policies
     }
     return schema
+
+
+def _inline(body: Body, definitions: Body) -> None:
+    """Puts a definition in the place of `allOf` with it alone: Helm's message for the latter says
+    only that allOf failed."""
+    for part in body.pop("allOf", ()):
+        definition = definitions[part["$ref"].rpartition("/")[2]]
+        body.update({key: value for key, value in definition.items() if key != "description"})
 
 
 def _open_by_name(properties: Iterable[Body], catalogue: Catalogue) -> None:

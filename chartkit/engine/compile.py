@@ -12,19 +12,20 @@ from enum import IntEnum
 from typing import Final
 
 from chartkit.engine.autogen import all_rules, controllers, rules_for_kind
-from chartkit.engine.conditions import Conditions, compile_conditions
+from chartkit.engine.compiled_rule import CompiledRule, RuleBody
+from chartkit.engine.conditions import compile_conditions
 from chartkit.engine.context import Context
-from chartkit.engine.entries import ContextEntries, compile_entries
-from chartkit.engine.exceptions import BoundException, PolicyException, bind_exceptions
+from chartkit.engine.entries import compile_entries
+from chartkit.engine.exceptions import PolicyException, bind_exceptions
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.lookups import OFFLINE
-from chartkit.engine.match import Facts, Predicate, bind_match
+from chartkit.engine.match import bind_match
 from chartkit.engine.policy import Policy, Rule, RuleKind
 from chartkit.engine.policy_check import check_policy
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request
 from chartkit.engine.validate import compile_validate
+from chartkit.engine.variables import compile_template
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Resource, RuleResult, Status
 
@@ -58,6 +59,13 @@ def compile_unevaluated(rule: Rule, policy: Policy) -> Handler:
     return lambda _context, _request: answer
 
 
+def compile_unmatched(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a rule whose policy asks in CEL for the requests it is sent."""
+    message = "spec.webhookConfiguration.matchConditions are not evaluated yet"
+    answer = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, message)
+    return lambda _context, _request: answer
+
+
 COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.VALIDATE: compile_validate,
     RuleKind.POD_SECURITY: compile_unevaluated,
@@ -72,75 +80,6 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
 """What compiles each kind of rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class CompiledRule:
-    """A rule for one kind of object, ready to run."""
-
-    rule: Rule
-    policy: str
-    matches: Predicate
-    exceptions: tuple[BoundException, ...]
-    body: RuleBody
-
-    def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        """What the rule says of a request that it matches; None: nothing. Never raises for what
-        stands in the policy or the object."""
-        body = self.body
-        context = base
-        try:
-            if not (body.is_plain and base.lookups is OFFLINE):
-                context = base.child()
-                self._load(context)
-            if body.preconditions is not None:
-                unmet = self._unmet(body.preconditions, context)
-                if unmet is not None:
-                    return unmet
-            if self.exceptions:
-                lifted = [one for one in self.exceptions if one.applies(facts, context)]
-                if lifted:
-                    return self._skip(_EXCEPTED + ", ".join(one.exception.key for one in lifted))
-            return body.handle(context, request)
-        except ChartkitError as error:
-            return self._error(error.message)
-        except RecursionError:
-            return self._error("the object or the policy is nested too deep")
-
-    def _load(self, context: Context) -> None:
-        try:
-            self.body.entries.attach(context)
-        except ChartkitError as error:
-            raise EvaluationError(f"failed to load context: {error.message}") from error
-
-    def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
-        try:
-            outcome = conditions.evaluate(context)
-        except ChartkitError as error:
-            raise EvaluationError(f"failed to evaluate preconditions: {error.message}") from error
-        if outcome.holds:
-            return None
-        return self._skip("; ".join(filter(None, (_UNMET, outcome.message))))
-
-    def _skip(self, message: str) -> RuleResult:
-        return RuleResult(self.policy, self.rule.name, self.rule.kind.type, Status.SKIP, message)
-
-    def _error(self, message: str) -> RuleResult:
-        return RuleResult(self.policy, self.rule.name, self.rule.kind.type, Status.ERROR, message)
-
-
-_UNMET: Final = "preconditions not met"
-_EXCEPTED: Final = "rule is skipped due to policy exceptions"
-
-
-@dataclass(frozen=True, slots=True)
-class RuleBody:
-    """What of a rule no kind of object changes."""
-
-    entries: ContextEntries
-    preconditions: Conditions | None
-    handle: Handler
-    is_plain: bool
-
-
 def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
     entries = compile_entries(
         rule.context, policy=policy.name, rule=rule.name, namespace=policy.namespace
@@ -149,8 +88,10 @@ def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
     if rule.preconditions is not None:
         preconditions = compile_conditions(rule.preconditions)
         preconditions = None if preconditions.is_empty else preconditions
-    handle = COMPILERS[rule.kind](rule, policy)
-    return RuleBody(entries, preconditions, handle, is_plain=not rule.context)
+    compiler = compile_unmatched if policy.match_conditions else COMPILERS[rule.kind]
+    properties = compile_template(dict(rule.properties)) if rule.properties else None
+    handle = compiler(rule, policy)
+    return RuleBody(entries, preconditions, handle, properties, is_plain=not rule.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +159,7 @@ def _broken_body(message: str) -> RuleBody:
     def handle(_context: Context, _request: Request) -> RuleResult | None:
         raise EvaluationError(message)
 
-    return RuleBody(compile_entries(()), None, handle, is_plain=True)
+    return RuleBody(compile_entries(()), None, handle, None, is_plain=True)
 
 
 def compile_policy(

@@ -163,13 +163,13 @@ def resource_name(kind: str) -> str:
     return f"{name}s"
 
 
-def in_namespace(resource: Resource) -> Resource:
-    """The object with the namespace it gets when none is written: `default`, where it has one."""
+def in_namespace(resource: Resource, namespace: str = DEFAULT_NAMESPACE) -> Resource:
+    """The object in a namespace, where it is of a namespaced kind and names none itself."""
     if resource.namespace or is_cluster_scoped(kind_of(resource)):
         return resource
     metadata = resource.body.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return resource
     body: Body = dict(resource.body)
-    body["metadata"] = {**(metadata or {}), "namespace": DEFAULT_NAMESPACE}
+    body["metadata"] = {**(metadata or {}), "namespace": namespace}
     return Resource(body, resource.location)

@@ -154,7 +154,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A ClusterPolicy or Policy of kyverno.io. namespace: empty for a ClusterPolicy."""
+    """A ClusterPolicy or Policy of kyverno.io.
+
+    namespace: empty for a ClusterPolicy; match_conditions: in CEL, for the webhook.
+    """
 
     name: str
     rules: tuple[Rule, ...]
@@ -166,6 +169,7 @@ class Policy:
     apply_one: bool = False
     admission: bool = True
     background: bool = True
+    match_conditions: tuple[Body, ...] = ()
 
     @property
     def key(self) -> str:

@@ -35,6 +35,7 @@ def read_policy(resource: Resource) -> Policy:
     check_schema(POLICY, resource)
     body = resource.body
     spec: Body = body["spec"]
+    webhook: Body = spec.get("webhookConfiguration") or {}
     namespaced = resource.kind == "Policy"
     return Policy(
         name=resource.name,
@@ -47,6 +48,7 @@ def read_policy(resource: Resource) -> Policy:
         apply_one=spec.get("applyRules") == "One",
         admission=spec.get("admission") is not False,
         background=spec.get("background") is not False,
+        match_conditions=tuple(webhook.get("matchConditions") or ()),
     )
 
 

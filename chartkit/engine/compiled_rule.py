@@ -1,0 +1,119 @@
+"""A compiled rule and how it runs: its context, its preconditions, its exceptions, its body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.conditions import Conditions
+from chartkit.engine.context import Context
+from chartkit.engine.entries import ContextEntries
+from chartkit.engine.exceptions import BoundException
+from chartkit.engine.handler import Handler
+from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.match import Facts, Predicate
+from chartkit.engine.policy import Rule
+from chartkit.engine.request import Request
+from chartkit.engine.variables import Template
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import RuleResult, Status
+
+_UNMET: Final = "preconditions not met"
+_EXCEPTED: Final = "rule is skipped due to policy exceptions"
+_TOO_DEEP: Final = "the object or the policy is nested too deep"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBody:
+    """What of a rule no kind of object changes. is_plain: it has no context entries of its own;
+    properties: what its results carry into reports."""
+
+    entries: ContextEntries
+    preconditions: Conditions | None
+    handle: Handler
+    properties: Template | None
+    is_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule for one kind of object, ready to run."""
+
+    rule: Rule
+    policy: str
+    matches: Predicate
+    exceptions: tuple[BoundException, ...]
+    body: RuleBody
+
+    def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        """What the rule says of a request that it matches; None: nothing. Never raises for what
+        stands in the policy or the object."""
+        try:
+            return self._run(base, request, facts)
+        except ChartkitError as error:
+            return self._answer(Status.ERROR, error.message)
+        except RecursionError:
+            return self._answer(Status.ERROR, _TOO_DEEP)
+
+    def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        body = self.body
+        context = base
+        if not (body.is_plain and base.lookups is OFFLINE):
+            context = base.child()
+            self._load(context)
+        if body.preconditions is not None:
+            unmet = self._unmet(body.preconditions, context)
+            if unmet is not None:
+                return unmet
+        result = self._excepted(facts, context) if self.exceptions else None
+        if result is None:
+            result = body.handle(context, request)
+        if body.properties is None or result is None:
+            return result
+        return _described(result, body.properties, context)
+
+    def _load(self, context: Context) -> None:
+        try:
+            self.body.entries.attach(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to load context: {error.message}") from error
+
+    def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
+        try:
+            outcome = conditions.evaluate(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to evaluate preconditions: {error.message}") from error
+        if outcome.holds:
+            return None
+        message = f"{_UNMET}; {outcome.message}" if outcome.message else _UNMET
+        return self._answer(Status.SKIP, message)
+
+    def _excepted(self, facts: Facts, context: Context) -> RuleResult | None:
+        lifted = [one.exception.key for one in self.exceptions if one.applies(facts, context)]
+        return self._answer(Status.SKIP, _EXCEPTED + ", ".join(lifted)) if lifted else None
+
+    def _answer(self, status: Status, message: str) -> RuleResult:
+        rule = self.rule
+        result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
+        return _with_properties(result, rule.properties) if rule.properties else result
+
+
+def _described(result: RuleResult, properties: Template, context: Context) -> RuleResult:
+    """The result with the rule's properties, substituted if all of them can be."""
+    try:
+        texts = properties.resolve(context)
+    except ChartkitError:
+        texts = properties.value
+    if not all(isinstance(text, str) for text in texts.values()):
+        texts = properties.value
+    return _with_properties(result, texts)
+
+
+def _with_properties(result: RuleResult, properties: Mapping[str, str]) -> RuleResult:
+    message = properties.get(f"{result.status}Message") or result.message
+    return replace(
+        result,
+        message=properties.get("message") or message,
+        properties={**properties, **result.properties},
+    )

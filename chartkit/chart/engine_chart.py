@@ -8,6 +8,7 @@ from typing import Any
 
 from chartkit.chart import engine_values
 from chartkit.chart.engine_crds import crd_templates, group_values
+from chartkit.chart.engine_dashboard import DASHBOARD_FILE, dashboard
 from chartkit.chart.engine_source import SOURCE, describe
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.templating import SUFFIX, render_text
@@ -35,7 +36,7 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     """
     context = _context(kube_version)
     catalogue = engine_values.read_catalogue(context)
-    files = {**_chart_files(context), **crd_templates()}
+    files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
     files["values.schema.json"] = engine_values.schema_text(engine_values.values_schema(catalogue))
     values = {"values.yaml": engine_values.values_yaml(catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from chartkit.schemas.compact import Schema
-from chartkit.schemas.convert import flattened, type_library, without_descriptions
+from chartkit.schemas.convert import flattened, type_library
 from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
 
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
@@ -39,11 +39,9 @@ def _types() -> Iterator[str]:
     flat = {name: flattened(types[name], types) for name in _needed(sorted(roots), types)}
     yield "{{/* The types that custom resource definitions are made of, as OpenAPI schemas. */}}\n"
     for name, schema in sorted(flat.items()):
-        text = without_descriptions(schema)
         if name in roots:
-            text = {**text, "properties": {**OBJECT_FIELDS, **text["properties"]}}
-            text = {"description": schema.get("description", name), **text}
-        yield f'{{{{- define "type.{name}" }}}}{_template_text(text)}{{{{ end }}}}\n'
+            schema = {**schema, "properties": {**OBJECT_FIELDS, **schema["properties"]}}
+        yield f'{{{{- define "type.{name}" }}}}{_template_text(schema)}{{{{ end }}}}\n'
 
 
 def _needed(names: list[str], types: Mapping[str, Schema]) -> list[str]:

@@ -64,11 +64,6 @@ def _mapped(schema: Schema, change: Callable[[Schema], Schema]) -> Schema:
     return out
 
 
-def without_descriptions(schema: Schema) -> Schema:
-    """The schema less its descriptions."""
-    return _mapped({k: v for k, v in schema.items() if k != "description"}, without_descriptions)
-
-
 def json_schema(schema: Schema) -> Schema:
     """A structural schema as JSON Schema (draft 7): unknown fields refused, open parts open."""
     out = {key: value for key, value in schema.items() if not key.startswith("x-kubernetes-")}

@@ -144,7 +144,7 @@ class _Chart:
         return values_text(values, self._schema, header)
 
     def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
-        values = environment_values(environment, self.base_values(resolved), base)
+        values = environment_values(environment, self._catalogue, resolved, base, self._schema)
         cluster = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
         header = (
             f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "

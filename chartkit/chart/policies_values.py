@@ -40,18 +40,20 @@ def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
     return values
 
 
-def environment_values(environment: Environment, values: Body, base: Body) -> Body:
-    """What an environment's values say otherwise than base.
-
-    values: `base_values` of what the environment gets. null takes a key of base away, as Helm
-    has it.
-    """
+def environment_values(
+    environment: Environment, catalogue: Catalogue, resolved: Resolved, base: Body, schema: Body
+) -> Body:
+    """What an environment's values say otherwise than base; null takes a key of base away."""
     own = {
-        **values,
+        **base_values(catalogue, resolved, schema),
         "kyvernoVersion": str(environment.kyverno),
         "validationFailureAction": environment.action.value,
         "exclude": _filters(environment.exclude),
     }
+    for name, body in own["policies"].items():
+        if body["enabled"] is None and base["policies"][name]["enabled"] is not None:
+            given = resolved.policies.get(name)
+            body["enabled"] = given is not None and given.enabled
     return _difference(own, base)
 
 

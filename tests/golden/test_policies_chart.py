@@ -1,0 +1,56 @@
+"""The policies chart as four Kyverno versions get it, to the letter.
+
+`pytest tests/golden --update-golden` writes the expectations anew.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.policies_chart import plan
+from chartkit.chart.project import Project, read_project
+from chartkit.chart.render import dry_run, render_chart
+from chartkit.documents import parse_yaml
+from chartkit.yaml_dump import dump_documents
+from tests.conftest import Golden
+
+_FOLDER = Path(__file__).parent / "policies_chart"
+_EXPECTED = "policies_chart/expected/"
+_ENVIRONMENTS = ("v1-8", "v1-10", "v1-12", "v1-19")
+
+
+@cache
+def _project() -> Project:
+    return read_project(_FOLDER)
+
+
+@cache
+def _plan() -> ChartPlan:
+    return plan(_project())
+
+
+@pytest.mark.parametrize("name", _ENVIRONMENTS)
+def test_manifests(name: str, golden: Golden) -> None:
+    values = parse_yaml(_plan().values[f"values_{name}.yaml"])
+    kube_version = _project().environment(name).kube_version
+    rendered = render_chart(_plan(), [values], namespace="kyverno", kube_version=kube_version)
+    text = dump_documents(resource.body for resource in rendered.resources)
+    golden(_EXPECTED + f"{name}.yaml", text)
+
+
+@pytest.mark.parametrize("name", _ENVIRONMENTS)
+def test_values_of_an_environment(name: str, golden: Golden) -> None:
+    file = f"values_{name}.yaml"
+    golden(_EXPECTED + file, _plan().values[file])
+
+
+@pytest.mark.parametrize("name", _ENVIRONMENTS)
+def test_notes(name: str, golden: Golden) -> None:
+    values = parse_yaml(_plan().values[f"values_{name}.yaml"])
+    kube_version = _project().environment(name).kube_version
+    shown = dry_run(_plan(), [values], namespace="kyverno", kube_version=kube_version)
+    golden(_EXPECTED + f"notes_{name}.txt", shown.notes)

@@ -9,13 +9,13 @@ keeps comments and order, elsewhere.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
-from chartkit.chart import lines
+from chartkit.chart import lines, round_trip
+from chartkit.chart.round_trip import MISSING
 from chartkit.documents import Document, read_text
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Severity
@@ -41,14 +41,6 @@ class ConflictError(ChartkitError):
         first = conflicts[0]
         super().__init__(first.message, first.location, first.hint)
         self.diagnostics = tuple(conflicts)
-
-
-class _Missing:
-    def __repr__(self) -> str:
-        return "absent"
-
-
-MISSING: Final = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +158,8 @@ def _write(
     merged = lines.merge(base, edited, generated) if base is not None else None
     if merged is not None and _gives(merged, wanted):
         return merged
-    return _round_trip(edited, generated, changes)
+    paths = [(change.path, change.value is not MISSING) for change in changes]
+    return round_trip.edit(edited, generated, paths)
 
 
 def _changed(values: Body, changes: Sequence[_Change]) -> Body:
@@ -189,40 +182,3 @@ def _gives(text: str, wanted: Body) -> bool:
         return _same(_mapping(text, "<merged>"), wanted)
     except InputError:
         return False
-
-
-def _round_trip(edited: str, generated: str, changes: Sequence[_Change]) -> str:
-    """The edited text with changes, comments and order kept; new keys bring their own comments."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.comments import CommentedMap
-
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 4096
-    yaml.indent(mapping=2, sequence=4, offset=2)
-    target = yaml.load(edited)
-    if target is None:
-        target = CommentedMap()
-    source = yaml.load(generated)
-    for change in changes:
-        parent, origin = target, source
-        for step in change.path[:-1]:
-            parent = parent[step]
-            origin = origin.get(step, {}) if isinstance(origin, dict) else {}
-        _apply(parent, origin, change)
-    out = io.StringIO()
-    yaml.dump(target, out)
-    return out.getvalue()
-
-
-def _apply(parent: Any, origin: Any, change: _Change) -> None:
-    key = change.path[-1]
-    if change.value is MISSING:
-        parent.pop(key, None)
-    elif key in parent:
-        parent[key] = origin[key]
-    else:
-        keys = list(origin)
-        before = [each for each in keys[: keys.index(key)] if each in parent]
-        place = list(parent).index(before[-1]) + 1 if before else len(parent)
-        parent.insert(place, key, origin[key])

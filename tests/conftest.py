@@ -1,0 +1,49 @@
+"""Options and fixtures that all tests share."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+GOLDEN = Path(__file__).parent / "golden"
+
+Golden = Callable[[str, str], None]
+"""Compares a text with the golden file of a name."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files anew instead of comparing"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    """Compares with `tests/golden/<name>`, or writes it with --update-golden."""
+    update = request.config.getoption("--update-golden")
+
+    def compare(name: str, text: str) -> None:
+        file = GOLDEN / name
+        if update:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        assert file.exists(), f"{file} is missing: run pytest --update-golden and look at it"
+        assert text == file.read_text("utf-8")
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def helm_program() -> str:
+    """The real `helm`, on PATH or where `go install` puts it; skips where there is none."""
+    found = shutil.which("helm")
+    if found is None and shutil.which("go"):
+        done = subprocess.run(["go", "env", "GOPATH"], capture_output=True, text=True, check=False)
+        found = shutil.which("helm", path=str(Path(done.stdout.strip()) / "bin"))
+    if found is None:
+        pytest.skip("the helm program is not here; `.ci/run` installs it")
+    return found

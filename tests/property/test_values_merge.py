@@ -1,0 +1,67 @@
+"""The three-way merge keeps every edit that it does not show as a conflict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartkit.chart import lines
+from chartkit.chart.values import ConflictError, merge_values
+from chartkit.documents import parse_yaml
+from chartkit.yaml_dump import dump_yaml
+
+KEYS = st.sampled_from(["alpha", "beta", "gamma", "delta"])
+LEAVES = st.one_of(st.integers(0, 3), st.booleans(), st.sampled_from(["one", "two"]))
+VALUES = st.dictionaries(
+    KEYS,
+    st.recursive(
+        LEAVES,
+        lambda inner: st.one_of(
+            st.dictionaries(KEYS, inner, max_size=3), st.lists(inner, max_size=2)
+        ),
+        max_leaves=6,
+    ),
+    max_size=4,
+)
+
+
+def leaves(values: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
+    if not isinstance(values, dict) or not values:
+        return {path: values}
+    return {k: v for key, inner in values.items() for k, v in leaves(inner, (*path, key)).items()}
+
+
+@given(VALUES, VALUES, VALUES)
+def test_a_merge_takes_both_sides_or_is_a_conflict(
+    base: dict[str, Any], edited: dict[str, Any], generated: dict[str, Any]
+) -> None:
+    before, now, new = (dump_yaml(each) for each in (base, edited, generated))
+    try:
+        merged = parse_yaml(merge_values(before, now, new, "values.yaml")) or {}
+    except ConflictError:
+        assert base != edited
+        assert base != generated
+        assert edited != generated
+        return
+    if base == generated:
+        assert merged == edited
+    if base == edited:
+        assert merged == generated
+    for path, value in leaves(merged).items():
+        if value != {}:
+            assert (path, value) in [
+                *leaves(edited).items(),
+                *leaves(generated).items(),
+            ]
+
+
+LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=8).map("".join)
+
+
+@given(LINES, LINES)
+def test_lines_changed_on_one_side_are_taken(base: str, changed: str) -> None:
+    assert lines.merge(base, changed, base) == changed
+    assert lines.merge(base, base, changed) == changed
+    assert lines.merge(base, changed, changed) == changed

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartkit.chart.project import Action, Project, read_project
+from chartkit.chart.versions import Version
+from chartkit.errors import InputError
+
+ENVIRONMENT = '{kyverno: "1.19", kubernetes: "1.34"}'
+
+
+def project(folder: Path, text: str) -> Project:
+    (folder / "chartkit.yaml").write_text(text)
+    return read_project(folder)
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        project(folder, text)
+    return str(caught.value).removeprefix(f"{folder}/")
+
+
+def test_defaults(tmp_path: Path) -> None:
+    lines = [f"  {name}: {ENVIRONMENT}" for name in ("dev", "qa", "prd", "sandbox")]
+    found = project(tmp_path, "environments:\n" + "\n".join(lines))
+    actions = {name: env.action for name, env in found.environments.items()}
+    assert actions == {
+        "dev": Action.ENFORCE,
+        "qa": Action.ENFORCE,
+        "prd": Action.AUDIT,
+        "sandbox": Action.AUDIT,
+    }
+    assert found.charts == tmp_path / "charts"
+    assert found.manifests == tmp_path / "rendered"
+    env = found.environment("dev")
+    assert env.profiles == ("pss-restricted",)
+    assert (env.kyverno, env.kubernetes) == (Version(1, 19), Version(1, 34))
+    assert env.engine
+    assert not env.high_availability
+    assert env.kube_version == "v1.34.0"
+
+
+def test_everything_that_it_can_say(tmp_path: Path) -> None:
+    text = """
+profiles: [eks-best-practices]
+library: [policies]
+charts: out/charts
+manifests: null
+workloads: [apps]
+environments:
+  prd:
+    kyverno: v1.19.1
+    eks: "1.33"
+    engine: false
+    highAvailability: true
+    profiles: [./mine.yaml]
+    action: Enforce
+    parameters: {podSecurityVersion: v1.33}
+    exclude:
+      - namespaces: [kube-system]
+        reason: the cluster's own
+    policies:
+      disallow-latest-tag:
+        enabled: true
+        action: Audit
+        parameters: {tags: [latest]}
+        exclude: [{kinds: [Pod], names: ["x-*"]}]
+    apis: {monitoring.coreos.com/v1: false}
+    workloads: [{path: chart, values: [v.yaml], namespace: shop, release: r}]
+"""
+    found = project(tmp_path, text)
+    env = found.environment("prd")
+    assert found.library == (tmp_path / "policies",)
+    assert found.manifests is None
+    assert env.eks
+    assert not env.engine
+    assert env.kube_version == "v1.33.0-eks"
+    assert env.profiles == ("./mine.yaml",)
+    assert env.exclude[0].resources == {"namespaces": ["kube-system"]}
+    assert env.exclude[0].reason == "the cluster's own"
+    settings = env.policies["disallow-latest-tag"]
+    assert (settings.enabled, settings.action) == (True, Action.AUDIT)
+    assert settings.exclude[0].resources == {"kinds": ["Pod"], "names": ["x-*"]}
+    assert settings.location.line == 20
+    assert env.apis == {"monitoring.coreos.com/v1": False}
+    apps, chart = env.workloads
+    assert apps.path == tmp_path / "apps"
+    assert (chart.values, chart.namespace, chart.release) == ((tmp_path / "v.yaml",), "shop", "r")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("environments: [", "chartkit.yaml:2:1: is not YAML"),
+        ("", "chartkit.yaml: is empty"),
+        ("--- {}\n--- {}\n", "chartkit.yaml: has more than one YAML document"),
+        ("[]", "chartkit.yaml:1: the file must be a mapping, not a list"),
+        ("{}", "chartkit.yaml:1: the file has no 'environments'"),
+        ("environments: {}", "chartkit.yaml:1:1: 'environments' is empty"),
+        (f"environments:\n  ../x: {ENVIRONMENT}", "chartkit.yaml:2:3: '../x' cannot be a name"),
+        (f"environments:\n  UP: {ENVIRONMENT}", "chartkit.yaml:2:3: 'UP' cannot be a name here"),
+        (
+            f"profile: [a]\nenvironments:\n  dev: {ENVIRONMENT}",
+            "chartkit.yaml:1:1: unknown key 'profile' (did you mean 'profiles'?)",
+        ),
+        (
+            'environments:\n  dev:\n    kyverno: "1.19"\n    kubernets: "1.34"',
+            "chartkit.yaml:4:5: unknown key 'kubernets' (did you mean 'kubernetes'?)",
+        ),
+        (
+            'environments:\n  dev:\n    kyverno: 1.10\n    kubernetes: "1.34"',
+            "chartkit.yaml:3:5: 'environments.dev.kyverno' must be text, not 1.1 (quote versions",
+        ),
+        (
+            'environments:\n  dev:\n    kyverno: "1.19"\n    kubernetes: "1.34"\n    action: Force',
+            "chartkit.yaml:5:5: 'environments.dev.action' must be Audit or Enforce, not "
+            '"Force" (Kyverno\'s word is Enforce)',
+        ),
+        (
+            'environments: {dev: {kyverno: "1.19"}}',
+            "chartkit.yaml:1:16: environment 'dev' has neither 'kubernetes' nor 'eks'",
+        ),
+        (
+            'environments: {dev: {kyverno: "1.19", kubernetes: "1.34", eks: "1.34"}}',
+            "chartkit.yaml:1:59: environment 'dev' has both 'kubernetes' and 'eks'",
+        ),
+        (
+            'environments: {dev: {kyverno: "abc", kubernetes: "1.34"}}',
+            "chartkit.yaml:1:22: 'abc' is not a version of Kyverno",
+        ),
+        (
+            f"workloads: [3]\nenvironments:\n  dev: {ENVIRONMENT}",
+            "chartkit.yaml:1:13: 'workloads.0' must be text or a mapping, not 3",
+        ),
+        (
+            'environments: {dev: {kyverno: "1.19", kubernetes: "1.34", exclude: [{reason: x}]}}',
+            "chartkit.yaml:1:69: 'environments.dev.exclude.0' is without effect (give one of",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
+    found = refusal(tmp_path, text)
+    assert found.startswith(expected)
+    assert "\n" not in found
+
+
+def test_no_project_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no project file"):
+        read_project(tmp_path)
+
+
+def test_an_unknown_environment_is_named_with_the_known_ones(tmp_path: Path) -> None:
+    found = project(tmp_path, f"environments:\n  prd: {ENVIRONMENT}")
+    with pytest.raises(InputError) as caught:
+        found.environment("prod")
+    assert caught.value.hint == "did you mean 'prd'?"
+
+
+def test_the_schema_is_a_valid_schema() -> None:
+    from jsonschema import Draft202012Validator
+
+    from chartkit.chart import schema
+
+    Draft202012Validator.check_schema(schema.load("project.schema.json"))
+
+
+def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
+    """Every key of the schema is read: a new one without a reader is a mistake."""
+    from chartkit.chart import schema
+
+    body: dict[str, Any] = schema.load("project.schema.json")
+    assert set(body["properties"]) == {
+        "profiles",
+        "library",
+        "charts",
+        "manifests",
+        "workloads",
+        "environments",
+    }
+    text = f"environments:\n  dev: {ENVIRONMENT}"
+    assert project(tmp_path, text).environment("dev").locate("kubernetes").line == 2

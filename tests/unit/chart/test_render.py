@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart import helm
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.render import dry_run, lint_chart, merge, render_chart
+from chartkit.documents import read_file
+from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.model import Severity
+
+CHART = {
+    "Chart.yaml": ('apiVersion: v2\nname: demo\nversion: 0.1.0\nkubeVersion: ">=1.25-0 <1.35-0"\n'),
+    "values.yaml": "count: 1\nlabels:\n  one: first\n  two: second\n",
+    "values.schema.json": """{
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "count": {"type": "integer"}, "labels": {"type": "object"}, "global": {"type": "object"}
+  }
+}""",
+    "templates/config.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+  namespace: {{ .Release.Namespace }}
+  labels: {{ toJson .Values.labels }}
+data:
+  version: {{ .Capabilities.KubeVersion.Version }}
+  monitoring: {{ .Capabilities.APIVersions.Has "monitoring.coreos.com/v1" | quote }}
+---
+{{- if eq (int .Values.count) 7 }}
+{{ fail "seven is too many" }}
+{{- end }}
+apiVersion: v1
+kind: Secret
+metadata:
+  name: second
+""",
+    "templates/hook.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: hook
+  annotations: {"helm.sh/hook": pre-delete}
+""",
+    "templates/NOTES.txt": "hello {{ .Release.Name }}\n",
+    "crds/thing.yaml": """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+""",
+}
+
+
+@pytest.fixture(params=["library", "program"])
+def helm_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Every test runs with Helm in process and with its program."""
+    if request.param == "program":
+        monkeypatch.setenv(helm.PROGRAM, request.getfixturevalue("helm_program"))
+    helm.helm.cache_clear()
+    yield request.param
+    helm.helm.cache_clear()
+
+
+def chart(folder: Path, **files: str) -> Path:
+    root = folder / "demo"
+    for name, text in (CHART | files).items():
+        file = root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return root
+
+
+def values(folder: Path, text: str) -> Path:
+    file = folder / "v.yaml"
+    file.write_text(text)
+    return file
+
+
+def refusal(folder: Path, *files: Path, **changed: str) -> str:
+    with pytest.raises(ChartkitError) as caught:
+        render_chart(chart(folder, **changed), files, kube_version="v1.30.0")
+    assert isinstance(caught.value, RenderError | InputError)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+@pytest.mark.usefixtures("helm_kind")
+class TestBothHelms:
+    def test_objects_hooks_and_crds(self, tmp_path: Path) -> None:
+        found = render_chart(
+            chart(tmp_path),
+            release="r",
+            namespace="shop",
+            kube_version="v1.30.2-eks-ad4801",
+            api_versions=["monitoring.coreos.com/v1"],
+        )
+        config, secret = sorted(found.resources, key=lambda each: each.kind)
+        assert config.body["metadata"]["name"] == "r"
+        assert config.namespace == "shop"
+        data = {"version": "v1.30.2-eks-ad4801", "monitoring": "true"}
+        assert config.body["data"] == data
+        assert str(config.location) == f"{tmp_path}/demo/templates/config.yaml:2"
+        assert (secret.kind, secret.location.line) == ("Secret", 15)
+        assert [each.name for each in found.hooks] == ["hook"]
+        assert [each.name for each in found.crds] == ["things.example.com"]
+
+    def test_values_files_and_values_merge_the_last_wins(self, tmp_path: Path) -> None:
+        first = values(tmp_path, "labels: {one: changed, three: third}\n")
+        over = {"labels": {"two": None}}
+        found = render_chart(chart(tmp_path), [first, over], kube_version="v1.30.0")
+        (config,) = (each for each in found.resources if each.kind == "ConfigMap")
+        labels = config.body["metadata"]["labels"]
+        assert labels == {"one": "changed", "three": "third"}
+
+    def test_a_dry_run_shows_notes_and_admits_vendor_suffixes(self, tmp_path: Path) -> None:
+        done = dry_run(chart(tmp_path), release="r", kube_version="v1.34.1-eks-113cf36")
+        assert done.notes.strip() == "hello r"
+        assert "# Source: demo/templates/config.yaml" in done.manifest
+        assert "pre-delete" not in done.manifest
+
+    def test_a_dry_run_enforces_the_charts_range(self, tmp_path: Path) -> None:
+        with pytest.raises(RenderError, match=r"requires kubeVersion.*incompatible.*v1\.35\.0"):
+            dry_run(chart(tmp_path), kube_version="v1.35.0")
+
+    def test_a_template_that_fails(self, tmp_path: Path) -> None:
+        text = refusal(tmp_path, values(tmp_path, "count: 7\n"))
+        place = "demo/templates/config.yaml:12:3: "
+        assert text == f"{place}Helm cannot render the chart: seven is too many"
+
+    def test_a_template_that_cannot_be_parsed(self, tmp_path: Path) -> None:
+        text = refusal(tmp_path, **{"templates/bad.yaml": "\n\n{{ if }}\n"})
+        assert text.startswith("demo/templates/bad.yaml:3: Helm cannot render the chart: missing")
+
+    def test_values_that_the_schema_refuses(self, tmp_path: Path) -> None:
+        text = refusal(tmp_path, values(tmp_path, "labels: {}\ncount: many\n"))
+        assert text == "v.yaml:2:1: the chart's schema refuses 'count': got string, want integer"
+
+    def test_a_key_that_the_schema_does_not_know(self, tmp_path: Path) -> None:
+        text = refusal(tmp_path, values(tmp_path, "labels: {}\n\ncuont: 1\n"))
+        assert text.startswith("v.yaml:3:1: the chart's schema refuses 'cuont': additional")
+
+    def test_a_folder_that_is_no_chart(self, tmp_path: Path) -> None:
+        with pytest.raises(RenderError) as caught:
+            render_chart(tmp_path / "nothing")
+        assert str(caught.value.location) == f"{tmp_path}/nothing"
+
+    def test_lint_finds_what_rendering_does_not_see(self, tmp_path: Path) -> None:
+        folder = chart(tmp_path, **{"templates/bad.yaml": "x: y: z\n"})
+        found = lint_chart(folder, kube_version="v1.30.0")
+        errors = [each for each in found if each.severity is Severity.ERROR]
+        assert len(errors) == 1
+        assert str(errors[0].location) == f"{folder}/templates/bad.yaml"
+        assert "mapping values are not allowed" in errors[0].message
+
+    def test_lint_of_a_good_chart(self, tmp_path: Path) -> None:
+        found = lint_chart(chart(tmp_path), kube_version="v1.30.0")
+        assert {each.severity for each in found} <= {Severity.NOTE}
+
+
+def test_a_plan_renders_as_the_folder_does(tmp_path: Path) -> None:
+    files = {name: text for name, text in CHART.items() if name != "values.yaml"}
+    plan = ChartPlan("demo", files, {"values.yaml": CHART["values.yaml"]})
+    from_plan = render_chart(plan, kube_version="v1.30.0")
+    from_folder = render_chart(chart(tmp_path), kube_version="v1.30.0")
+    assert from_plan.texts == from_folder.texts
+    assert str(from_plan.resources[0].location) == "demo/templates/config.yaml:2"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("x: y: z\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: is not"),
+        ("x: y\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: has no"),
+        ("- 1\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: is not a"),
+    ],
+)
+def test_what_is_rendered_must_be_objects(tmp_path: Path, text: str, expected: str) -> None:
+    assert refusal(tmp_path, **{"templates/bad.yaml": text}).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: [", "v.yaml:2:1: is not YAML"),
+        ("- 1\n", "v.yaml:1: must be a mapping of values"),
+        ("a: 1\n---\nb: 1\n", "v.yaml:3: has more than one YAML document"),
+    ],
+)
+def test_values_files_that_cannot_be_used(tmp_path: Path, text: str, expected: str) -> None:
+    assert refusal(tmp_path, values(tmp_path, text)).startswith(expected)
+
+
+def test_a_values_file_that_was_read_is_named_as_it_was_read(tmp_path: Path) -> None:
+    document = read_file(values(tmp_path, "count: many\n"))[0]
+    with pytest.raises(RenderError) as caught:
+        render_chart(chart(tmp_path), [document])
+    assert str(caught.value.location) == f"{tmp_path}/v.yaml:1:1"
+
+
+def test_messages_speak_of_the_folder_that_is_shown(tmp_path: Path) -> None:
+    folder = chart(tmp_path, **{"templates/bad.yaml": "{{ if }}"})
+    with pytest.raises(RenderError) as caught:
+        render_chart(folder, shown=Path("charts/demo"))
+    assert str(caught.value.location) == "charts/demo/templates/bad.yaml:1"
+
+
+def test_merging_changes_neither_side() -> None:
+    base, over = {"a": {"b": 1}, "c": [1]}, {"a": {"d": None}, "c": [2]}
+    assert merge(base, over) == {"a": {"b": 1, "d": None}, "c": [2]}
+    assert (base, over) == ({"a": {"b": 1}, "c": [1]}, {"a": {"d": None}, "c": [2]})
+
+
+def test_a_helm_program_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(helm.PROGRAM, str(tmp_path / "helm"))
+    helm.helm.cache_clear()
+    try:
+        with pytest.raises(RenderError, match="cannot be started: No such file"):
+            render_chart(chart(tmp_path))
+    finally:
+        helm.helm.cache_clear()

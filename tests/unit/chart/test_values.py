@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.chart.values import ConflictError, Prefer, merge_values
+from chartkit.documents import parse_yaml
+from chartkit.errors import InputError
+
+BASE = """\
+# The values of a chart.
+replicas: 1
+image:
+  # where it comes from
+  registry: ghcr.io
+  tag: "1.19"
+ports: [80, 443]
+last: true
+"""
+
+
+def merge(edited: str, generated: str, **options: Prefer) -> str:
+    return merge_values(BASE, edited, generated, "values.yaml", **options)
+
+
+def test_nothing_edited_takes_what_is_generated() -> None:
+    generated = BASE.replace("replicas: 1", "replicas: 2")
+    assert merge(BASE, generated) == generated
+
+
+def test_nothing_generated_keeps_what_is_edited() -> None:
+    edited = BASE.replace("replicas: 1", "replicas:    7   # mine")
+    assert merge(edited, BASE) == edited
+
+
+def test_both_sides_in_different_places_keep_comments_and_order() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 7  # mine").replace("80, 443", "80, 8443")
+    generated = BASE.replace("ghcr.io", "reg.kyverno.io").replace("last:", "# new\nadded: 3\nlast:")
+    merged = merge(edited, generated)
+    assert merged == (
+        "# The values of a chart.\n"
+        "replicas: 7  # mine\n"
+        "image:\n"
+        "  # where it comes from\n"
+        "  registry: reg.kyverno.io\n"
+        '  tag: "1.19"\n'
+        "ports: [80, 8443]\n"
+        "# new\n"
+        "added: 3\n"
+        "last: true\n"
+    )
+
+
+def test_the_same_edit_on_both_sides_is_none() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 3 # mine")
+    generated = BASE.replace("replicas: 1", "replicas: 3").replace("true", "false")
+    merged = parse_yaml(merge(edited, generated))
+    assert (merged["replicas"], merged["last"]) == (3, False)
+
+
+def test_neighbouring_edits_merge_where_lines_cannot() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 7  # mine")
+    generated = BASE.replace("replicas: 1\n", "replicas: 1\nadded:\n  # why\n  deep: [1]\n")
+    generated = generated.replace("ghcr.io", "reg.kyverno.io")
+    merged = merge(edited, generated)
+    assert parse_yaml(merged) == {
+        **parse_yaml(BASE),
+        "replicas": 7,
+        "added": {"deep": [1]},
+        "image": {"registry": "reg.kyverno.io", "tag": "1.19"},
+    }
+    assert "replicas: 7  # mine" in merged
+    assert "# where it comes from" in merged
+    assert list(parse_yaml(merged)) == ["replicas", "added", "image", "ports", "last"]
+
+
+def test_removed_by_the_generator_and_by_hand() -> None:
+    edited = BASE.replace("ports: [80, 443]\n", "")
+    generated = BASE.replace("  # where it comes from\n  registry: ghcr.io\n", "")
+    merged = parse_yaml(merge(edited, generated))
+    assert merged == {"replicas": 1, "image": {"tag": "1.19"}, "last": True}
+
+
+def test_added_by_hand_stays() -> None:
+    edited = BASE + "own: {deep: 1}\n"
+    merged = parse_yaml(merge(edited, BASE.replace("replicas: 1", "replicas: 2")))
+    assert (merged["own"], merged["replicas"]) == ({"deep": 1}, 2)
+
+
+@pytest.mark.parametrize(
+    ("edited", "generated", "line", "name"),
+    [
+        ("replicas: 7", "replicas: 2", 2, "replicas"),
+        ("replicas: true", "replicas: 2", 2, "replicas"),
+        ("replicas: {a: 1}", "replicas: 2", 2, "replicas"),
+    ],
+)
+def test_a_conflict_is_shown_with_its_place(
+    edited: str, generated: str, line: int, name: str
+) -> None:
+    with pytest.raises(ConflictError) as caught:
+        merge(BASE.replace("replicas: 1", edited), BASE.replace("replicas: 1", generated))
+    (conflict,) = caught.value.diagnostics
+    assert str(conflict.location) == f"values.yaml:{line}:1"
+    assert f"'{name}' was changed by hand (1 → " in conflict.message
+    assert "--prefer edits" in (conflict.hint or "")
+
+
+def test_every_conflict_is_shown() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 7").replace("ghcr.io", "mine.io")
+    generated = BASE.replace("replicas: 1", "replicas: 2").replace("ghcr.io", "other.io")
+    with pytest.raises(ConflictError) as caught:
+        merge(edited, generated)
+    assert [each.location.line for each in caught.value.diagnostics if each.location] == [2, 5]
+
+
+def test_a_key_removed_by_hand_and_changed_by_the_generator_is_a_conflict() -> None:
+    generated = BASE.replace("80, 443", "80")
+    with pytest.raises(ConflictError, match="→ nothing"):
+        merge(BASE.replace("ports: [80, 443]\n", ""), generated)
+
+
+def test_a_conflict_goes_where_the_user_says() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 7 # mine").replace("true", "false")
+    generated = BASE.replace("replicas: 1", "replicas: 2")
+    kept = merge(edited, generated, prefer=Prefer.EDITS)
+    assert "replicas: 7 # mine" in kept
+    taken = parse_yaml(merge(edited, generated, prefer=Prefer.GENERATED))
+    assert (taken["replicas"], taken["last"]) == (2, False)
+
+
+def test_without_a_base_additions_merge_and_differences_are_conflicts() -> None:
+    merged = merge_values(None, "a: 1\nown: 2\n", "a: 1\nnew: 3\n", "values.yaml")
+    assert parse_yaml(merged) == {"a": 1, "own": 2, "new": 3}
+    with pytest.raises(ConflictError):
+        merge_values(None, "a: 1\n", "a: 2\n", "values.yaml")
+
+
+def test_an_emptied_file_is_a_conflict_only_where_something_changes() -> None:
+    with pytest.raises(ConflictError):
+        merge("# nothing\n", BASE.replace("replicas: 1", "replicas: 2"))
+    assert merge("# nothing\n", BASE) == "# nothing\n"
+
+
+@pytest.mark.parametrize("text", ["a: [\n", "- 1\n", "--- {}\n--- {}\n"])
+def test_what_is_no_mapping_is_an_input_error(text: str) -> None:
+    with pytest.raises(InputError) as caught:
+        merge(text, BASE.replace("replicas: 1", "replicas: 2"))
+    assert caught.value.location is not None
+    assert caught.value.location.file == "values.yaml"
+
+
+def test_merging_again_changes_nothing() -> None:
+    edited = BASE.replace("replicas: 1", "replicas: 7  # mine")
+    generated = BASE.replace("ghcr.io", "reg.kyverno.io")
+    merged = merge(edited, generated)
+    assert merge_values(generated, merged, generated, "values.yaml") == merged

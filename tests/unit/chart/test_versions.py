@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.chart.versions import Version, parse_version
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1.29", Version(1, 29)),
+        ("v1.29", Version(1, 29)),
+        ("v1.29.3", Version(1, 29)),
+        ("v1.29.3-eks-ad4801", Version(1, 29)),
+        ("1.29.3+k3s1", Version(1, 29)),
+        ("v1.29-gke.100", Version(1, 29)),
+        (" 1.9 ", Version(1, 9)),
+    ],
+)
+def test_reads_versions_as_clusters_write_them(text: str, expected: Version) -> None:
+    assert parse_version(text, "Kubernetes") == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "one", "1.x", "1.29.", "v", "1.29.3.4", "vv1.29", "-1.2", 1.29, None, True]
+)
+def test_refuses_anything_else(text: object) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_version(text, "Kubernetes", Location("chartkit.yaml", 4, 3))
+    assert str(caught.value).startswith("chartkit.yaml:4:3: ")
+    assert "is not a version of Kubernetes" in caught.value.message
+
+
+def test_orders_by_number_not_by_text() -> None:
+    versions = [Version(1, 10), Version(1, 9), Version(1, 19)]
+    assert [str(each) for each in sorted(versions)] == ["1.9", "1.10", "1.19"]
+    assert Version(1, 9).next_minor() == Version(1, 10)

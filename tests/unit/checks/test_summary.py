@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from chartkit.checks import summary
+from chartkit.checks.model import Outcome, Row, rows
+from chartkit.model import Diagnostic, Location, Severity
+
+PLACE = Location("chartkit.yaml", 3, 5)
+
+
+def finding(severity: Severity, location: Location | None = None) -> Diagnostic:
+    return Diagnostic("CK999", severity, "something", location, "do this")
+
+
+def test_nothing_found_passes() -> None:
+    assert rows("dev", "values", [], "all right", PLACE) == [
+        Row("dev", "values", Outcome.PASS, "all right", PLACE)
+    ]
+
+
+def test_a_note_passes_too_and_a_warning_stands_for_itself() -> None:
+    noted = rows("dev", "values", [finding(Severity.NOTE)], "all right", PLACE)
+    assert [each.outcome for each in noted] == [Outcome.PASS, Outcome.NOTE]
+    warned = rows("dev", "values", [finding(Severity.WARNING)], "all right", PLACE)
+    assert [each.outcome for each in warned] == [Outcome.WARNING]
+
+
+def test_a_finding_without_a_place_stands_where_the_check_does() -> None:
+    (row,) = rows("dev", "values", [finding(Severity.ERROR)], "all right", PLACE)
+    assert row == Row("dev", "values", Outcome.FAIL, "something", PLACE, "do this")
+    elsewhere = Location("x", 1)
+    (other,) = rows("dev", "values", [finding(Severity.ERROR, elsewhere)], "", PLACE)
+    assert other.location == elsewhere
+
+
+TABLE = """\
+ENVIRONMENT  CHECK   RESULT  WHERE              WHAT
+dev          values  pass    chartkit.yaml:3:5  all right
+prd          helm    fail                       it broke
+                                                → mend it
+
+pass: 1, note: 0, warning: 0, fail: 1
+"""
+ROWS = [
+    Row("dev", "values", Outcome.PASS, "all right", PLACE),
+    Row("prd", "helm", Outcome.FAIL, "it broke", None, "mend it"),
+]
+
+
+def test_one_table() -> None:
+    assert summary.as_text(ROWS) == TABLE
+
+
+def test_colours_change_nothing_else() -> None:
+    import click
+
+    coloured = summary.as_text(ROWS, colour=True)
+    assert coloured != TABLE
+    assert click.unstyle(coloured) == TABLE
+
+
+def test_for_programs() -> None:
+    found = summary.as_json(ROWS)
+    assert found["summary"] == {"pass": 1, "note": 0, "warning": 0, "fail": 1}
+    assert found["rows"][0]["location"] == "chartkit.yaml:3:5"
+    assert found["rows"][1] == {
+        "environment": "prd",
+        "check": "helm",
+        "result": "fail",
+        "message": "it broke",
+        "location": None,
+        "hint": "mend it",
+    }

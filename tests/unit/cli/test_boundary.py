@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+import pytest
+
+from chartkit.cli import boundary
+from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.model import Diagnostic, Location, Severity
+
+
+def run(error: BaseException) -> int:
+    def command() -> NoReturn:
+        raise error
+
+    return boundary.run(command)
+
+
+def test_an_error_is_one_line_with_place_and_hint(capsys: pytest.CaptureFixture[str]) -> None:
+    error = InputError("is wrong\nin two lines", Location("a.yaml", 3, 5), "mend it")
+    assert run(error) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "a.yaml:3:5: is wrong in two lines (mend it)\n"
+    assert captured.out == ""
+
+
+def test_every_diagnostic_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [Diagnostic("CK1", Severity.ERROR, text, Location("a", 1)) for text in ("x", "y")]
+    assert run(CompileError(found)) == 2
+    assert capsys.readouterr().err == "a:1: error CK1: x\na:1: error CK1: y\n"
+
+
+def test_an_error_chooses_its_exit_code() -> None:
+    class FailedError(ChartkitError):
+        exit_code = 1
+
+    assert run(FailedError("no")) == 1
+
+
+@pytest.mark.parametrize("error", [click.UsageError("no"), click.FileError("f", "no")])
+def test_usage(error: click.ClickException, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(error) == 2
+    assert "no" in capsys.readouterr().err
+
+
+def test_anything_else_is_a_bug(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(boundary.DEBUG, raising=False)
+    assert run(ZeroDivisionError("by\nzero")) == 3
+    captured = capsys.readouterr().err
+    assert captured.startswith("chartkit: a bug, not your mistake: ZeroDivisionError: by zero")
+    assert "Traceback" not in captured
+    monkeypatch.setenv(boundary.DEBUG, "1")
+    run(ZeroDivisionError("again"))
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_interruption() -> None:
+    assert run(KeyboardInterrupt()) == 130
+
+
+def test_all_good() -> None:
+    assert boundary.run(lambda: None) == 0

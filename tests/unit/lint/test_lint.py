@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.documents import Document, Source, read_text
+from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.model import Body, Location, Resource
+
+SCHEMA: Body = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["reportsController"],
+    "properties": {
+        "reportsController": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "replicas": {"type": ["integer", "null"]},
+                "metricsService": {
+                    "type": "object",
+                    "properties": {"nodePort": {"type": ["integer", "null"]}},
+                },
+                "serviceMonitor": {
+                    "type": "object",
+                    "properties": {"enabled": {"type": "boolean"}},
+                },
+            },
+        },
+        "backgroundController": {"$ref": "#/properties/reportsController"},
+    },
+}
+DEFAULTS = """\
+reportsController:
+  replicas: 2
+  serviceMonitor:
+    enabled: false
+backgroundController:
+  replicas: null
+"""
+
+
+def document(text: str, file: str) -> Document:
+    documents = read_text(text, file)
+    return documents[0] if documents else Document({}, Source(file, text), 1, 0, 0)
+
+
+def subject(overlay: str = "", resources: Any = (), **apis: bool) -> Subject:
+    return Subject(
+        document(DEFAULTS, "values.yaml"),
+        (document(overlay, "values_dev.yaml"),),
+        SCHEMA,
+        {name.replace("_", ".").replace("..", "/"): there for name, there in apis.items()},
+        resources,
+    )
+
+
+def values_findings(overlay: str, **apis: bool) -> list[str]:
+    return [str(each) for each in lint(subject(overlay, **apis), VALUES_RULES)]
+
+
+def service(name: str, *ports: Body, kind: str = "NodePort") -> Resource:
+    spec = {"type": kind, "ports": list(ports)}
+    location = Location(f"templates/{name}.yaml", 3)
+    body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+    return Resource(body, location)
+
+
+def rendered_findings(*resources: Resource, overlay: str = "", **apis: bool) -> list[str]:
+    return [str(each) for each in lint(subject(overlay, resources, **apis), RENDERED_RULES)]
+
+
+def test_good_values_have_no_findings() -> None:
+    assert values_findings("reportsController: {replicas: 3}\n") == []
+    assert values_findings("") == []
+
+
+def test_ck001_unknown_key_with_a_suggestion() -> None:
+    assert values_findings("reportsController: {replicas: 3}\nreportController: {}\n") == [
+        "values_dev.yaml:2:1: error CK001: unknown key 'reportController' "
+        "(did you mean 'reportsController'?)"
+    ]
+
+
+def test_ck001_a_value_of_the_wrong_type() -> None:
+    assert values_findings("reportsController:\n  replicas: many\n") == [
+        "values_dev.yaml:2:3: error CK001: 'reportsController.replicas' must be a whole number "
+        'or null, not "many"'
+    ]
+
+
+def test_ck001_what_an_overlay_leaves_out_is_not_missing() -> None:
+    assert values_findings("backgroundController: {replicas: 1}\n") == []
+
+
+def test_ck002_null_deletes_a_default() -> None:
+    assert values_findings("reportsController:\n  replicas: null\n") == [
+        "values_dev.yaml:2:3: warning CK002: null deletes 'reportsController.replicas', and Helm "
+        "renders as if it were not there (the chart's default is 2: remove the line to have it)"
+    ]
+    (found,) = values_findings("reportsController: null\n")
+    assert "the chart's default is a mapping" in found
+
+
+def test_ck002_null_over_nothing_is_fine() -> None:
+    assert values_findings("backgroundController: {replicas: null}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "number"),
+    [
+        (service("metrics", {"port": 8000, "nodePort": 8000}), 8000),
+        (service("metrics", {"port": 8000, "nodePort": 32768}, kind="LoadBalancer"), 32768),
+        (service("metrics", {"port": 1, "nodePort": 30000}, {"port": 2, "nodePort": 29999}), 29999),
+    ],
+)
+def test_ck003_node_port_outside_the_range(resource: Resource, number: int) -> None:
+    (found,) = rendered_findings(resource)
+    assert found.startswith("templates/metrics.yaml:3: error CK003: ")
+    assert f"node port {number} of Service metrics is outside 30000–32767" in found
+
+
+def test_ck003_stands_where_the_values_name_the_port() -> None:
+    overlay = "reportsController:\n  metricsService:\n    nodePort: 80\n"
+    (found,) = rendered_findings(service("m", {"port": 1, "nodePort": 80}), overlay=overlay)
+    assert found.startswith("values_dev.yaml:3:5: error CK003: ")
+
+
+def test_ck003_ports_that_kubernetes_takes() -> None:
+    good = service("a", {"port": 1, "nodePort": 30000}, {"port": 2, "nodePort": 32767}, {"port": 3})
+    assert rendered_findings(good) == []
+    assert rendered_findings(service("a", {"port": 1, "nodePort": 80}, kind="ClusterIP")) == []
+
+
+def test_ck004_two_services_on_one_node_port() -> None:
+    overlay = (
+        "backgroundController:\n  metricsService:\n    nodePort: 30001\n"
+        "reportsController:\n  metricsService:\n    nodePort: 30001\n"
+    )
+    one, two = (service(n, {"port": 8000, "nodePort": 30001}) for n in ("one", "two"))
+    (found,) = rendered_findings(one, two, overlay=overlay)
+    assert "error CK004: node port 30001 of Service two is taken by one" in found
+    assert found.startswith("values_dev.yaml:")
+
+
+def test_ck004_one_number_for_two_protocols_is_fine() -> None:
+    udp = {"port": 8000, "nodePort": 30001, "protocol": "UDP"}
+    one, two = service("one", {"port": 8000, "nodePort": 30001}), service("two", udp)
+    assert rendered_findings(one, two) == []
+
+
+MONITOR = "reportsController:\n  serviceMonitor:\n    enabled: true\n"
+
+
+def test_ck005_service_monitor_without_its_definition() -> None:
+    (found,) = values_findings(MONITOR, monitoring_coreos_com__v1=False)
+    assert found.startswith(
+        "values_dev.yaml:3:5: error CK005: 'reportsController.serviceMonitor.enabled' is true"
+    )
+
+
+def test_ck005_says_nothing_where_it_is_there_or_not_known() -> None:
+    assert values_findings(MONITOR, monitoring_coreos_com__v1=True) == []
+    assert values_findings(MONITOR) == []
+    off = MONITOR.replace("true", "false")
+    assert values_findings(off, monitoring_coreos_com__v1=False) == []
+
+
+def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
+    body = {"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": {"name": "i"}}
+    issuer = Resource(body, Location("templates/i.yaml", 2))
+    subject_apis = {"cert-manager.io/v1": False}
+    looked_at = Subject(
+        document("{}", "values.yaml"), (), None, subject_apis, (issuer, service("s"))
+    )
+    (found,) = lint(looked_at, RENDERED_RULES)
+    assert found.rule_id == "CK005"
+    assert found.message == "Issuer i needs cert-manager.io/v1, which is not there"
+    assert lint(looked_at, VALUES_RULES) == []

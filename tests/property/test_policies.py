@@ -1,0 +1,133 @@
+"""Random policies and objects, most of them wrong: only CompileError and results come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Operation, Request
+from chartkit.errors import CompileError
+from chartkit.model import Resource, Status
+
+_TEXTS = st.sampled_from(
+    [
+        "",
+        "a",
+        "*",
+        "?*",
+        "Pod",
+        "v1/Pod",
+        "!a | b",
+        ">1",
+        "1-5",
+        "{{ request.object.metadata.name }}",
+        "{{ request.object.spec.x || '' }}",
+        "{{ element }}",
+        "$(./../x)",
+        "(name)",
+        "^(containers)",
+        "{{",
+    ]
+)
+_SCALARS = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | _TEXTS
+_KEYS = st.sampled_from(
+    [
+        "any",
+        "all",
+        "resources",
+        "kinds",
+        "names",
+        "selector",
+        "matchLabels",
+        "pattern",
+        "anyPattern",
+        "deny",
+        "foreach",
+        "list",
+        "conditions",
+        "key",
+        "operator",
+        "value",
+        "message",
+        "metadata",
+        "labels",
+        "spec",
+        "(containers)",
+        "name",
+        "a",
+    ]
+)
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=12,
+)
+_CONDITION = st.fixed_dictionaries(
+    {
+        "key": _VALUES,
+        "operator": st.sampled_from(["Equals", "AnyIn", "GreaterThan", "NotIn", "Bogus"]),
+        "value": _VALUES,
+    }
+)
+_CONDITIONS = st.fixed_dictionaries({"any": st.lists(_CONDITION, max_size=3)}) | _VALUES
+_MATCH = (
+    st.just({"any": [{"resources": {"kinds": ["Pod"]}}]})
+    | st.fixed_dictionaries({"all": st.lists(_VALUES, max_size=2)})
+    | _VALUES
+)
+_VALIDATE = (
+    st.fixed_dictionaries({"message": _TEXTS, "pattern": _VALUES})
+    | st.fixed_dictionaries({"anyPattern": st.lists(_VALUES, max_size=3)})
+    | st.fixed_dictionaries({"deny": st.fixed_dictionaries({"conditions": _CONDITIONS})})
+    | st.fixed_dictionaries(
+        {
+            "foreach": st.lists(
+                st.fixed_dictionaries(
+                    {
+                        "list": st.sampled_from(["request.object.spec.l", "[[[", ""]),
+                        "pattern": _VALUES,
+                    }
+                ),
+                max_size=2,
+            )
+        }
+    )
+    | _VALUES
+)
+_RULE = st.fixed_dictionaries(
+    {"name": st.just("r"), "match": _MATCH, "validate": _VALIDATE},
+    optional={"exclude": _MATCH, "preconditions": _CONDITIONS, "context": _VALUES},
+)
+_OBJECT = st.fixed_dictionaries(
+    {
+        "apiVersion": st.sampled_from(["v1", "apps/v1"]),
+        "kind": st.sampled_from(["Pod", "Deployment", "CronJob"]),
+        "metadata": st.fixed_dictionaries({"name": _TEXTS, "labels": _VALUES}) | _VALUES,
+    },
+    optional={"spec": _VALUES},
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rules=st.lists(_RULE, max_size=2) | _VALUES, body=_OBJECT, background=st.booleans())
+def test_no_policy_and_no_object_crashes_a_run(
+    rules: Any, body: dict[str, Any], background: bool
+) -> None:
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": rules, "background": background},
+    }
+    try:
+        compiled = compile_policy(Resource(policy))
+    except CompileError:
+        return
+    for operation in Operation:
+        for result in evaluate([compiled], Request(Resource(body), operation=operation)):
+            assert isinstance(result.status, Status)
+            assert isinstance(result.message, str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from hypothesis import given, settings
@@ -73,34 +74,30 @@ _CONDITION = st.fixed_dictionaries(
         "value": _VALUES,
     }
 )
-_CONDITIONS = st.fixed_dictionaries({"any": st.lists(_CONDITION, max_size=3)}) | _VALUES
-_MATCH = (
-    st.just({"any": [{"resources": {"kinds": ["Pod"]}}]})
-    | st.fixed_dictionaries({"all": st.lists(_VALUES, max_size=2)})
-    | _VALUES
+_CONDITIONS = st.fixed_dictionaries({"any": st.lists(_CONDITION, max_size=3)})
+_PODS = st.just({"any": [{"resources": {"kinds": ["Pod"]}}]})
+_CONTEXT = st.lists(
+    st.fixed_dictionaries(
+        {"name": st.just("v"), "variable": st.fixed_dictionaries({"value": _VALUES})}
+    ),
+    max_size=2,
+)
+_FOREACH = st.fixed_dictionaries(
+    {"list": st.sampled_from(["request.object.spec.l", "[[[", "keys(@)"]), "pattern": _VALUES}
 )
 _VALIDATE = (
     st.fixed_dictionaries({"message": _TEXTS, "pattern": _VALUES})
-    | st.fixed_dictionaries({"anyPattern": st.lists(_VALUES, max_size=3)})
+    | st.fixed_dictionaries({"anyPattern": st.lists(_VALUES, min_size=1, max_size=3)})
     | st.fixed_dictionaries({"deny": st.fixed_dictionaries({"conditions": _CONDITIONS})})
-    | st.fixed_dictionaries(
-        {
-            "foreach": st.lists(
-                st.fixed_dictionaries(
-                    {
-                        "list": st.sampled_from(["request.object.spec.l", "[[[", ""]),
-                        "pattern": _VALUES,
-                    }
-                ),
-                max_size=2,
-            )
-        }
-    )
-    | _VALUES
+    | st.fixed_dictionaries({"foreach": st.lists(_FOREACH, min_size=1, max_size=2)})
 )
 _RULE = st.fixed_dictionaries(
-    {"name": st.just("r"), "match": _MATCH, "validate": _VALIDATE},
-    optional={"exclude": _MATCH, "preconditions": _CONDITIONS, "context": _VALUES},
+    {"name": st.just("r"), "match": _PODS, "validate": _VALIDATE},
+    optional={"preconditions": _CONDITIONS, "context": _CONTEXT},
+)
+_WILD_RULE = st.fixed_dictionaries(
+    {"name": st.just("r"), "match": _PODS | _VALUES, "validate": _VALIDATE | _VALUES},
+    optional={"exclude": _VALUES, "preconditions": _VALUES, "context": _VALUES},
 )
 _OBJECT = st.fixed_dictionaries(
     {
@@ -112,19 +109,31 @@ _OBJECT = st.fixed_dictionaries(
 )
 
 
+def _policy(rules: Any, background: bool) -> Resource:
+    return Resource(
+        {
+            "apiVersion": "kyverno.io/v1",
+            "kind": "ClusterPolicy",
+            "metadata": {"name": "p"},
+            "spec": {"rules": rules, "background": background},
+        }
+    )
+
+
 @settings(max_examples=300, deadline=None)
-@given(rules=st.lists(_RULE, max_size=2) | _VALUES, body=_OBJECT, background=st.booleans())
-def test_no_policy_and_no_object_crashes_a_run(
-    rules: Any, body: dict[str, Any], background: bool
+@given(rules=st.lists(_WILD_RULE, min_size=1, max_size=2) | _VALUES, background=st.booleans())
+def test_a_policy_of_any_shape_compiles_or_is_refused(rules: Any, background: bool) -> None:
+    with suppress(CompileError):
+        compile_policy(_policy(rules, background))
+
+
+@settings(max_examples=300, deadline=None)
+@given(rule=_RULE, body=_OBJECT, background=st.booleans())
+def test_no_rule_and_no_object_crashes_a_run(
+    rule: dict[str, Any], body: dict[str, Any], background: bool
 ) -> None:
-    policy = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": rules, "background": background},
-    }
     try:
-        compiled = compile_policy(Resource(policy))
+        compiled = compile_policy(_policy([rule], background))
     except CompileError:
         return
     for operation in Operation:

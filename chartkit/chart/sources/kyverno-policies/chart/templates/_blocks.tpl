@@ -3,19 +3,16 @@ Joins `exclude` blocks so that each of them excludes. Takes blocks (a list, empt
 name and rule; gives JSON, null for none.
 */}}
 {{- define "kyverno-policies.joinExcludes" -}}
-{{- $call := . -}}
 {{- $blocks := compact .blocks -}}
+{{- $where := printf "policy %s, rule %s" .name .rule -}}
 {{- $any := list -}}
 {{- range $blocks -}}
-{{- if .any -}}
-{{- $any = concat $any .any -}}
+{{- if and .any .all -}}
+{{- fail (printf "%s: exclude has any and all, and Kyverno takes one of them" $where) -}}
+{{- else if and .all (gt (len .all) 1) (gt (len $blocks) 1) -}}
+{{- fail (printf "%s: exclude.all with several filters cannot be joined with other exclusions; write them as exclude.any" $where) -}}
 {{- end -}}
-{{- if .all -}}
-{{- if and (gt (len .all) 1) (or .any (gt (len $blocks) 1)) -}}
-{{- fail (printf "policy %s, rule %s: exclude.all with several filters cannot be joined with other exclusions; write them as exclude.any" $call.name $call.rule) -}}
-{{- end -}}
-{{- $any = concat $any .all -}}
-{{- end -}}
+{{- $any = concat $any (.any | default list) (.all | default list) -}}
 {{- if not (or (hasKey . "any") (hasKey . "all")) -}}
 {{- $any = append $any . -}}
 {{- end -}}

@@ -75,16 +75,20 @@ everything that the values say of it. Takes root (the chart's context) and name 
 {{- $rule := .rule -}}
 {{- $byRule := index ($values.policyExclude | default dict) $rule.name | default dict -}}
 {{- $byPolicy := .own.exclude | default (index ($values.policyExclude | default dict) .name) | default dict -}}
-{{- $specific := mergeOverwrite (deepCopy $byPolicy) $byRule -}}
-{{- $blocks := list ($rule.exclude | default dict) ($values.exclude | default dict) $specific -}}
+{{- range keys $byRule -}}
+{{- $byPolicy = omit $byPolicy . -}}
+{{- end -}}
+{{- $blocks := list $rule.exclude $values.exclude $byPolicy $byRule -}}
 {{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" $blocks "name" .name "rule" $rule.name) -}}
 {{- if ne $joined "null" -}}
 {{- $_ := set $rule "exclude" (fromJson $joined) -}}
 {{- end -}}
 {{- $byRule = index ($values.policyPreconditions | default dict) $rule.name | default dict -}}
 {{- $byPolicy = .own.preconditions | default (index ($values.policyPreconditions | default dict) .name) | default dict -}}
-{{- $specific = mergeOverwrite (deepCopy $byPolicy) $byRule -}}
-{{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $specific) "name" .name "rule" $rule.name) -}}
+{{- range keys $byRule -}}
+{{- $byPolicy = omit $byPolicy . -}}
+{{- end -}}
+{{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
 {{- if ne $joined "null" -}}
 {{- $_ := set $rule "preconditions" (fromJson $joined) -}}
 {{- end -}}

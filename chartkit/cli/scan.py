@@ -83,7 +83,8 @@ def scan(
     for diagnostic in policies.diagnostics:
         click.echo(str(diagnostic), err=True)
     found = read_inputs(paths, sys.stdin, ChartOptions(**_chart_options(chart)))
-    options = ReportOptions(policies.facts(), detailed, colour=sys.stdout.isatty())
+    namespaces = namespace_labels(found)
+    options = ReportOptions(policies.facts(namespaces), detailed, colour=sys.stdout.isatty())
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(found)) as step:
 
@@ -91,9 +92,7 @@ def scan(
             reports.add(resource, results)
             step()
 
-        counts = run_scan(
-            policies.policies, found, sink, namespace_labels(found), audit_warn=audit_warn
-        )
+        counts = run_scan(policies.policies, found, sink, namespaces, audit_warn=audit_warn)
     reports.finish(counts)
     raise SystemExit(_exit_code(counts, bool(policies.diagnostics)))
 

@@ -36,7 +36,7 @@ class JsonWriter:
                     "resource": identity,
                     "result": str(result.status),
                     "message": result.message,
-                    "action": facts.action,
+                    "action": self._options.action(resource, result),
                     "severity": facts.severity,
                     "category": facts.category,
                     "location": location,

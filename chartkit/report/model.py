@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -15,12 +15,13 @@ from chartkit.model import Resource, RuleResult, Status
 class PolicyFacts:
     """What a report says of a policy beside its results.
 
-    action: `Enforce` or `Audit`; severity and category: the policy's annotations, empty if missing;
-    scored: false where its failures are warnings.
+    action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and
+    category: the policy's annotations, empty if missing; scored: false where its failures are
+    warnings.
     """
 
     name: str
-    action: str
+    action: Callable[[str, str], str]
     severity: str = ""
     category: str = ""
     scored: bool = True
@@ -38,7 +39,11 @@ class ReportOptions:
 
     def facts(self, policy: str) -> PolicyFacts:
         """The facts of a policy, by the name its results carry."""
-        return self.policies.get(policy) or PolicyFacts(policy, "Audit")
+        return self.policies.get(policy) or PolicyFacts(policy, lambda _rule, _namespace: "Audit")
+
+    def action(self, resource: Resource, result: RuleResult) -> str:
+        """What a failure of this rule does to this object: `Enforce` or `Audit`."""
+        return self.facts(result.policy).action(result.rule, resource.namespace)
 
 
 class Writer(Protocol):

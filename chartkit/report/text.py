@@ -35,7 +35,7 @@ class TextWriter:
             return
         self._lines.append(f"{self._bold(resource_id(resource))}  {resource.location}")
         for result in results:
-            self._lines.extend(self._result(result))
+            self._lines.extend(self._result(resource, result))
         self._lines.append("")
 
     def finish(self, counts: Counter[Status]) -> str:
@@ -43,10 +43,11 @@ class TextWriter:
         total = ", ".join(f"{status}: {counts[status]}" for status in Status)
         return "\n".join([*self._lines, total]) + "\n"
 
-    def _result(self, result: RuleResult) -> list[str]:
+    def _result(self, resource: Resource, result: RuleResult) -> list[str]:
         facts = self._options.facts(result.policy)
         rule = f"{result.policy}/{result.rule}" if result.rule else result.policy
-        about = ", ".join(part for part in (facts.action, facts.severity) if part)
+        action = self._options.action(resource, result)
+        about = ", ".join(part for part in (action, facts.severity) if part)
         status = self._status(result.status)
         indented = (result.message or "(no message)").rstrip().splitlines() or [""]
         return [f"  {status} {rule} ({about})", *(f"        {line}" for line in indented)]

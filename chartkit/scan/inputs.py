@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from chartkit.documents import Document, read_file, read_text, resources
-from chartkit.engine.kinds import is_cluster_scoped, kind_of
+from chartkit.engine.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.scan.files import existing, is_chart, walk
@@ -73,14 +73,6 @@ def render_inputs(folder: Path, options: ChartOptions) -> list[Resource]:
         api_versions=options.api_versions,
     )
     return [in_namespace(resource, options.namespace) for resource in rendered.resources]
-
-
-def in_namespace(resource: Resource, namespace: str) -> Resource:
-    """The object in namespace, where it is of a namespaced kind and names none itself."""
-    if resource.namespace or is_cluster_scoped(kind_of(resource)):
-        return resource
-    metadata = {**(resource.body.get("metadata") or {}), "namespace": namespace}
-    return replace(resource, body={**resource.body, "metadata": metadata})
 
 
 def _objects_of(documents: Iterable[Document]) -> list[Resource]:

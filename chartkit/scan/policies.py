@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.failure_action import rule_action
 from chartkit.engine.policy import Policy
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
@@ -20,6 +22,8 @@ _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
+Namespaces = Mapping[str, Mapping[str, str]]
+_NO_NAMESPACES: Namespaces = MappingProxyType({})
 _KINDS = {"kyverno.io": frozenset({"ClusterPolicy", "Policy"})}
 
 
@@ -30,9 +34,9 @@ class PolicySet:
     policies: tuple[CompiledPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
 
-    def facts(self) -> Mapping[str, PolicyFacts]:
-        """What reports say of each policy."""
-        return {policy.policy.key: _facts(policy.policy) for policy in self.policies}
+    def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
+        """What reports say of each policy; namespaces: the labels of each."""
+        return {policy.policy.key: _facts(policy.policy, namespaces) for policy in self.policies}
 
 
 def is_policy(resource: Resource) -> bool:
@@ -107,11 +111,13 @@ def _profiles_hint() -> str:
     return f"name a file or folder with policies, or a profile: {', '.join(profile_names())}"
 
 
-def _facts(policy: Policy) -> PolicyFacts:
+def _facts(policy: Policy, namespaces: Namespaces) -> PolicyFacts:
     annotations = policy.annotations
     return PolicyFacts(
         name=policy.key,
-        action=policy.failure_action,
+        action=lambda rule, namespace: rule_action(
+            policy, rule, namespace, namespaces.get(namespace)
+        ),
         severity=annotations.get("policies.kyverno.io/severity", ""),
         category=annotations.get("policies.kyverno.io/category", ""),
         scored=annotations.get("policies.kyverno.io/scored") != "false",

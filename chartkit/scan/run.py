@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
+from chartkit.engine.failure_action import ENFORCE, rule_action
+from chartkit.engine.kinds import in_namespace
 from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.policy import Policy
 from chartkit.engine.request import Request
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.scan.inputs import in_namespace
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
-
-DEFAULT_NAMESPACE = "default"
 
 
 def run_scan(
@@ -32,15 +32,16 @@ def run_scan(
     namespaces: the labels of each namespace, for namespace selectors. audit_warn: a failure of a
     policy that only audits is a warning.
     """
-    audits = {p.policy.key for p in policies if p.policy.failure_action == "Audit"}
+    by_key = {policy.policy.key: policy.policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
-        resource = in_namespace(given, DEFAULT_NAMESPACE)
+        resource = in_namespace(given)
         request = Request(resource, namespace_labels=namespaces.get(resource.namespace, {}))
         results: Sequence[RuleResult] = evaluate(policies, request, lookups)
         if audit_warn:
+            labels = request.namespace_labels
             results = [
-                _as_warning(result) if result.policy in audits else result for result in results
+                _audited(by_key[result.policy], resource, result, labels) for result in results
             ]
         counts.update([result.status for result in results])
         sink(resource, results)
@@ -60,5 +61,11 @@ def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
     return labels
 
 
-def _as_warning(result: RuleResult) -> RuleResult:
-    return replace(result, status=Status.WARN) if result.status is Status.FAIL else result
+def _audited(
+    policy: Policy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
+) -> RuleResult:
+    """A failure that is only audited becomes a warning."""
+    if result.status is not Status.FAIL:
+        return result
+    action = rule_action(policy, result.rule, resource.namespace, labels)
+    return result if action == ENFORCE else replace(result, status=Status.WARN)

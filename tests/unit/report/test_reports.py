@@ -28,7 +28,7 @@ def result(status: Status, message: str = "no", rule: str = "r") -> RuleResult:
 
 
 def options(detailed: bool = False, colour: bool = False) -> ReportOptions:
-    facts = PolicyFacts("p", "Enforce", "high", "Security")
+    facts = PolicyFacts("p", lambda _rule, _namespace: "Enforce", "high", "Security")
     return ReportOptions({"p": facts}, detailed, colour, datetime(2026, 1, 2, tzinfo=UTC))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chartkit.chart import engine_values
+from chartkit.chart import engine_schema, engine_values
 from chartkit.chart.engine_crds import crd_templates, group_values
 from chartkit.chart.engine_dashboard import DASHBOARD_FILE, dashboard
 from chartkit.chart.engine_source import SOURCE, describe
@@ -37,11 +37,16 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     context = _context(kube_version)
     catalogue = engine_values.read_catalogue(context)
     files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
-    files["values.schema.json"] = engine_values.schema_text(engine_values.values_schema(catalogue))
+    files["values.schema.json"] = engine_schema.schema_text(engine_schema.values_schema(catalogue))
     values = {"values.yaml": engine_values.values_yaml(catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
         values[f"values_{name}.yaml"] = _environment_values(context, name, available)
     return ChartPlan(CHART_NAME, files, values)
+
+
+def values_page() -> str:
+    """docs/values.md: the chart's values, every key with its meaning."""
+    return engine_values.values_page(engine_values.read_catalogue(_context("")))
 
 
 def _context(kube_version: str) -> Body:

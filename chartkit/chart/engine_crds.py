@@ -10,6 +10,7 @@ from chartkit.schemas.compact import Schema
 from chartkit.schemas.convert import flattened, type_library
 from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
 
+_OPEN_REPORTS = "openreports"
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
 
 
@@ -28,7 +29,8 @@ def group_values() -> dict[str, list[str]]:
     """The keys of `crds.groups` and of the groups in it."""
     groups: dict[str, list[str]] = {}
     for kind in kinds():
-        groups.setdefault(kind.key, []).append(kind.plural)
+        if kind.key != _OPEN_REPORTS:
+            groups.setdefault(kind.key, []).append(kind.plural)
     return groups
 
 
@@ -57,6 +59,8 @@ def _needed(names: list[str], types: Mapping[str, Schema]) -> list[str]:
 
 def _definition(kind: Kind) -> str:
     condition = f".Values.crds.install .Values.crds.groups.{kind.key}.{kind.plural}"
+    if kind.key == _OPEN_REPORTS:
+        condition = ".Values.crds.install .Values.openreports.installCrds"
     if kind.by_reports_server:
         condition += " (not .Values.crds.reportsServer.enabled)"
     spec = _template_text(specification(kind, lambda name: {"$ref": name}))

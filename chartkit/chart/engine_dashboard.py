@@ -1,4 +1,4 @@
-"""The dashboard for Grafana that the engine chart brings, from a short description of its panels."""
+"""The dashboard for Grafana that the engine chart brings, from a description of its panels."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def _names(component: str) -> Body:
     def include(name: str) -> str:
         return '{{ include "kyverno.' + name + '" . }}'
 
-    monitors = '{{ .Values.admissionController.serviceMonitor.namespace | default (include "kyverno.namespace" .) }}'
+    monitors = ".Values.admissionController.serviceMonitor.namespace"
     return {
         "ns": include("namespace"),
         "role": include(f"{component}.roleName"),
@@ -118,7 +118,7 @@ def _names(component: str) -> Body:
         "config": include("config.configMapName"),
         "metricsConfig": include("config.metricsConfigMapName"),
         "full": include("fullname"),
-        "monitors": monitors,
+        "monitors": "{{ " + monitors + ' | default (include "kyverno.namespace" .) }}',
     }
 
 

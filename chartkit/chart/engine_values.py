@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from chartkit.chart.engine_source import SOURCE
 from chartkit.chart.templating import render_text
-from chartkit.documents import read_file, read_text
+from chartkit.documents import read_text
 from chartkit.model import Body, Json
-from chartkit.schemas.compact import Schema, parse_type, parse_types
-from chartkit.schemas.convert import json_schema, resolved, type_library
 from chartkit.yaml_dump import dump_yaml
 
 _WIDTH = 96
-_DOC = "$doc"
-_WORTH_SHARING = 120
-_OVERRIDE = "FeaturesOverride"
+_LONG = 60
+_PAGE_HEAD = """
+# Values of the engine chart
+
+Written by chartkit from the catalogue that values.yaml and values.schema.json come from too. Types
+are in the notation of [schemas.md](schemas.md); `?` may be null. Every other key may not: null
+deletes a default in Helm, and the schema refuses that.
+"""
+DOC = "$doc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ def _catalogue(body: Body) -> Catalogue:
         key: Value(*entry)
         if isinstance(entry, list)
         else _catalogue(entry)
-        if key != _DOC
+        if key != DOC
         else entry
         for key, entry in body.items()
     }
@@ -73,7 +76,7 @@ def defaults(catalogue: Catalogue) -> Body:
     return {
         key: entry.default if isinstance(entry, Value) else defaults(entry)
         for key, entry in catalogue.items()
-        if key != _DOC
+        if key != DOC
     }
 
 
@@ -86,9 +89,9 @@ def values_yaml(catalogue: Catalogue, header: str) -> str:
 def _yaml_lines(catalogue: Catalogue, depth: int) -> Iterator[str]:
     indent = "  " * depth
     for key, entry in catalogue.items():
-        if key == _DOC:
+        if key == DOC:
             continue
-        doc = entry.doc if isinstance(entry, Value) else entry.get(_DOC, "")
+        doc = entry.doc if isinstance(entry, Value) else entry.get(DOC, "")
         for line in textwrap.wrap(doc, _WIDTH - len(indent)):
             yield f"{indent}# {line}"
         if isinstance(entry, Value):
@@ -100,100 +103,32 @@ def _yaml_lines(catalogue: Catalogue, depth: int) -> Iterator[str]:
             yield ""
 
 
-def values_schema(catalogue: Catalogue) -> Schema:
-    """values.schema.json: an unknown key is refused, and so is null where a value is needed."""
-    own = read_file(SOURCE / "values" / "types.yaml")[0].body
-    types = {**type_library(), **parse_types(own, type_library())}
-    features = {key: entry for key, entry in catalogue["features"].items() if key != _DOC}
-    types[_OVERRIDE] = _section(features, types, partial=True)
-    schema = _section(catalogue, types)
-    return {"$schema": "http://json-schema.org/draft-07/schema#", **_shared(schema)}
+def values_page(catalogue: Catalogue) -> str:
+    """docs/values.md: every key with its type, its default and what it is for."""
+    lines = [_PAGE_HEAD.strip(), ""]
+    plain = {key: entry for key, entry in catalogue.items() if isinstance(entry, Value)}
+    sections = {key: entry for key, entry in catalogue.items() if key not in plain}
+    for title, entries in {"Names and labels": plain, **sections}.items():
+        lines += [f"## {title}", ""]
+        if DOC in entries:
+            lines += [f"{entries[DOC]}.", ""]
+        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        lines += _page_rows(entries, "" if entries is plain else f"{title}.")
+        lines.append("")
+    return "\n".join(lines)
 
 
-def _section(catalogue: Catalogue, types: Mapping[str, Schema], partial: bool = False) -> Schema:
-    properties = {
-        key: _property(entry, types)
-        if isinstance(entry, Value)
-        else _section(entry, types, partial)
-        for key, entry in catalogue.items()
-        if key != _DOC
-    }
-    schema: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    if _DOC in catalogue:
-        schema["description"] = catalogue[_DOC]
-    required = [key for key, entry in catalogue.items() if key != _DOC and _needed(entry)]
-    return schema if partial or not required else schema | {"required": required}
+def _page_rows(catalogue: Catalogue, path: str) -> Iterator[str]:
+    for key, entry in catalogue.items():
+        if isinstance(entry, Value):
+            cells = (f"`{path}{key}`", f"`{entry.type}`", _page_default(entry.default), entry.doc)
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        elif key != DOC:
+            if DOC in entry:
+                yield f"| **`{path}{key}`** | | | {entry[DOC]} |"
+            yield from _page_rows(entry, f"{path}{key}.")
 
 
-def _needed(entry: Value | Catalogue) -> bool:
-    return not isinstance(entry, Value) or not entry.type.endswith("?")
-
-
-def _property(value: Value, types: Mapping[str, Schema]) -> Schema:
-    parsed = parse_type(value.type, value.doc)
-    return {"description": value.doc, **json_schema(resolved(parsed, types))}
-
-
-def _shared(schema: Schema) -> Schema:
-    """The schema with every object that stands in it more than once moved to `definitions`."""
-    counts: Counter[str] = Counter()
-    names: dict[str, str] = {}
-    for key, part in _objects(schema, "values"):
-        text = _key(part)
-        counts[text] += 1
-        names.setdefault(text, key)
-    repeated = {text for text, count in counts.items() if count > 1 and len(text) > _WORTH_SHARING}
-    titles: dict[str, str] = {}
-    for text in sorted(repeated, key=lambda text: (names[text], text)):
-        title = names[text]
-        while title in titles.values():
-            title += "_"
-        titles[text] = title
-    definitions = {
-        title: _pointed(json.loads(text), titles, inside=text) for text, title in titles.items()
-    }
-    return {**_pointed(schema, titles), "definitions": definitions}
-
-
-def _key(part: Schema) -> str:
-    return json.dumps({key: value for key, value in part.items() if key != "description"})
-
-
-def _objects(schema: Json, key: str) -> Iterator[tuple[str, Schema]]:
-    if isinstance(schema, list):
-        for part in schema:
-            yield from _objects(part, key)
-    if not isinstance(schema, dict):
-        return
-    if "properties" in schema or "pattern" in schema or "items" in schema:
-        yield key, schema
-    for name, part in schema.get("properties", {}).items():
-        yield from _objects(part, name)
-    for step in ("items", "additionalProperties"):
-        yield from _objects(schema.get(step), key)
-
-
-def _pointed(schema: Json, titles: Mapping[str, str], inside: str = "") -> Json:
-    if isinstance(schema, list):
-        return [_pointed(part, titles) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    title = titles.get(text) if (text := _key(schema)) != inside else None
-    if title:
-        pointer: Schema = {"$ref": f"#/definitions/{title}"}
-        doc = schema.get("description")
-        return {"description": doc, **pointer} if doc else pointer
-    out = dict(schema)
-    if "properties" in schema:
-        out["properties"] = {
-            name: _pointed(part, titles) for name, part in schema["properties"].items()
-        }
-    for step in ("items", "additionalProperties"):
-        if step in schema:
-            out[step] = _pointed(schema[step], titles)
-    return out
-
-
-def schema_text(schema: Schema) -> str:
-    """The schema as it is written."""
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+def _page_default(default: Json) -> str:
+    text = json.dumps(default, ensure_ascii=False)
+    return f"`{text}`" if len(text) <= _LONG else "see values.yaml"

@@ -117,7 +117,7 @@ def _kind(name: str, entry: Body, group: Body, columns: Mapping[str, tuple[Body,
         key=group["key"],
         plural=entry["plural"],
         short=entry.get("short", ""),
-        category=entry.get("category", group.get("category", "")),
+        category=str(entry.get("category", group.get("category", ""))),
         scope=entry["scope"],
         by_reports_server="served" in group,
         versions=tuple(

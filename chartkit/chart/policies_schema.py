@@ -6,7 +6,6 @@ values.schema.json`; here the names and parameters of the chart's policies are a
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -69,7 +68,7 @@ def values_schema(catalogue: Catalogue) -> Body:
     ):
         _enumerate(schema["definitions"][definition], names)
     properties["parameters"]["properties"] = catalogue.shared_parameters
-    template = schema["definitions"].pop("policy")
+    template = schema["definitions"]["policy"]
     for body in [*properties.values(), *template["properties"].values()]:
         _inline(body, schema["definitions"])
     properties["policies"]["properties"] = {
@@ -115,8 +114,10 @@ def _enumerate(definition: Body, names: Sequence[str]) -> None:
 
 
 def _policy_schema(policy: LibraryPolicy, template: Body) -> Body:
-    schema = copy.deepcopy(template)
-    schema["description"] = f"{policy.title}. {policy.description}"
+    properties: Body = {
+        key: {"$ref": f"#/definitions/policy/properties/{key}"} for key in template["properties"]
+    }
     parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
-    schema["properties"]["parameters"]["properties"] = parameters
-    return schema
+    properties["parameters"] = {**template["properties"]["parameters"], "properties": parameters}
+    description = f"{policy.title}. {policy.description}"
+    return {**template, "description": description, "properties": properties}

@@ -83,15 +83,23 @@ def environment_text(environment: Environment, values: Body, schema: Body, heade
 
 
 def _description(schema: Body, path: Path) -> str:
-    """What the schema says of the key at a path; of a policy, its title alone."""
+    """What the schema says of the key at a path, where each file or policy says it anew."""
+    if len(path) > 1 and path[-2] not in ("parameters", "policies") and path[2:] != ("exclude",):
+        return ""
     node = schema
     for step in path:
-        node = node.get("properties", {}).get(step, {})
-    if len(path) == 3 and path[-1] != "exclude":
-        # Every policy has these: `policies` itself explains them.
-        return ""
+        node = _resolved(schema, node.get("properties", {}).get(step, {}))
     text: str = node.get("description", "")
     return text
+
+
+def _resolved(schema: Body, node: Body) -> Body:
+    if "$ref" not in node:
+        return node
+    target = schema
+    for part in node["$ref"].split("/")[1:]:
+        target = target[part]
+    return target
 
 
 def _first_sentence(text: str) -> str:

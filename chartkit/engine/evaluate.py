@@ -104,6 +104,7 @@ def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:
 
 
 def _user_info(user: User) -> Mapping[str, Json]:
+    """As Kyverno puts it beside the object: what is empty is not there."""
     info: Body = {}
     if user.name:
         info["username"] = user.name
@@ -113,8 +114,9 @@ def _user_info(user: User) -> Mapping[str, Json]:
         info["groups"] = list(user.groups)
     if user.extra:
         info["extra"] = dict(user.extra)
-    return {
-        "userInfo": info,
-        "roles": list(user.roles),
-        "clusterRoles": list(user.cluster_roles),
-    }
+    seen: Body = {"userInfo": info}
+    if user.roles:
+        seen["roles"] = list(user.roles)
+    if user.cluster_roles:
+        seen["clusterRoles"] = list(user.cluster_roles)
+    return seen

@@ -24,6 +24,7 @@ Row = tuple[str, str, str, str, str]
 
 _PLACE: Final = Location("case.jsonl")
 _CRASHED: Final = 2
+_INVALID: Final = "Invalid Policy"
 _OPERATORS: Final = re.compile(r"valid values: \[.*\]")
 """Operators are listed in no order."""
 
@@ -80,6 +81,9 @@ def _refusals(case: Case) -> list[str]:
         return list(skipped.values()) if isinstance(skipped, dict) else [str(skipped)]
     if case.get("policy_error"):
         return [case["policy_error"]]
+    invalid = [row["message"] for row in case["expected"] if row["result"] == _INVALID]
+    if invalid:
+        return invalid
     note = case.get("note") or ""
     return [note] if "not loaded" in note else []
 
@@ -92,7 +96,11 @@ def _refusal_differs(case: Case, name: str, error: CompileError) -> str | None:
         schema = all(one.rule_id == SCHEMA_RULE for one in error.diagnostics)
         return None if schema else f"refused by the webhook: {error.message}"
     texts = {_OPERATORS.sub("", one.partition(f"{name}: ")[2] or one) for one in recorded}
-    return None if _OPERATORS.sub("", error.message) in texts else f"refused: {error.message!r} not in {texts}"
+    return (
+        None
+        if _OPERATORS.sub("", error.message) in texts
+        else f"refused: {error.message!r} not in {texts}"
+    )
 
 
 def _results(
@@ -164,7 +172,7 @@ def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> 
     ]
     if case.get("panic") or (case.get("exit_code") == _CRASHED and not case["expected"]):
         return None if any(row[3] == "error" for row in found) else f"no error: {found}"
-    recorded = [_row(row) for row in case["expected"]]
+    recorded = [_row(row) for row in case["expected"] if row["result"] != _INVALID]
     if _by_resource(found) == _by_resource(recorded):
         return None
     missing = [row for row in recorded if row not in found]

@@ -7,10 +7,10 @@ from functools import lru_cache
 from io import StringIO
 
 from chartkit.chart.project import Workload
-from chartkit.checks.actions import enforces
 from chartkit.checks.model import Outcome, Row, rows
 from chartkit.checks.subject import NAMESPACE, Subject
 from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.failure_action import ENFORCE, rule_action
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.scan.files import is_chart
@@ -102,8 +102,8 @@ def _scan(
 def _violation(
     resource: Resource, result: RuleResult, policy: CompiledPolicy, labels: dict[str, str]
 ) -> Diagnostic:
-    refused = enforces(policy.policy, result.rule, resource.namespace, labels)
-    refused = refused and result.status is not Status.WARN
+    action = rule_action(policy.policy, result.rule, resource.namespace, labels)
+    refused = action == ENFORCE and result.status is not Status.WARN
     identity = "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
     name = f"{result.policy}/{result.rule}"
     message = f"{identity}: {name}: {' '.join(result.message.split())}"

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+
+
+@pytest.mark.parametrize(
+    ("kyverno", "kubernetes", "code", "status"),
+    [
+        ("1.12", "1.29", 0, "supported"),
+        ("1.12", "v1.29.3", 0, "supported"),
+        ("v1.12.6", "v1.29.3-eks-ad4801", 0, "supported"),
+        ("1.12", "1.30", 1, "above"),
+        ("1.19", "1.32", 1, "below"),
+    ],
+)
+def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status: str) -> None:
+    arguments = ("check-compat", "--kyverno", kyverno, "--kubernetes", kubernetes)
+    done = chartkit(tmp_path, *arguments)
+    assert (done.code, done.err) == (code, "")
+    assert f": {status}\n" in done.out
+    report = json.loads(chartkit(tmp_path, *arguments, "-o", "json").out)
+    (subject,) = report["subjects"]
+    assert subject["status"] == status
+    assert subject["supported"] is (code == 0)
+
+
+def test_what_fits(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "check-compat", "--kyverno", "1.12", "--kubernetes", "1.34")
+    assert "Kyverno 1.12 supports 1.26–1.29" in done.out
+    assert "Kubernetes 1.34 is supported by Kyverno 1.16, 1.17, 1.18, 1.19" in done.out
+    done = chartkit(tmp_path, "check-compat", "--kyverno", "1.18")
+    assert done.code == 0
+    assert "supports 1.33–1.35 (released 2026-04-29)" in done.out
+    assert chartkit(tmp_path, "check-compat", "--kubernetes", "1.50").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "there is no version to check (give --kyverno and --kubernetes,"),
+        (["--kyverno", "1.99", "--kubernetes", "1.34"], "Kyverno 1.99 is not known (known are"),
+        (["--kyverno", "", "--kubernetes", "1.34"], "'' is not a version of Kyverno"),
+        (["--kyverno", "1.19", "--kubernetes", "new"], "'new' is not a version of Kubernetes"),
+        (["--kyverno", "1.19", "--kubernetes", "3.1"], "Kubernetes 3.1 is not known"),
+        (["nowhere"], "there is no version to check"),
+    ],
+)
+def test_no_version_or_an_unknown_one(tmp_path: Path, arguments: list[str], expected: str) -> None:
+    done = chartkit(tmp_path, "check-compat", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith(expected)
+
+
+def test_a_projects_environments(tmp_path: Path) -> None:
+    (tmp_path / "chartkit.yaml").write_text(
+        "environments:\n"
+        '  old: {kyverno: "1.12", kubernetes: "1.29"}\n'
+        '  new: {kyverno: "1.12", eks: "1.34"}\n'
+    )
+    done = chartkit(tmp_path, "check-compat")
+    assert done.code == 1
+    assert "old: Kyverno 1.12 on Kubernetes 1.29: supported" in done.out
+    assert "chartkit.yaml:2:9: warning CK102: Kyverno 1.12 is past its end of life" in done.out
+    assert "chartkit.yaml:3:9: error CK101: Kubernetes 1.34 is above" in done.out
+
+
+CHART = "apiVersion: v2\nname: x\nversion: 0.1.0\nappVersion: v1.19.0\n"
+
+
+@pytest.mark.parametrize(
+    ("kube_version", "kubernetes", "code", "expected"),
+    [
+        (">=1.33-0 <1.36-0", None, 0, "supports 1.33–1.35"),
+        (">=1.33-0 <1.36-0", "1.34", 0, "supported"),
+        (">=1.33-0 <1.36-0", "1.36", 1, "refuses Kubernetes 1.36"),
+        (">=1.25.0-0", None, 0, "warning CK103"),
+        ("<1.30-0", None, 1, "admits no cluster that Kyverno 1.19 supports"),
+        (">=1.33-0 <1.35-0", "1.35", 1, "refuses Kubernetes 1.35"),
+        ("nonsense", None, 1, "admits no cluster"),
+    ],
+)
+def test_a_charts_folder(
+    tmp_path: Path, kube_version: str, kubernetes: str | None, code: int, expected: str
+) -> None:
+    (tmp_path / "Chart.yaml").write_text(CHART + f"kubeVersion: '{kube_version}'\n")
+    cluster = ["--kubernetes", kubernetes] if kubernetes else []
+    done = chartkit(tmp_path, "check-compat", ".", *cluster)
+    assert done.code == code
+    assert expected in done.out + done.err
+
+
+def test_a_chart_that_names_no_kyverno(tmp_path: Path) -> None:
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: x\nversion: 0.1.0\n")
+    done = chartkit(tmp_path, "check-compat", str(tmp_path))
+    assert done.code == 2
+    assert done.line.startswith(f"{tmp_path}/Chart.yaml:1: names no Kyverno version")

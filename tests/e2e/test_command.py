@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import chartkit as package
+from chartkit.cli.main import COMMANDS
+from tests.e2e.command import chartkit
+
+
+def test_version(tmp_path: Path) -> None:
+    assert chartkit(tmp_path, "--version").out == f"chartkit {package.__version__}\n"
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "--help")
+    assert done.code == 0
+    for name in COMMANDS:
+        assert f"  {name}" in done.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(tmp_path: Path, command: str) -> None:
+    done = chartkit(tmp_path, command, "--help")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: chartkit {command}")
+
+
+def test_an_unknown_command(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "rendr")
+    assert done.code == 2
+    assert "there is no command 'rendr': did you mean 'render'?" in done.err
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    heavy = ["helm_python", "jsonschema", "ruamel", "jinja2", "yaml", "re2", "jmespath", "rich"]
+    program = (
+        "import sys\n"
+        "from chartkit.cli import main\n"
+        "try:\n    main(['--version'])\n"
+        "except SystemExit:\n    pass\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -12,6 +12,8 @@ means int64: members of literal containers (`mark_literals`) and a foreach's ele
 
 from __future__ import annotations
 
+import math
+
 from chartkit.model import Json
 
 
@@ -43,11 +45,19 @@ def _mark(value: Json) -> Json:
     return mark_literals(value)
 
 
+def as_float(number: float) -> float:
+    """The float64 of a number; an infinity for a whole number that is too large for one."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def as_floats(value: Json) -> Json:
     """The value with every number that is not marked as the float64 it stands for."""
     kind = type(value)
     if kind is int:
-        return float(value)
+        return as_float(value)
     if kind is dict:
         return {key: as_floats(member) for key, member in value.items()}
     if kind is list:

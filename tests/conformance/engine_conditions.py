@@ -10,7 +10,7 @@ from chartkit.engine.context import Context, admission_context
 from chartkit.engine.policy_check import policy_fault
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.variables import compile_template
-from chartkit.errors import ChartkitError
+from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Json, Resource
 
 _VALID_VALUES = re.compile(r"valid values: \[.*\]")
@@ -28,7 +28,7 @@ def run_case(case: dict[str, Any]) -> str | None:
     deny = context == "deny"
     try:
         rejected = _rejected(body, deny)
-    except ConditionsMalformed as error:
+    except (ConditionsMalformed, CompileError) as error:
         return None if case.get("policy_not_loaded") else f"malformed: {error}"
     if case.get("policy_not_loaded"):
         return "loaded, where Kyverno does not load it"

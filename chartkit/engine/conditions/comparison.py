@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chartkit.engine.int64 import Int64, as_floats
+from chartkit.engine.int64 import Int64, as_float, as_floats
 from chartkit.engine.values.duration import parse_duration
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.engine.values.numbers import parse_float, parse_int, truncate_to_int64
@@ -95,7 +95,8 @@ def seconds_of(value: Json) -> int | None:
     """A number of whole seconds (a fraction is cut off) in nanoseconds; None for other types."""
     if not is_number(value):
         return None
-    return _wrap(truncate_to_int64(value) * SECOND)
+    whole = value if isinstance(value, Int64) else truncate_to_int64(as_float(value))
+    return _wrap(whole * SECOND)
 
 
 def in_seconds(nanoseconds: int) -> float:

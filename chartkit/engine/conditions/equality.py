@@ -17,7 +17,7 @@ from chartkit.engine.conditions.comparison import (
     read_quantity,
     seconds_of,
 )
-from chartkit.engine.int64 import Int64
+from chartkit.engine.int64 import Int64, as_float
 from chartkit.engine.values.numbers import truncate_to_int64
 from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.model import Json
@@ -91,7 +91,7 @@ def _other_equals(key: Json, value: Json) -> bool:
     if isinstance(key, Int64):
         return _int_equals(key, value)
     if is_number(key):
-        return _float_equals(float(key), value)
+        return _float_equals(as_float(key), value)
     if isinstance(key, dict):
         return isinstance(value, dict) and _deep_equal(key, value)
     return isinstance(value, list) and _deep_equal(key, value)
@@ -101,7 +101,7 @@ def _float_equals(key: float, value: Json) -> bool:
     if isinstance(value, Int64):
         return key.is_integer() and truncate_to_int64(key) == value
     if is_number(value):
-        return key == float(value)
+        return key == as_float(value)
     return isinstance(value, str) and read_float(value) == key
 
 
@@ -109,7 +109,7 @@ def _int_equals(key: int, value: Json) -> bool:
     if isinstance(value, Int64):
         return key == value
     if is_number(value):
-        number = float(value)
+        number = as_float(value)
         return number.is_integer() and truncate_to_int64(number) == key
     return isinstance(value, str) and read_int(value) == key
 
@@ -131,5 +131,5 @@ def _deep_equal(left: Json, right: Json) -> bool:
     if is_number(left) and is_number(right):
         if isinstance(left, Int64) or isinstance(right, Int64):
             return isinstance(left, Int64) and isinstance(right, Int64) and left == right
-        return float(left) == float(right)
+        return as_float(left) == as_float(right)
     return type(left) is type(right) and bool(left == right)

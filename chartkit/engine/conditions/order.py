@@ -18,6 +18,7 @@ from chartkit.engine.conditions.comparison import (
     read_quantity,
     seconds_of,
 )
+from chartkit.engine.int64 import as_float
 from chartkit.model import Json
 
 Holds = Callable[[Any, Any], bool]
@@ -67,14 +68,14 @@ def _duration(value: Json) -> int | None:
 
 def _number_holds(key: float, value: Json, holds: Holds) -> bool:
     if is_number(value):
-        return holds(float(key), float(value))
+        return holds(as_float(key), as_float(value))
     if not isinstance(value, str):
         return False
     durations = pair_durations(key, value)
     if durations:
         return holds(*durations)
     number = read_float(value)
-    return number is not None and holds(float(key), number)
+    return number is not None and holds(as_float(key), number)
 
 
 def _text_holds(key: str, value: Json, holds: Holds) -> bool:

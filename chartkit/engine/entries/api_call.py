@@ -8,6 +8,7 @@ import re
 from chartkit.engine.context import Context
 from chartkit.engine.entries.loader import EntryLoader, Path, stored
 from chartkit.engine.jmespath import JMESPathError
+from chartkit.engine.loader import NOTHING
 from chartkit.engine.lookups import NoSource
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.variables import SubstitutionError, compile_template
@@ -21,7 +22,8 @@ _MISSING = object()
 class ApiCallLoader(EntryLoader):
     """Loads the answer to a call. A default stands in, as it is, for a call that fails.
 
-    Where there is nobody to call, `NoSource` goes up to the rule, past messages and defaults.
+    Where there is no cluster to call, `NoSource` goes up to the rule, past messages and defaults;
+    beside recorded answers, a call without one is left out.
     """
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
@@ -37,15 +39,10 @@ class ApiCallLoader(EntryLoader):
         Raises `EvaluationError` for variables that cannot be had and for a status outside 2xx,
         even if no expression will ever name the entry: Kyverno's test command does so.
         """
-        try:
-            call = self._call.resolve(context)
-        except SubstitutionError as error:
-            raise EvaluationError(
-                "failed to substitute variables in apiCall context entry "
-                f"{quote(self.name)}: {error.message}"
-            ) from error
+        place = f"failed to substitute variables in apiCall context entry {quote(self.name)}"
+        call = self._resolve(context, place)
         service = call.get("service")
-        url = service.get("url") if isinstance(service, dict) else call.get("urlPath")
+        url = call.get("urlPath") if service is None else service.get("url")
         answer = context.lookups.recorded(call.get("method") or "GET", url) if url else None
         if answer is None:
             return False
@@ -65,6 +62,8 @@ class ApiCallLoader(EntryLoader):
         try:
             data = self._fetch(context)
         except NoSource as error:
+            if context.lookups.has_recorded:
+                return NOTHING
             # Nothing may stand in for an answer that nobody was asked for: the rule is undecided.
             raise NoSource(
                 f"context entry {self.name}: the call cannot be made: {error.message}",
@@ -77,13 +76,9 @@ class ApiCallLoader(EntryLoader):
         return self._transform(data, context)
 
     def _fetch(self, context: Context) -> Json:
-        try:
-            call = self._call.resolve(context)
-        except SubstitutionError as error:
-            raise EvaluationError(
-                f"failed to substitute variables in context entry {self.name} "
-                f"{self.text('urlPath')}: {error.message}"
-            ) from error
+        written = self.text("urlPath")
+        place = f"failed to substitute variables in context entry {self.name} {written}"
+        call = self._resolve(context, place)
         self._check_namespace(call.get("urlPath") or "")
         try:
             return self._ask(call, context)
@@ -93,6 +88,19 @@ class ApiCallLoader(EntryLoader):
             if self._default is _MISSING:
                 raise
             return self._default
+
+    def _resolve(self, context: Context, place: str) -> Body:
+        try:
+            call: Body = self._call.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(f"{place}: {error.message}") from error
+        service = call.get("service") or {}
+        if not isinstance(service, dict):
+            raise EvaluationError(f"{place}: service must be an object")
+        texts = (call.get("urlPath"), call.get("method"), service.get("url"))
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise EvaluationError(f"{place}: urlPath, method and url must be strings")
+        return call
 
     def _check_namespace(self, path: str) -> None:
         if not self.namespace:
@@ -111,33 +119,34 @@ class ApiCallLoader(EntryLoader):
             )
 
     def _ask(self, call: Body, context: Context) -> Json:
-        method = call.get("method") or "GET"
         path = call.get("urlPath")
-        data = _request_data(call.get("data"))
-        if path:
-            try:
-                return context.lookups.api_call(method, path, data)
-            except NoSource:
-                raise
-            except LookupFailed as error:
-                raise EvaluationError(
-                    f"failed to {method} resource with raw url: {path}: {error.message}"
-                ) from error
-        service = call.get("service")
-        if not isinstance(service, dict):
+        if not path:
+            return self._ask_service(call, context)
+        method = call.get("method") or "GET"
+        try:
+            return context.lookups.api_call(method, path, _request_data(call.get("data")))
+        except NoSource:
+            raise
+        except LookupFailed as error:
+            raise EvaluationError(
+                f"failed to {method} resource with raw url: {path}: {error.message}"
+            ) from error
+
+    def _ask_service(self, call: Body, context: Context) -> Json:
+        method, service = call.get("method") or "GET", call.get("service")
+        if service is None:
             raise EvaluationError(f"missing service for APICall {self.name}")
         if method not in ("GET", "POST"):
             raise EvaluationError(
                 f"failed to build HTTP request for APICall {self.name}: "
                 f"invalid request type {method} for APICall {self.name}"
             )
+        headers, data = _headers(service.get("headers")), _request_data(call.get("data"))
         try:
-            return context.lookups.http(
-                method, str(service.get("url", "")), _headers(service.get("headers")), data
-            )
-        except NoSource:
-            raise
+            return context.lookups.http(method, service.get("url", ""), headers, data)
         except LookupFailed as error:
+            if isinstance(error, NoSource) and context.lookups.has_recorded:
+                raise
             raise EvaluationError(
                 f"failed to execute HTTP request for APICall {self.name}: {error.message}"
             ) from error

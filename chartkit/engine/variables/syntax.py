@@ -38,6 +38,9 @@ def find_variables(text: str) -> list[Variable]:
     found = []
     for match in _VARIABLE.finditer(text):
         query, shallow = _query(match[2])
+        if match[1] > "\x7f":
+            # Kyverno leaves out one byte before the braces: the rest of the character spoils it.
+            query = f"\ufffd{query}"
         found.append(Variable(match.start(2), match.end(2), query, shallow))
     return found
 

@@ -9,7 +9,7 @@ is not, but the texts inside an object or list that it gives are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.values.gofmt import go_json, go_sprint
@@ -275,7 +275,7 @@ def _query(query: str, path: str) -> Resolve:
                 raise SubstitutionError(place + error.message) from error
 
         return resolve_text
-    compiled = cast(Expression, expression)
+    compiled = expression
 
     def resolve(context: Context) -> Json:
         try:

@@ -81,7 +81,7 @@ def parse_int(text: str) -> int:
 
 
 def truncate_to_int64(number: float) -> int:
-    """A float64 converted as Go's `int64(number)` on amd64: what does not fit is the least int64."""
+    """A float64 as Go's `int64(number)` on amd64: what does not fit is the least int64."""
     if not math.isfinite(number) or not MIN_INT64 <= number < 2**63:
         return MIN_INT64
     return int(number)

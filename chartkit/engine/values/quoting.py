@@ -49,3 +49,19 @@ def quote_ascii(text: str) -> str:
         else:
             parts.extend(f"\\x{byte:02x}" for byte in character.encode("utf-8", "replace"))
     return '"' + "".join(parts) + '"'
+
+
+def quote_rune(character: str) -> str:
+    """A character as `strconv.QuoteRuneToASCII` writes it: `'x'`, `'\\u00e9'`."""
+    if character == "'":
+        return "'\\''"
+    if character == '"' or (" " <= character < "\x7f" and character != "\\"):
+        return f"'{character}'"
+    return f"'{_ESCAPES.get(character) or escape_code(ord(character))}'"
+
+
+def quote_byte(code: int) -> str:
+    """A byte as `encoding/json` names it in messages; it is taken as a Latin-1 character."""
+    if code == ord("'"):
+        return "'\\''"
+    return "'\"'" if code == ord('"') else f"'{quote(chr(code))[1:-1]}'"

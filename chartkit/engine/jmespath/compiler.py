@@ -1,0 +1,364 @@
+"""The tree of an expression made into closures; nothing is looked up again while searching.
+
+A key that an object lacks is an error in Kyverno, yet most constructs take it as null. Whether
+one does depends on the tree alone, so each node is compiled strictly (a missing key raises
+`NotFoundError`) or leniently (it is null), and a search raises only what reaches the top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chartkit.engine.jmespath.calls import compile_call
+from chartkit.engine.jmespath.declaration import (
+    ExpressionReference,
+    Search,
+    deep_equal,
+    is_number,
+)
+from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
+from chartkit.engine.jmespath.lexer import Token
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.model import Json
+
+_NULL_TO_NULL = frozenset(
+    {
+        Kind.FIELD,
+        Kind.INDEX,
+        Kind.SLICE,
+        Kind.MULTI_SELECT_HASH,
+        Kind.MULTI_SELECT_LIST,
+        Kind.IDENTITY,
+        Kind.CURRENT,
+    }
+)
+_FOLLOW_FIRST = frozenset(
+    {Kind.PROJECTION, Kind.FILTER_PROJECTION, Kind.FLATTEN, Kind.VALUE_PROJECTION}
+)
+_CHAINS = frozenset({Kind.SUBEXPRESSION, Kind.INDEX_EXPRESSION, Kind.PIPE})
+_FALSY = frozenset({str, list, dict, bool})
+
+
+def compile_node(node: Node, strict: bool = True) -> Search:
+    """The closure of a node; strict: whether a missing key at its end raises."""
+    return _COMPILERS[node.kind](node, strict)
+
+
+def is_false(value: Json) -> bool:
+    """Whether a condition takes the value as false: null, false, and what is empty."""
+    return value is None or (not value and isinstance(value, (str, list, dict, bool)))
+
+
+def _keeps_null(node: Node) -> bool:
+    """Whether the node gives null for null, so that an error need not stop before it."""
+    if node.kind in _NULL_TO_NULL:
+        return True
+    if node.kind in _CHAINS:
+        return all(map(_keeps_null, node.children))
+    return node.kind in _FOLLOW_FIRST and _keeps_null(node.children[0])
+
+
+def _field(node: Node, strict: bool) -> Search:
+    return _chain((node.value,), strict)
+
+
+def _chain(names: tuple[str, ...], strict: bool) -> Search:
+    if strict:
+
+        def find(value: Json) -> Json:
+            name = ""
+            try:
+                for name in names:
+                    value = value[name]
+            except KeyError:
+                raise NotFoundError(name) from None
+            except TypeError:
+                return None
+            return value
+
+        return find
+
+    def find_or_null(value: Json) -> Json:
+        try:
+            for name in names:
+                value = value[name]
+        except (KeyError, TypeError):
+            return None
+        return value
+
+    return find_or_null
+
+
+def _subexpression(node: Node, strict: bool) -> Search:
+    left, right = node.children
+    if not strict and not _keeps_null(right):
+        return _swallow(_subexpression(node, True))
+    names: list[str] = []
+    while right.kind is Kind.FIELD:
+        names.insert(0, right.value)
+        if left.kind is Kind.SUBEXPRESSION:
+            left, right = left.children
+        else:
+            break
+    if not names:
+        return _then(compile_node(left, strict), compile_node(right, strict))
+    if left.kind is Kind.FIELD and right.kind is Kind.FIELD:
+        return _chain((left.value, *names), strict)
+    if right.kind is not Kind.FIELD:
+        left = Node(Kind.SUBEXPRESSION, children=(left, right))
+    return _then(compile_node(left, strict), _chain(tuple(names), strict))
+
+
+def _index_expression(node: Node, strict: bool) -> Search:
+    left, right = node.children
+    return _then(compile_node(left, strict), compile_node(right, strict))
+
+
+def _then(first: Search, second: Search) -> Search:
+    return lambda value: second(first(value))
+
+
+def _swallow(search: Search) -> Search:
+    def find(value: Json) -> Json:
+        try:
+            return search(value)
+        except NotFoundError:
+            return None
+
+    return find
+
+
+def _index(node: Node, _: bool) -> Search:
+    index: int = node.value
+
+    def find(value: Json) -> Json:
+        if not isinstance(value, list):
+            return None
+        try:
+            return value[index]
+        except IndexError:
+            return None
+
+    return find
+
+
+def _slice(node: Node, _: bool) -> Search:
+    part = slice(*node.value)
+
+    def find(value: Json) -> Json:
+        if not isinstance(value, list):
+            return None
+        if part.step == 0:
+            raise JMESPathError("Invalid slice, step cannot be 0")
+        return value[part]
+
+    return find
+
+
+def _projection(node: Node, _: bool) -> Search:
+    first = compile_node(node.children[0], False)
+    if node.children[1].kind is Kind.IDENTITY:
+
+        def present(value: Json) -> Json:
+            elements = first(value)
+            if not isinstance(elements, list):
+                return None
+            return [element for element in elements if element is not None]
+
+        return present
+    apply = compile_node(node.children[1], False)
+
+    def project(value: Json) -> Json:
+        elements = first(value)
+        if not isinstance(elements, list):
+            return None
+        return [found for element in elements if (found := apply(element)) is not None]
+
+    return project
+
+
+def _filter(node: Node, _: bool) -> Search:
+    first = _quiet(node.children[0])
+    apply = compile_node(node.children[1], False)
+    holds = compile_node(node.children[2], False)
+
+    def select(value: Json) -> Json:
+        elements = first(value)
+        if not isinstance(elements, list):
+            return None
+        return [
+            found
+            for element in elements
+            if not is_false(holds(element)) and (found := apply(element)) is not None
+        ]
+
+    return select
+
+
+def _flatten(node: Node, _: bool) -> Search:
+    first = _quiet(node.children[0])
+
+    def flatten(value: Json) -> Json:
+        elements = first(value)
+        if not isinstance(elements, list):
+            return None
+        flat: list[Json] = []
+        for element in elements:
+            if isinstance(element, list):
+                flat.extend(element)
+            else:
+                flat.append(element)
+        return flat
+
+    return flatten
+
+
+def _value_projection(node: Node, _: bool) -> Search:
+    first = _quiet(node.children[0])
+    apply = compile_node(node.children[1], False)
+    # Kyverno visits as many nulls as there are members before the members themselves.
+    visits_nulls = not _keeps_null(node.children[1])
+
+    def project(value: Json) -> Json:
+        members = first(value)
+        if not isinstance(members, dict):
+            return None
+        elements: list[Json] = list(members.values())
+        if visits_nulls:
+            elements = [None] * len(elements) + elements
+        return [found for element in elements if (found := apply(element)) is not None]
+
+    return project
+
+
+def _quiet(node: Node) -> Search:
+    """The node with every error taken as null, as these projections take their left side."""
+    search = compile_node(node, False)
+
+    def find(value: Json) -> Json:
+        try:
+            return search(value)
+        except CrashError:
+            raise
+        except JMESPathError:
+            return None
+
+    return find
+
+
+def _comparator(node: Node, _: bool) -> Search:
+    left, right = (compile_node(child, False) for child in node.children)
+    if node.value is Token.EQ:
+        return lambda value: deep_equal(left(value), right(value))
+    if node.value is Token.NE:
+        return lambda value: not deep_equal(left(value), right(value))
+    holds = _ORDER[node.value]
+
+    def compare(value: Json) -> Json:
+        first, second = left(value), right(value)
+        if is_number(first) and is_number(second):
+            return holds(float(first), float(second))
+        return None
+
+    return compare
+
+
+_ORDER: dict[Token, Callable[[float, float], bool]] = {
+    Token.LT: float.__lt__,
+    Token.LTE: float.__le__,
+    Token.GT: float.__gt__,
+    Token.GTE: float.__ge__,
+}
+
+
+def _or(node: Node, _: bool) -> Search:
+    left, right = (compile_node(child, False) for child in node.children)
+
+    def either(value: Json) -> Json:
+        found = left(value)
+        return right(value) if is_false(found) else found
+
+    return either
+
+
+def _and(node: Node, strict: bool) -> Search:
+    left = compile_node(node.children[0], False)
+    right = compile_node(node.children[1], strict)
+
+    def both(value: Json) -> Json:
+        found = left(value)
+        return found if is_false(found) else right(value)
+
+    return both
+
+
+def _not(node: Node, _: bool) -> Search:
+    operand = compile_node(node.children[0], False)
+    return lambda value: is_false(operand(value))
+
+
+def _pipe(node: Node, _: bool) -> Search:
+    left, right = (compile_node(child, False) for child in node.children)
+    return lambda value: right(left(value))
+
+
+def _identity(_: Node, __: bool) -> Search:
+    return lambda value: value
+
+
+def _literal(node: Node, _: bool) -> Search:
+    literal = node.value
+    return lambda _: literal
+
+
+def _multi_select_list(node: Node, _: bool) -> Search:
+    members = [compile_node(child, False) for child in node.children]
+    return lambda value: None if value is None else [member(value) for member in members]
+
+
+def _multi_select_hash(node: Node, _: bool) -> Search:
+    members = [(child.value, compile_node(child.children[0], False)) for child in node.children]
+    return lambda value: None if value is None else {key: member(value) for key, member in members}
+
+
+def _reference(node: Node, _: bool) -> Search:
+    child = node.children[0]
+    reference = ExpressionReference(child, compile_node(child), compile_node(child, False))
+    return lambda _: reference
+
+
+def _function(node: Node, _: bool) -> Search:
+    return compile_call(node.value, [compile_node(child, False) for child in node.children])
+
+
+def _empty(_: Node, __: bool) -> Search:
+    def fail(_: Json) -> Json:
+        raise JMESPathError("Unknown AST node: ASTEmpty")
+
+    return fail
+
+
+_COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
+    Kind.EMPTY: _empty,
+    Kind.COMPARATOR: _comparator,
+    Kind.CURRENT: _identity,
+    Kind.EXPREF: _reference,
+    Kind.FUNCTION: _function,
+    Kind.FIELD: _field,
+    Kind.FILTER_PROJECTION: _filter,
+    Kind.FLATTEN: _flatten,
+    Kind.IDENTITY: _identity,
+    Kind.INDEX: _index,
+    Kind.INDEX_EXPRESSION: _index_expression,
+    Kind.LITERAL: _literal,
+    Kind.MULTI_SELECT_HASH: _multi_select_hash,
+    Kind.MULTI_SELECT_LIST: _multi_select_list,
+    Kind.OR: _or,
+    Kind.AND: _and,
+    Kind.NOT: _not,
+    Kind.PIPE: _pipe,
+    Kind.PROJECTION: _projection,
+    Kind.SUBEXPRESSION: _subexpression,
+    Kind.SLICE: _slice,
+    Kind.VALUE_PROJECTION: _value_projection,
+}

@@ -1,0 +1,163 @@
+"""How a function is declared: one decorator gives its name, types, documentation and code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from chartkit.engine.jmespath.errors import InvalidTypeError
+from chartkit.engine.jmespath.nodes import Node
+from chartkit.engine.values.gofmt import go_sprint
+from chartkit.model import Json
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Search = Callable[[Json], Json]
+"""A compiled expression: from a value to what it finds there."""
+
+
+class ItemsList(list[Json]):
+    """The list that `items` returns.
+
+    Kyverno makes it of another Go type than all other lists: projections, indexes and `length`
+    take it, while several functions crash on it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionReference:
+    """An `&expression` argument.
+
+    strict raises `NotFoundError` for a missing key; lenient gives null for it.
+    """
+
+    node: Node
+    strict: Search
+    lenient: Search
+
+    def __str__(self) -> str:
+        return f"{{{self.node}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type of arguments or results, named as in Kyverno's messages.
+
+    classes: the Python classes of its values, where they tell; accepts: else.
+    """
+
+    names: tuple[str, ...]
+    classes: frozenset[type] | None
+    elements: tuple[frozenset[type], ...] = ()
+
+    def __or__(self, other: Type) -> Type:
+        classes = None
+        if self.classes is not None and other.classes is not None:
+            classes = self.classes | other.classes
+        return Type(self.names + other.names, classes, self.elements + other.elements)
+
+    def __str__(self) -> str:
+        return "|".join(self.names)
+
+    def check(self, value: Json) -> None:
+        """Raises `InvalidTypeError` for a value of another type."""
+        if self.classes is None or value.__class__ in self.classes:
+            return
+        if value.__class__ is list and any(
+            all(member.__class__ in classes for member in value) for classes in self.elements
+        ):
+            return
+        text = str(value) if isinstance(value, ExpressionReference) else go_sprint(value)
+        names = ", ".join(f'"{name}"' for name in self.names)
+        expected = f"[]jmespath.JpType{{{names}}}"
+        raise InvalidTypeError(f"Invalid type for: {text}, expected: {expected}")
+
+
+_STRINGS = frozenset({str})
+_NUMBERS: frozenset[type] = frozenset({int, float})
+
+STRING = Type(("string",), _STRINGS)
+NUMBER = Type(("number",), _NUMBERS)
+BOOLEAN = Type(("bool",), frozenset({bool}))
+ARRAY = Type(("array",), frozenset({list, ItemsList}))
+OBJECT = Type(("object",), frozenset({dict}))
+ARRAY_OF_NUMBERS = Type(("array[number]",), frozenset(), (_NUMBERS,))
+ARRAY_OF_STRINGS = Type(("array[string]",), frozenset(), (_STRINGS,))
+EXPRESSION = Type(("expref",), frozenset({ExpressionReference}))
+ANY = Type(("any",), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSpec:
+    """One function of the language.
+
+    parameters: the types it takes; variadic: the last one may stand any number of times (and
+    Kyverno then checks no types); returns: the type of its result; doc: what it does, in one
+    sentence; example: a call; implementation: takes the checked arguments.
+    """
+
+    name: str
+    parameters: tuple[Type, ...]
+    returns: Type
+    doc: str
+    example: str
+    variadic: bool
+    implementation: Callable[..., Json]
+
+    @property
+    def signature(self) -> str:
+        """The function as the documentation shows it: `trim(string, string) string`."""
+        last = "..." if self.variadic else ""
+        return f"{self.name}({', '.join(map(str, self.parameters))}{last}) {self.returns}"
+
+
+def function(
+    name: str,
+    *parameters: Type,
+    returns: Type,
+    doc: str,
+    example: str,
+    variadic: bool = False,
+) -> Callable[[Callable[..., Any]], FunctionSpec]:
+    """Declares a function; the decorated name becomes its `FunctionSpec`."""
+
+    def declare(implementation: Callable[..., Any]) -> FunctionSpec:
+        return FunctionSpec(name, parameters, returns, doc, example, variadic, implementation)
+
+    return declare
+
+
+def is_number(value: Json) -> bool:
+    """Whether a value is a float64: a plain int or float, neither a boolean nor an `Int64`."""
+    return value.__class__ in _NUMBERS
+
+
+def deep_equal(left: Json, right: Json) -> bool:
+    """Go's `reflect.DeepEqual`: values of other types are never equal, numbers are float64."""
+    kind = left.__class__
+    if kind is not right.__class__:
+        return is_number(left) and is_number(right) and float(left) == float(right)
+    if kind is int:
+        return bool(left == right) or float(left) == float(right)
+    if kind is dict:
+        return len(left) == len(right) and all(
+            key in right and deep_equal(member, right[key]) for key, member in left.items()
+        )
+    if kind is list or kind is ItemsList:
+        return len(left) == len(right) and all(map(deep_equal, left, right))
+    if kind is ExpressionReference:
+        return bool(left.node == right.node)
+    return bool(left == right)
+
+
+def to_json(value: Json) -> Json:
+    """The value as it leaves the language: typed lists, stray bytes and references made JSON."""
+    if isinstance(value, str):
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {to_json(key): to_json(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [to_json(member) for member in value]
+    return {} if isinstance(value, ExpressionReference) else value

@@ -1,0 +1,95 @@
+"""Compiled expressions and their cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from chartkit.engine.jmespath.compiler import compile_node
+from chartkit.engine.jmespath.declaration import Search, to_json
+from chartkit.engine.jmespath.errors import JMESPathError
+from chartkit.engine.jmespath.nodes import Kind, Node
+from chartkit.engine.jmespath.parser import parse
+from chartkit.model import Json
+
+WHOLE_INPUT = "@"
+"""Stands in `Expression.roots` where an expression reads its input as a whole."""
+
+_MAKES_GO_VALUES = frozenset({"items", "base64_decode"})
+"""Functions whose results hold what is no JSON value: Go's typed list, bytes that are no text."""
+_TAKES_REFERENCES = frozenset({"map", "max_by", "min_by", "sort_by"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """An expression, compiled once.
+
+    text: as it was written; roots: the top-level names that it reads from its input, with
+    `WHOLE_INPUT` where it reads everything.
+    """
+
+    text: str
+    roots: frozenset[str]
+    _search: Search = field(repr=False, compare=False)
+
+    def search(self, data: Json) -> Json:
+        """What the expression finds in a value; raises `JMESPathError`.
+
+        Numbers found are plain int or float (float64), or `Int64` where Go has an integer.
+        Nothing in data is changed, and the result may share parts with it.
+        """
+        try:
+            return self._search(data)
+        except RecursionError:
+            raise JMESPathError("the value nests too deeply") from None
+
+
+@lru_cache(maxsize=8192)
+def compile_expression(text: str) -> Expression:
+    """The expression of a text; raises `JMESPathError` with Kyverno's text."""
+    node = parse(text)
+    search = compile_node(node)
+    if _makes_go_values(node):
+        search = _converted(search)
+    return Expression(text, frozenset(_roots(node)), search)
+
+
+def _converted(search: Search) -> Search:
+    return lambda value: to_json(search(value))
+
+
+def _makes_go_values(node: Node) -> bool:
+    if node.kind is Kind.EXPREF:
+        return True
+    if node.kind is not Kind.FUNCTION:
+        return any(map(_makes_go_values, node.children))
+    children = node.children
+    if node.value in _TAKES_REFERENCES:
+        children = tuple(
+            child.children[0] if child.kind is Kind.EXPREF else child for child in children
+        )
+    return node.value in _MAKES_GO_VALUES or any(map(_makes_go_values, children))
+
+
+_NEW_SCOPE_AFTER_FIRST = frozenset(
+    {
+        Kind.SUBEXPRESSION,
+        Kind.INDEX_EXPRESSION,
+        Kind.PIPE,
+        Kind.PROJECTION,
+        Kind.FILTER_PROJECTION,
+        Kind.VALUE_PROJECTION,
+    }
+)
+_READS_ALL = frozenset({Kind.IDENTITY, Kind.CURRENT, Kind.INDEX, Kind.SLICE})
+
+
+def _roots(node: Node) -> set[str]:
+    if node.kind is Kind.FIELD:
+        return {node.value}
+    if node.kind in _READS_ALL:
+        return {WHOLE_INPUT}
+    if node.kind is Kind.EXPREF:
+        return set()
+    children = node.children[:1] if node.kind in _NEW_SCOPE_AFTER_FIRST else node.children
+    return set().union(*map(_roots, children))

@@ -1,0 +1,357 @@
+"""Arithmetic on numbers, quantities and durations, with the rules of Kyverno's operands."""
+
+from __future__ import annotations
+
+import math
+
+from chartkit.engine.jmespath.declaration import (
+    ANY,
+    ARRAY,
+    ARRAY_OF_NUMBERS,
+    NUMBER,
+    FunctionSpec,
+    ItemsList,
+    function,
+    is_number,
+)
+from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.values.duration import (
+    MAX_DURATION,
+    SECOND,
+    DurationError,
+    format_duration,
+    parse_duration,
+)
+from chartkit.engine.values.gofmt import format_float
+from chartkit.engine.values.numbers import NumberError, parse_float, truncate_to_int64
+from chartkit.engine.values.quantity import Quantity, QuantityError
+from chartkit.model import Json
+
+
+class _Duration(int):
+    """Nanoseconds, told apart from a plain number."""
+
+
+_Operand = float | Quantity | _Duration
+
+
+def _operand(value: Json, name: str) -> _Operand:
+    if is_number(value):
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return Quantity.parse(value)
+        except QuantityError:
+            pass
+        try:
+            return _Duration(parse_duration(value))
+        except DurationError:
+            pass
+    raise function_error(name, "invalid operand")
+
+
+def _mismatch(name: str) -> FunctionError:
+    return function_error(name, "Types mismatch")
+
+
+def _zero_divisor(name: str) -> FunctionError:
+    return function_error(name, "Zero divisor passed")
+
+
+def _duration(nanoseconds: int) -> str:
+    """The text of a duration, which wraps around as int64 does."""
+    wrapped = (nanoseconds + MAX_DURATION + 1) % (2 * (MAX_DURATION + 1)) - MAX_DURATION - 1
+    return format_duration(wrapped)
+
+
+def _seconds(duration: int) -> float:
+    whole = abs(duration) // SECOND
+    seconds = float(whole) + float(abs(duration) % SECOND) / 1e9
+    return -seconds if duration < 0 else seconds
+
+
+def _from_seconds(seconds: float) -> str:
+    return format_duration(truncate_to_int64(seconds * float(SECOND)))
+
+
+def _scalar_quantity(number: float) -> Quantity:
+    try:
+        return Quantity.parse(format_float(number))
+    except QuantityError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _sum(left: Json, right: Json, name: str) -> Json:
+    first, second = _operand(left, name), _operand(right, name)
+    if isinstance(first, Quantity) and isinstance(second, Quantity):
+        return _quantity_text(first, second, 1)
+    if isinstance(first, _Duration) and isinstance(second, _Duration):
+        return _duration(first + second)
+    if isinstance(first, float) and isinstance(second, float):
+        return first + second
+    raise _mismatch(name)
+
+
+def _quantity_text(first: Quantity, second: Quantity, sign: int) -> str:
+    try:
+        return str(first + second if sign > 0 else first - second)
+    except QuantityError as error:
+        raise FunctionError(str(error)) from error
+
+
+@function(
+    "add",
+    ANY,
+    ANY,
+    returns=ANY,
+    doc="Adds two numbers, two quantities or two durations.",
+    example="add('1Gi', '512Mi')",
+)
+def add(left: Json, right: Json) -> Json:
+    return _sum(left, right, "add")
+
+
+@function(
+    "sum",
+    ARRAY,
+    returns=ANY,
+    doc="Adds up a list of numbers, of quantities or of durations.",
+    example="sum(request.object.spec.containers[].resources.limits.cpu)",
+)
+def sum_(items: list[Json]) -> Json:
+    if items.__class__ is ItemsList:
+        raise _mismatch("sum")
+    if not items:
+        raise function_error("sum", "at least one element in the array is required")
+    total = items[0]
+    for item in items[1:]:
+        total = _sum(total, item, "sum")
+    return total
+
+
+@function(
+    "subtract",
+    ANY,
+    ANY,
+    returns=ANY,
+    doc="Subtracts the second number, quantity or duration from the first.",
+    example="subtract('1h', '20m30s')",
+)
+def subtract(left: Json, right: Json) -> Json:
+    first, second = _operand(left, "subtract"), _operand(right, "subtract")
+    if isinstance(first, Quantity) and isinstance(second, Quantity):
+        return _quantity_text(first, second, -1)
+    if isinstance(first, _Duration) and isinstance(second, _Duration):
+        return _duration(first - second)
+    if isinstance(first, float) and isinstance(second, float):
+        return first - second
+    raise _mismatch("subtract")
+
+
+@function(
+    "multiply",
+    ANY,
+    ANY,
+    returns=ANY,
+    doc="Multiplies two numbers, or a quantity or duration with a number.",
+    example="multiply('250m', `4`)",
+)
+def multiply(left: Json, right: Json) -> Json:
+    first, second = _operand(left, "multiply"), _operand(right, "multiply")
+    if isinstance(first, float):
+        if isinstance(second, float):
+            return first * second
+        first, second = second, first
+    if not isinstance(second, float):
+        raise _mismatch("multiply")
+    if isinstance(first, Quantity):
+        return str(first * _scalar_quantity(second))
+    return _from_seconds(_seconds(int(first)) * second)
+
+
+@function(
+    "divide",
+    ANY,
+    ANY,
+    returns=ANY,
+    doc="Divides numbers, quantities or durations by their like, or the latter by a number.",
+    example="divide('2Gi', '512Mi')",
+)
+def divide(left: Json, right: Json) -> Json:
+    first, second = _operand(left, "divide"), _operand(right, "divide")
+    if isinstance(first, float):
+        if not isinstance(second, float):
+            raise _mismatch("divide")
+        return _quotient(first, second)
+    if isinstance(second, float):
+        if second == 0:
+            raise _zero_divisor("divide")
+        if isinstance(first, Quantity):
+            return _quantity_quotient(first, _scalar_quantity(second))
+        return _from_seconds(_seconds(int(first)) / second)
+    if isinstance(first, Quantity) and isinstance(second, Quantity):
+        return _quotient(float(first), float(second))
+    if isinstance(first, _Duration) and isinstance(second, _Duration):
+        return _quotient(_seconds(first), _seconds(second))
+    raise _mismatch("divide")
+
+
+def _quotient(first: float, second: float) -> float:
+    if second == 0:
+        raise _zero_divisor("divide")
+    return first / second
+
+
+def _quantity_quotient(first: Quantity, second: Quantity) -> str:
+    try:
+        return str(first / second)
+    except ZeroDivisionError:
+        raise _zero_divisor("divide") from None
+    except QuantityError as error:
+        raise FunctionError(str(error)) from error
+
+
+@function(
+    "modulo",
+    ANY,
+    ANY,
+    returns=ANY,
+    doc="The remainder of a division of whole numbers, whole quantities or durations.",
+    example="modulo(`10`, `3`)",
+)
+def modulo(left: Json, right: Json) -> Json:
+    first, second = _operand(left, "modulo"), _operand(right, "modulo")
+    if isinstance(first, _Duration) and isinstance(second, _Duration):
+        if not second:
+            raise _zero_divisor("modulo")
+        return format_duration(_remainder(first, second))
+    if isinstance(first, Quantity) and isinstance(second, Quantity):
+        remainder = _whole_remainder(float(first), float(second))
+        return str(Quantity(remainder, 0, first.format))
+    if isinstance(first, float) and isinstance(second, float):
+        return float(_whole_remainder(first, second))
+    raise _mismatch("modulo")
+
+
+def _whole_remainder(first: float, second: float) -> int:
+    dividend, divisor = truncate_to_int64(first), truncate_to_int64(second)
+    if first != float(dividend) or second != float(divisor):
+        raise function_error("modulo", "Non-integer argument(s) passed for modulo")
+    if not divisor:
+        raise _zero_divisor("modulo")
+    return _remainder(dividend, divisor)
+
+
+def _remainder(dividend: int, divisor: int) -> int:
+    remainder = abs(dividend) % abs(divisor)
+    return -remainder if dividend < 0 else remainder
+
+
+@function(
+    "round",
+    NUMBER,
+    NUMBER,
+    returns=NUMBER,
+    doc="Rounds a number to so many decimals, halves away from zero.",
+    example="round(`3.14159`, `2`)",
+)
+def round_(number: float, decimals: float) -> float:
+    if not math.isfinite(decimals) or decimals != truncate_to_int64(decimals):
+        raise function_error("round", "Non-integer argument(s) passed for round off")
+    if decimals < 0:
+        missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
+        raise function_error("round", missing)
+    shift = 10.0 ** int(decimals) if decimals <= 308 else math.inf
+    return _half_away(float(number) * shift) / shift
+
+
+def _half_away(number: float) -> float:
+    if not math.isfinite(number):
+        return number
+    whole = float(math.trunc(number))
+    if abs(number - whole) >= 0.5:
+        whole += math.copysign(1.0, number)
+    return math.copysign(whole, number)
+
+
+@function(
+    "abs",
+    NUMBER,
+    returns=NUMBER,
+    doc="A number without its sign.",
+    example="abs(`-3`)",
+)
+def abs_(number: float) -> float:
+    return abs(number)
+
+
+@function(
+    "ceil",
+    NUMBER,
+    returns=NUMBER,
+    doc="The next whole number, upwards.",
+    example="ceil(`1.2`)",
+)
+def ceil(number: float) -> float:
+    return math.copysign(math.ceil(number), number) if math.isfinite(number) else number
+
+
+@function(
+    "floor",
+    NUMBER,
+    returns=NUMBER,
+    doc="The next whole number, downwards.",
+    example="floor(`1.8`)",
+)
+def floor(number: float) -> float:
+    return math.copysign(math.floor(number), number) if math.isfinite(number) else number
+
+
+@function(
+    "avg",
+    ARRAY_OF_NUMBERS,
+    returns=NUMBER,
+    doc="The average of a list of numbers.",
+    example="avg(`[1, 2, 3]`)",
+)
+def avg(numbers: list[float]) -> float:
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total / len(numbers) if numbers else math.nan
+
+
+@function(
+    "to_number",
+    ANY,
+    returns=NUMBER,
+    doc="The number that a text stands for; null where it stands for none.",
+    example="to_number('1.5')",
+)
+def to_number(value: Json) -> Json:
+    if is_number(value):
+        return value
+    if isinstance(value, str):
+        try:
+            return parse_float(value)
+        except NumberError:
+            return None
+    if value is None or value.__class__ in (bool, list, dict):
+        return None
+    raise FunctionError("unknown type")
+
+
+FUNCTIONS: tuple[FunctionSpec, ...] = (
+    abs_,
+    add,
+    avg,
+    ceil,
+    divide,
+    floor,
+    modulo,
+    multiply,
+    round_,
+    subtract,
+    sum_,
+    to_number,
+)

@@ -1,0 +1,158 @@
+"""Text encoded and decoded: Base64, digests, JSON and YAML."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Callable
+
+from chartkit.engine.jmespath.declaration import ANY, STRING, FunctionSpec, function, to_json
+from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
+from chartkit.engine.values.gojson import JsonError
+from chartkit.engine.values.gojson import parse_json as read_json
+from chartkit.errors import InputError
+from chartkit.model import Json
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
+_BASE64_DIGIT = re.compile(r"[A-Za-z0-9+/]")
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a text; what `base64_decode` could not read as text is as it was."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+@function(
+    "base64_decode",
+    STRING,
+    returns=STRING,
+    doc="The text that Base64 stands for.",
+    example="base64_decode('aGVsbG8=')",
+)
+def base64_decode(text: str) -> str:
+    plain = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.match(plain):
+        raise FunctionError(f"illegal base64 data at input byte {_base64_error(text)}")
+    return base64.b64decode(plain).decode("utf-8", "surrogateescape")
+
+
+def _base64_error(text: str) -> int:
+    """Where Go's decoder stops; it counts bytes, line ends included."""
+    data = _bytes(text).decode("latin-1")
+    filled = at = 0
+    while at < len(data):
+        character = data[at]
+        at += 1
+        if character in "\r\n":
+            continue
+        if _BASE64_DIGIT.match(character):
+            filled = (filled + 1) % 4
+            continue
+        if character != "=" or filled < 2:
+            return at - 1
+        return _padding_error(data, at, filled)
+    return at - filled
+
+
+def _padding_error(data: str, at: int, filled: int) -> int:
+    at = _skip_line_ends(data, at)
+    if filled == 2:
+        if at == len(data):
+            return len(data)
+        if data[at] != "=":
+            return at - 1
+        at = _skip_line_ends(data, at + 1)
+    return at
+
+
+def _skip_line_ends(data: str, at: int) -> int:
+    while at < len(data) and data[at] in "\r\n":
+        at += 1
+    return at
+
+
+@function(
+    "base64_encode",
+    STRING,
+    returns=STRING,
+    doc="A text in Base64.",
+    example="base64_encode('hello')",
+)
+def base64_encode(text: str) -> str:
+    return base64.b64encode(_bytes(text)).decode("ascii")
+
+
+def _digest(name: str, make: Callable[[bytes], str], bits: str) -> FunctionSpec:
+    declare = function(
+        name,
+        STRING,
+        returns=STRING,
+        doc=f"The {bits} digest of a text, in hexadecimal.",
+        example=f"{name}('hello')",
+    )
+    return declare(lambda text: make(_bytes(text)))
+
+
+sha256 = _digest("sha256", lambda data: hashlib.sha256(data).hexdigest(), "SHA-256")
+sha1 = _digest("sha1", lambda data: hashlib.sha1(data, usedforsecurity=False).hexdigest(), "SHA-1")
+md5 = _digest("md5", lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(), "MD5")
+
+
+@function(
+    "parse_json",
+    STRING,
+    returns=ANY,
+    doc="The value of a JSON text.",
+    example="parse_json('{\"a\": 1}')",
+)
+def parse_json(text: str) -> Json:
+    try:
+        return read_json(text)
+    except JsonError as error:
+        raise FunctionError(str(error)) from error
+
+
+@function(
+    "parse_yaml",
+    STRING,
+    returns=ANY,
+    doc="The value of a YAML text, read as Kubernetes reads YAML.",
+    example="parse_yaml('a: 1')",
+)
+def parse_yaml(text: str) -> Json:
+    from chartkit.documents import parse_yaml as read_yaml
+
+    try:
+        return read_yaml(text)
+    except InputError as error:
+        raise FunctionError(f"yaml: {error.message.removeprefix('is not YAML: ')}") from error
+
+
+@function(
+    "to_string",
+    ANY,
+    returns=STRING,
+    doc="A text as it is; anything else as JSON.",
+    example="to_string(request.object.metadata.labels)",
+)
+def to_string(value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return go_json(to_json(value))
+    except UnsupportedValueError as error:
+        raise FunctionError(str(error)) from error
+
+
+FUNCTIONS: tuple[FunctionSpec, ...] = (
+    base64_decode,
+    base64_encode,
+    md5,
+    parse_json,
+    parse_yaml,
+    sha1,
+    sha256,
+    to_string,
+)

@@ -1,0 +1,79 @@
+"""Names of things outside: versions, images and hosts."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from semver import Version
+
+from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
+from chartkit.engine.jmespath.errors import FunctionError, function_error
+from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
+from chartkit.engine.values.semver_range import SemverError, parse_range, parse_version
+from chartkit.engine.values.url import UrlError, host_name
+
+_NO_VERSION = Version(0)
+_PRIVATE = tuple(
+    map(ipaddress.ip_network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"))
+)
+
+
+@function(
+    "semver_compare",
+    STRING,
+    STRING,
+    returns=BOOLEAN,
+    doc="Whether a semantic version is in a range; a text that is no version counts as 0.0.0.",
+    example="semver_compare('1.27.3', '>=1.26.0 <1.28.0')",
+)
+def semver_compare(version: str, version_range: str) -> bool:
+    try:
+        parsed = parse_version(version)
+    except SemverError:
+        parsed = _NO_VERSION
+    try:
+        return parse_range(version_range)(parsed)
+    except SemverError as error:
+        raise FunctionError(str(error)) from error
+
+
+@function(
+    "image_normalize",
+    STRING,
+    returns=STRING,
+    doc="An image's full name, with its registry and its tag or digest.",
+    example="image_normalize('nginx')",
+)
+def image_normalize(image: str) -> str:
+    try:
+        return str(parse_image(image))
+    except ImageReferenceError as error:
+        raise function_error("image_normalize", str(error)) from error
+
+
+@function(
+    "is_external_url",
+    STRING,
+    returns=BOOLEAN,
+    doc="Whether a URL's host is neither this machine nor in a private network.",
+    example="is_external_url('https://10.0.0.1/')",
+)
+def is_external_url(url: str) -> bool:
+    try:
+        host = host_name(url)
+    except UrlError as error:
+        raise FunctionError(str(error)) from error
+    try:
+        return _is_public(host)
+    except ValueError:
+        return all(map(_is_public, current_sources().resolve(host)))
+
+
+def _is_public(address: str) -> bool:
+    parsed = ipaddress.ip_address(address)
+    mapped = getattr(parsed, "ipv4_mapped", None) or parsed
+    return not (mapped.is_loopback or any(mapped in network for network in _PRIVATE))
+
+
+FUNCTIONS: tuple[FunctionSpec, ...] = (image_normalize, is_external_url, semver_compare)

@@ -1,0 +1,153 @@
+"""Sorting, and the greatest and least of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from chartkit.engine.jmespath.declaration import (
+    ANY,
+    ARRAY,
+    ARRAY_OF_NUMBERS,
+    ARRAY_OF_STRINGS,
+    EXPRESSION,
+    ExpressionReference,
+    FunctionSpec,
+    function,
+    is_number,
+)
+from chartkit.engine.jmespath.errors import CrashError, FunctionError, JMESPathError
+from chartkit.engine.jmespath.functions.collections import plain_list
+from chartkit.model import Json
+
+
+@function(
+    "max",
+    ARRAY_OF_NUMBERS | ARRAY_OF_STRINGS,
+    returns=ANY,
+    doc="The greatest of a list of numbers or of texts; null for an empty list.",
+    example="max(`[3, 1, 2]`)",
+)
+def max_(members: list[Json]) -> Json:
+    return max(members, default=None)
+
+
+@function(
+    "min",
+    ARRAY_OF_NUMBERS | ARRAY_OF_STRINGS,
+    returns=ANY,
+    doc="The least of a list of numbers or of texts; null for an empty list.",
+    example="min(`[3, 1, 2]`)",
+)
+def min_(members: list[Json]) -> Json:
+    return min(members, default=None)
+
+
+@function(
+    "sort",
+    ARRAY_OF_STRINGS | ARRAY_OF_NUMBERS,
+    returns=ARRAY,
+    doc="A list of numbers or of texts in rising order.",
+    example="sort(keys(request.object.metadata.labels))",
+)
+def sort(members: list[Json]) -> list[Json]:
+    return sorted(members)
+
+
+@function(
+    "map",
+    EXPRESSION,
+    ARRAY,
+    returns=ARRAY,
+    doc="What an expression finds in each element; unlike a projection it keeps nulls.",
+    example="map(&name, request.object.spec.containers)",
+)
+def map_(expression: ExpressionReference, members: list[Json]) -> list[Json]:
+    return [expression.lenient(member) for member in plain_list(members)]
+
+
+def _best_by(
+    members: list[Json], expression: ExpressionReference, best: Callable[..., Json]
+) -> Json:
+    elements = plain_list(members)
+    if len(elements) < 2:
+        return elements[0] if elements else None
+    find = expression.lenient
+    wanted = _kind(find(elements[0]))
+    keys: list[Json] = []
+    for element in elements:
+        key = find(element)
+        if not wanted(key):
+            name = "string" if isinstance(keys[0], str) else "number"
+            raise FunctionError(f"invalid type, must be {name}")
+        keys.append(key)
+    return elements[best(range(len(elements)), key=keys.__getitem__)]
+
+
+def _kind(key: Json) -> Callable[[Json], bool]:
+    if is_number(key):
+        return is_number
+    if isinstance(key, str):
+        return _is_text
+    raise FunctionError("invalid type, must be number of string")
+
+
+def _is_text(value: Json) -> bool:
+    return isinstance(value, str)
+
+
+@function(
+    "max_by",
+    ARRAY,
+    EXPRESSION,
+    returns=ANY,
+    doc="The element for which an expression finds the greatest number or text.",
+    example="max_by(request.object.spec.containers, &length(name))",
+)
+def max_by(members: list[Json], expression: ExpressionReference) -> Json:
+    return _best_by(members, expression, partial(max))
+
+
+@function(
+    "min_by",
+    ARRAY,
+    EXPRESSION,
+    returns=ANY,
+    doc="The element for which an expression finds the least number or text.",
+    example="min_by(request.object.spec.containers, &length(name))",
+)
+def min_by(members: list[Json], expression: ExpressionReference) -> Json:
+    return _best_by(members, expression, partial(min))
+
+
+@function(
+    "sort_by",
+    ARRAY,
+    EXPRESSION,
+    returns=ARRAY,
+    doc="A list in the rising order of what an expression finds in each element.",
+    example="sort_by(request.object.spec.containers, &name)",
+)
+def sort_by(members: list[Json], expression: ExpressionReference) -> list[Json]:
+    elements = plain_list(members)
+    if len(elements) < 2:
+        return elements
+    wanted = _kind(expression.lenient(elements[0]))
+    return sorted(elements, key=partial(_sort_key, expression, wanted))
+
+
+def _sort_key(
+    expression: ExpressionReference, wanted: Callable[[Json], bool], element: Json
+) -> Json:
+    try:
+        key = expression.strict(element)
+    except CrashError:
+        raise
+    except JMESPathError:
+        key = None
+    if not wanted(key):
+        raise FunctionError("error in sort_by comparison")
+    return key
+
+
+FUNCTIONS: tuple[FunctionSpec, ...] = (map_, max_, max_by, min_, min_by, sort, sort_by)

@@ -1,0 +1,200 @@
+"""Times in RFC 3339, in layouts of Go, and as cron expressions."""
+
+from __future__ import annotations
+
+from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
+from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.values.calendar import Moment
+from chartkit.engine.values.duration import SECOND, DurationError, format_duration, parse_duration
+from chartkit.engine.values.numbers import NumberError, parse_int
+from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
+
+
+def _read(text: str, layout: str = RFC3339) -> Moment:
+    try:
+        return parse_time(layout, text)
+    except TimeError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _read_duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except DurationError as error:
+        raise FunctionError(str(error)) from error
+
+
+def _now() -> Moment:
+    return Moment(current_sources().now())
+
+
+@function(
+    "time_since",
+    STRING,
+    STRING,
+    STRING,
+    returns=STRING,
+    doc="How long a time is before another, or before now; both in a layout or in RFC 3339.",
+    example="time_since('', request.object.metadata.creationTimestamp, '')",
+)
+def time_since(layout: str, start: str, end: str) -> str:
+    first = _read(start, layout or RFC3339)
+    last = _read(end, layout or RFC3339) if end else _now()
+    return format_duration(last.minus(first))
+
+
+@function(
+    "time_now",
+    returns=STRING,
+    doc="The time now; the engine's clock runs in UTC.",
+    example="time_now()",
+)
+def time_now() -> str:
+    return str(_now())
+
+
+@function(
+    "time_now_utc",
+    returns=STRING,
+    doc="The time now in UTC.",
+    example="time_now_utc()",
+)
+def time_now_utc() -> str:
+    return str(_now())
+
+
+@function(
+    "time_to_cron",
+    STRING,
+    returns=STRING,
+    doc="The cron expression of a time.",
+    example="time_to_cron('2024-05-06T07:08:00Z')",
+)
+def time_to_cron(text: str) -> str:
+    moment = _read(text)
+    hour, minute = moment.hour_and_minute
+    _, month, day = moment.date
+    return f"{minute} {hour} {day} {month} {moment.weekday}"
+
+
+@function(
+    "time_add",
+    STRING,
+    STRING,
+    returns=STRING,
+    doc="A time so much later.",
+    example="time_add(time_now_utc(), '4h')",
+)
+def time_add(text: str, duration: str) -> str:
+    return str(_read(text).plus(_read_duration(duration)))
+
+
+@function(
+    "time_parse",
+    STRING,
+    STRING,
+    returns=STRING,
+    doc="A time in a layout, or in seconds since 1970 where the layout is a number, in RFC 3339.",
+    example="time_parse('2006-01-02', '2024-05-06')",
+)
+def time_parse(layout: str, text: str) -> str:
+    try:
+        parse_int(layout)
+    except NumberError:
+        return str(_read(text, layout))
+    try:
+        return str(Moment(parse_int(text) * SECOND))
+    except NumberError as error:
+        raise FunctionError(str(error)) from error
+
+
+@function(
+    "time_utc",
+    STRING,
+    returns=STRING,
+    doc="A time shown in UTC.",
+    example="time_utc('2024-05-06T07:08:00+02:00')",
+)
+def time_utc(text: str) -> str:
+    return str(_read(text).utc())
+
+
+@function(
+    "time_diff",
+    STRING,
+    STRING,
+    returns=STRING,
+    doc="How long the first time is before the second.",
+    example="time_diff('2024-05-06T07:00:00Z', '2024-05-06T08:30:00Z')",
+)
+def time_diff(start: str, end: str) -> str:
+    first = _read(start)
+    return format_duration(_read(end).minus(first))
+
+
+@function(
+    "time_before",
+    STRING,
+    STRING,
+    returns=BOOLEAN,
+    doc="Whether the first time is before the second.",
+    example="time_before('2024-05-06T07:00:00Z', time_now_utc())",
+)
+def time_before(first: str, second: str) -> bool:
+    return _read(first).nanoseconds < _read(second).nanoseconds
+
+
+@function(
+    "time_after",
+    STRING,
+    STRING,
+    returns=BOOLEAN,
+    doc="Whether the first time is after the second.",
+    example="time_after(time_now_utc(), '2024-05-06T07:00:00Z')",
+)
+def time_after(first: str, second: str) -> bool:
+    return _read(first).nanoseconds > _read(second).nanoseconds
+
+
+@function(
+    "time_between",
+    STRING,
+    STRING,
+    STRING,
+    returns=BOOLEAN,
+    doc="Whether a time is after the second and before the third.",
+    example="time_between(time_now_utc(), '2024-05-06T07:00:00Z', '2024-05-06T08:00:00Z')",
+)
+def time_between(text: str, start: str, end: str) -> bool:
+    moment, first, last = _read(text), _read(start), _read(end)
+    return first.nanoseconds < moment.nanoseconds < last.nanoseconds
+
+
+@function(
+    "time_truncate",
+    STRING,
+    STRING,
+    returns=STRING,
+    doc="A time rounded down to a multiple of a duration.",
+    example="time_truncate('2024-05-06T07:08:09Z', '1h')",
+)
+def time_truncate(text: str, duration: str) -> str:
+    moment = _read(text)
+    return str(moment.truncated(_read_duration(duration)))
+
+
+FUNCTIONS: tuple[FunctionSpec, ...] = (
+    time_add,
+    time_after,
+    time_before,
+    time_between,
+    time_diff,
+    time_now,
+    time_now_utc,
+    time_parse,
+    time_since,
+    time_to_cron,
+    time_truncate,
+    time_utc,
+)

@@ -1,0 +1,68 @@
+"""The syntax tree of an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from chartkit.engine.jmespath.errors import ExpressionSyntaxError
+from chartkit.engine.values.gofmt import go_sprint
+
+MAX_DEPTH = 150
+
+
+class Kind(IntEnum):
+    """The kinds of nodes; the numbers are those that Kyverno prints in messages."""
+
+    EMPTY = 0
+    COMPARATOR = 1
+    CURRENT = 2
+    EXPREF = 3
+    FUNCTION = 4
+    FIELD = 5
+    FILTER_PROJECTION = 6
+    FLATTEN = 7
+    IDENTITY = 8
+    INDEX = 9
+    INDEX_EXPRESSION = 10
+    KEY_VALUE = 11
+    LITERAL = 12
+    MULTI_SELECT_HASH = 13
+    MULTI_SELECT_LIST = 14
+    OR = 15
+    AND = 16
+    NOT = 17
+    PIPE = 18
+    PROJECTION = 19
+    SUBEXPRESSION = 20
+    SLICE = 21
+    VALUE_PROJECTION = 22
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node; what value holds depends on the kind (a name, a literal, a slice's parts).
+
+    depth: how many nodes stand below each other; trees beyond `MAX_DEPTH` are refused.
+    """
+
+    kind: Kind
+    value: Any = None
+    children: tuple[Node, ...] = ()
+    depth: int = field(init=False, default=1, compare=False)
+
+    def __post_init__(self) -> None:
+        depth = 1 + max((child.depth for child in self.children), default=0)
+        if depth > MAX_DEPTH:
+            raise ExpressionSyntaxError("expression nests too deeply")
+        object.__setattr__(self, "depth", depth)
+
+    def __str__(self) -> str:
+        """The node as Go's `%v` prints the structure."""
+        value = self.value
+        text = str(int(value)) if isinstance(value, IntEnum) else go_sprint(value)
+        return f"{{{int(self.kind)} {text} [{' '.join(map(str, self.children))}]}}"
+
+
+IDENTITY = Node(Kind.IDENTITY)

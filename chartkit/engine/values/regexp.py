@@ -1,0 +1,106 @@
+"""Regular expressions as Go's `regexp` has them, matched by RE2 in linear time."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+_MESSAGES = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid named capture group": "invalid named capture",
+}
+_TRAILING = "trailing \\"
+_EXPANSION = re.compile(r"\$(?:(\$)|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
+
+
+class RegexError(ValueError):
+    """A pattern that RE2 refuses; the message is that of Go's `regexp.Compile`."""
+
+
+class Regex:
+    """A compiled pattern."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+
+    def matches(self, text: str) -> bool:
+        """Whether the pattern is found anywhere in the text."""
+        return self._compiled.search(_encodable(text)) is not None
+
+    def replace(self, text: str, replacement: str) -> str:
+        """Every match replaced; `$1` and `${name}` in the replacement stand for groups."""
+        return self._replace(text, replacement, literal="$" not in replacement)
+
+    def replace_literal(self, text: str, replacement: str) -> str:
+        """Every match replaced by the replacement as it is."""
+        return self._replace(text, replacement, literal=True)
+
+    def _replace(self, text: str, replacement: str, literal: bool) -> str:
+        text = _encodable(text)
+        parts, end = [], 0
+        for match in self._compiled.finditer(text):
+            start, stop = match.span()
+            parts.append(text[end:start])
+            # An empty match right after another one is not replaced.
+            if stop > end or start == 0:
+                parts.append(replacement if literal else self._expand(replacement, match))
+            end = stop
+        return "".join(parts) + text[end:]
+
+    def _expand(self, template: str, match: Any) -> str:
+        names = self._compiled.groupindex
+
+        def group(found: re.Match[str]) -> str:
+            if found[1]:
+                return "$"
+            name = found[2] or found[3]
+            is_index = name.isdigit() and (len(name) == 1 or name[0] != "0") and len(name) < 9
+            index = int(name) if is_index else names.get(name, -1)
+            if not 0 <= index <= self._compiled.groups:
+                return ""
+            return match.group(index) or ""
+
+        return _EXPANSION.sub(group, template)
+
+
+@lru_cache(maxsize=2048)
+def compile_regex(pattern: str, perl: bool = True) -> Regex:
+    """The pattern, compiled; raises `RegexError`.
+
+    perl: whether Perl's additions (`\\d`, `\\b`, `(?:…)`, `*?` …) are taken, as Go does by default.
+    """
+    options = re2.Options()
+    options.log_errors = False
+    options.posix_syntax = not perl
+    try:
+        return Regex(re2.compile(_encodable(pattern), options))
+    except re2.error as error:
+        raw = error.args[0]
+        message = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
+        raise RegexError(f"error parsing regexp: {_go_message(message)}") from None
+
+
+def _go_message(message: str) -> str:
+    if message.startswith(_TRAILING):
+        return "trailing backslash at end of expression: ``"
+    for reason, text in _MESSAGES.items():
+        if message.startswith(f"{reason}: "):
+            return f"{text}: `{message[len(reason) + 2 :]}`"
+    reason, separator, argument = message.partition(": ")
+    return f"{reason}: `{argument}`" if separator else message
+
+
+def _encodable(text: str) -> str:
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")

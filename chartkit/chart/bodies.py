@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from chartkit.documents import Document, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Json, Location
 
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
 
 
@@ -40,6 +42,8 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
     Raises InputError or RenderError for a policy that is no ClusterPolicy, and for one that claims
     to need less of Kyverno than its fields do.
     """
+    for policy in policies:
+        _require_name(policy)
     texts = {policy.name: helm_body(policy) for policy in policies}
     files = {
         f"templates/{policy.name}.yaml": _template(policy, texts[policy.name])
@@ -53,6 +57,14 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
         bodies = tuple(_checked(document, policy) for document in documents)
         templates.append(Template(policy, texts[policy.name], bodies))
     return templates
+
+
+def _require_name(policy: LibraryPolicy) -> None:
+    # The name goes into templates and file names as it stands.
+    if not _NAME.fullmatch(policy.name):
+        hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
+        message = f"'{policy.name}' cannot be the name of a policy"
+        raise InputError(message, Location(str(policy.folder)), hint)
 
 
 def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapping[str, str]:

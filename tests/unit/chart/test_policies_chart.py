@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from chartkit.bundled import chart_source_dir
+from chartkit.chart.bodies import read_templates
 from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan, plan_for_profile, render_profile
+from chartkit.chart.policies_chart import (
+    plan,
+    plan_for_profile,
+    read_libraries,
+    render_profile,
+)
 from chartkit.chart.render import dry_run, render_chart
 from chartkit.documents import parse_yaml
 from chartkit.errors import ChartkitError, InputError, RenderError
@@ -352,6 +360,51 @@ def test_mistakes_in_a_policy(tmp_path: Path, policy: str, message: str) -> None
         plan(project)
     assert re.search(message, str(raised.value))
     assert "mine" in str(raised.value.location)
+
+
+@pytest.mark.parametrize("name", ["Mine", "a}}{{ fail 1 }}", "a b", "-a"])
+def test_a_name_that_is_none(tmp_path: Path, name: str) -> None:
+    project = _project(tmp_path)
+    write_policy(tmp_path / "library", f"own/{name}")
+    write_profile(tmp_path / "own.yaml", "policies: {own/mine: {}}")
+    library = read_libraries(project)
+    with pytest.raises(InputError, match="cannot be the name of a policy"):
+        read_templates([library.policies[name]])
+
+
+@pytest.mark.parametrize(
+    ("image", "version"),
+    [
+        ("ghcr.io/kyverno/kyverno:v1.12.0", "1.12.0"),
+        ("registry:5000/kyverno/kyverno:1.9.2@sha256:0123", "1.9.2"),
+        ("registry:5000/kyverno/kyverno@sha256:0123", ""),
+        ("reg.kyverno.io/kyverno/kyverno:v1.19.0-rc.1", "1.19.0-rc.1"),
+        ("reg.kyverno.io/kyverno/kyverno:main", ""),
+    ],
+)
+def test_autodetect_reads_the_image(image: str, version: str) -> None:
+    templates = chart_source_dir("kyverno-policies") / "chart" / "templates"
+    call = f'{{{{ include "kyverno-policies.imageVersion" "{image}" | quote }}}}'
+    files = {
+        "Chart.yaml": "apiVersion: v2\nname: a\nversion: 0.0.0\n",
+        "templates/_version.tpl": (templates / "_version.tpl").read_text(),
+        "templates/a.yaml": f"apiVersion: v1\nkind: A\nv: {call}\n",
+    }
+    rendered = render_chart(ChartPlan("a", files, {"values.yaml": "{}\n"}))
+    assert rendered.resources[0].body["v"] == version
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [("Force", "did you mean Enforce"), ("Block", "it is Audit or Enforce")],
+)
+def test_actions_are_refused_without_the_schema_too(
+    tmp_path: Path, action: str, message: str
+) -> None:
+    chart = plan(_project(tmp_path))
+    files = {name: text for name, text in chart.files.items() if name != "values.schema.json"}
+    with pytest.raises(RenderError, match=message):
+        _mine(replace(chart, files=files), validationFailureAction=action)
 
 
 def test_a_profile_without_a_project() -> None:

@@ -13,10 +13,15 @@ the image of the admission controller in the release's namespace (`kyverno` befo
 {{- end -}}
 {{- with $found -}}
 {{- with first .spec.template.spec.containers -}}
-{{- regexFind ":v?[0-9]+[.][0-9]+[^@:/]*(@|$)" .image | trimPrefix ":" | trimPrefix "v" | trimSuffix "@" -}}
+{{- include "kyverno-policies.imageVersion" .image -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The version in an image's tag, without its v; empty for a tag that is no version. */}}
+{{- define "kyverno-policies.imageVersion" -}}
+{{- regexFind ":v?[0-9]+[.][0-9]+[^@:/]*(@|$)" . | trimPrefix ":" | trimPrefix "v" | trimSuffix "@" -}}
 {{- end -}}
 
 {{/* The Kyverno version that the policies are written for: as known, or the chart's own. */}}

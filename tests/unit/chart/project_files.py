@@ -7,13 +7,13 @@ from pathlib import Path
 from chartkit.chart.project import Project, read_project
 
 METADATA = """\
-title: {title}
+title: "{title}"
 category: {category}
 severity: high
 subject: [Pod]
-description: Why {title} matters.
+description: "Why {title} matters."
 minimumKyverno: "{minimum}"
-control: {{name: {title}, source: "https://example.test/{title}"}}
+control: {{name: "{title}", source: "https://example.test/{title}"}}
 """
 POLICY = """\
 apiVersion: kyverno.io/v1

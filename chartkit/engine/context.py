@@ -247,8 +247,7 @@ def admission_context(
         request["oldObject"] = old
     data: dict[str, Json] = {"request": request}
     if user is not None:
-        # Roles that there are none of are left out, as they are from a request's JSON.
-        request.update((key, value) for key, value in user.items() if value or key == "userInfo")
+        request.update(user)
         info = user.get("userInfo")
         name = info.get("username") if isinstance(info, dict) else None
         data.update(service_account(name if isinstance(name, str) else ""))

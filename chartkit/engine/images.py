@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from chartkit.engine.image_reference import ImageReferenceError, resolve_image
 from chartkit.engine.loader import NOTHING
+from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
@@ -106,7 +106,7 @@ def _image_of(container: Json, pointer: str) -> dict[str, Json]:
     if not isinstance(text, str) or not text.strip():
         return {}
     try:
-        image = resolve_image(text)
+        image = parse_image(text)
     except ImageReferenceError as error:
         raise EvaluationError(f"invalid image '{text}' ({error})") from error
     parts = {
@@ -115,8 +115,8 @@ def _image_of(container: Json, pointer: str) -> dict[str, Json]:
         "path": image.path,
         "tag": image.tag,
         "digest": image.digest,
-        "reference": image.reference,
-        "referenceWithTag": image.reference_with_tag,
+        "reference": str(image),
+        "referenceWithTag": f"{image.registry}/{image.path}:{image.tag}",
         "jsonPointer": pointer,
     }
     return {name: {key: value for key, value in parts.items() if value}}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chartkit.engine.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
 from chartkit.engine.variables.syntax import has_variable
 from chartkit.model import Body, Json
 
@@ -93,7 +93,8 @@ def _image_fault(body: Body) -> str | None:
         try:
             parse_image(reference)
         except ImageReferenceError as error:
-            return f"bad image: {reference}: {error}"
+            cause = str(error).rpartition(": ")[2]
+            return f"bad image: {reference}: {cause}"
     return _path_fault(body)
 
 

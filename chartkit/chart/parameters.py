@@ -2,7 +2,7 @@
 
 `policy.yaml` is a jinja2 template (`chartkit.chart.templating`). What it prints through the
 vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain text, so that
-Kyverno's `{{ request.object }}` is written as Kyverno reads it and escaped here.
+Kyverno's `{{ request.object }}` is written as Kyverno reads it (`chartkit.chart.escaping`).
 
 Values, each standing as a whole YAML value:
 
@@ -27,18 +27,15 @@ holds a value for every parameter that the policy has.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from chartkit.chart.escaping import CLOSE, OPEN, escape
 from chartkit.chart.library import LibraryPolicy, Parameter
 from chartkit.chart.templating import render_text
 from chartkit.errors import InputError
 from chartkit.model import Location
-
-_OPEN, _CLOSE = "{{", "}}"
-_BRACES = re.compile(r"<%.*?%>|\{\{|\}\}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +45,13 @@ class Expression:
     code: str
 
     def __str__(self) -> str:
-        return f"{_OPEN} {self.code} | toJson {_CLOSE}"
+        return f"{OPEN} {self.code} | toJson {CLOSE}"
 
 
 def helm_body(policy: LibraryPolicy) -> str:
     """The body of the policy's named template; raises RenderError or InputError for a bad one."""
     source = policy.template
     return render_text(escape(source.text), vocabulary(policy), source.file)
-
-
-def escape(text: str) -> str:
-    """Kyverno's braces as Helm must be given them to print them."""
-    return _BRACES.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith("<%") else f'{_OPEN} "{found[0]}" {_CLOSE}'
 
 
 def vocabulary(policy: LibraryPolicy) -> Mapping[str, Callable[..., Any]]:
@@ -120,7 +108,7 @@ def negate(condition: Expression) -> Expression:
 
 def when(condition: Expression, caller: Callable[[], str]) -> str:
     """The lines of a call block, under a Helm condition."""
-    return f"{_OPEN}- if {condition.code} {_CLOSE}\n{caller()}{_OPEN}- end {_CLOSE}\n"
+    return f"{OPEN}- if {condition.code} {CLOSE}\n{caller()}{OPEN}- end {CLOSE}\n"
 
 
 def _declared(policy: LibraryPolicy, name: str) -> Parameter:

@@ -1,0 +1,59 @@
+"""The built-in policies as Helm renders them, without the chart around them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit.bundled import library_dir
+from chartkit.chart.helm import Target, helm
+from chartkit.chart.library import Library, LibraryPolicy, read_library
+from chartkit.chart.parameters import helm_body
+from chartkit.documents import read_text
+from chartkit.model import Body, Json
+
+_CHART = "apiVersion: v2\nname: library\nversion: 0.0.0\n"
+_TARGET = Target("library", "default")
+
+
+@cache
+def library() -> Library:
+    """The built-in library."""
+    return read_library([library_dir()])
+
+
+def render(policies: list[LibraryPolicy], parameters: Mapping[str, Json]) -> Mapping[str, Body]:
+    """Policies by name, at these parameter values and defaults for the others.
+
+    A policy that has nothing to say at these values is missing.
+    """
+    values = {
+        policy.name: policy.defaults | {k: v for k, v in parameters.items() if k in policy.defaults}
+        for policy in policies
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        chart = Path(folder)
+        (chart / "templates").mkdir()
+        (chart / "Chart.yaml").write_text(_CHART)
+        for policy in policies:
+            (chart / "templates" / f"{policy.name}.yaml").write_text(_template(policy))
+        rendered = helm().render(chart, {"parameters": values}, _TARGET)
+    found: dict[str, Body] = {}
+    for file, text in rendered.items():
+        for document in read_text(text, file):
+            if document.body:
+                found[Path(file).stem] = document.body
+    return MappingProxyType(found)
+
+
+def _template(policy: LibraryPolicy) -> str:
+    name = f"policy.{policy.name}"
+    return (
+        f'{{{{- define "{name}" }}}}\n{helm_body(policy)}\n{{{{- end }}}}\n'
+        f'{{{{- $parameters := dict "parameters" (index .Values.parameters "{policy.name}") }}}}\n'
+        f'{{{{- with fromYaml (include "{name}" $parameters) }}}}\n'
+        "{{ toYaml . }}\n{{- end }}\n"
+    )

@@ -1,0 +1,312 @@
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import PROGRAM, chartkit, snapshot
+
+ENVIRONMENTS = ("dev", "qa", "prd")
+
+
+@pytest.fixture(scope="session")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project as `init` writes it, rendered once; tests copy it."""
+    folder = tmp_path_factory.mktemp("rendered")
+    assert chartkit(folder, "init").code == 0
+    done = chartkit(folder, "render")
+    assert done.code == 0, done.out + done.err
+    return folder
+
+
+@pytest.fixture
+def project(rendered: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(rendered, tmp_path / "project"))
+
+
+def replace(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text, file
+    file.write_text(text.replace(old, new, 1))
+
+
+def test_init_starts_in_an_empty_folder_and_overwrites_nothing(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "init")
+    assert (done.code, done.err) == (0, "")
+    text = (tmp_path / "chartkit.yaml").read_text()
+    assert text.startswith("# yaml-language-server: $schema=.chartkit/project.schema.json\n")
+    json.loads((tmp_path / ".chartkit" / "project.schema.json").read_text())
+    before = snapshot(tmp_path)
+    again = chartkit(tmp_path, "init")
+    assert again.code == 2
+    assert "is there already, and is not overwritten" in again.line
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--profile", "pss-restrict"], "there is no profile 'pss-restrict' (did you mean"),
+        (["--kubernetes", "new"], "'new' is not a version of Kubernetes"),
+    ],
+)
+def test_init_with_a_mistake_writes_nothing(
+    tmp_path: Path, arguments: list[str], expected: str
+) -> None:
+    done = chartkit(tmp_path, "init", *arguments)
+    assert done.code == 2
+    assert done.line.startswith(expected)
+    assert snapshot(tmp_path) == {}
+
+
+def test_a_new_project_renders_and_passes(rendered: Path) -> None:
+    for chart in ("kyverno", "kyverno-policies"):
+        folder = rendered / "charts" / chart
+        names = {"Chart.yaml", "values.yaml", "values.schema.json", "templates"}
+        names |= {f"values_{env}.yaml" for env in ENVIRONMENTS}
+        assert names <= {path.name for path in folder.iterdir()}
+        assert (folder / "templates" / "NOTES.txt").is_file()
+        for env in ENVIRONMENTS:
+            text = (rendered / "rendered" / env / f"{chart}.yaml").read_text()
+            assert "kind: ClusterPolicy" in text or "kind: Deployment" in text
+
+
+def test_rendering_again_changes_nothing(project: Path) -> None:
+    before = snapshot(project)
+    done = chartkit(project, "render")
+    assert done.code == 0
+    assert done.out.endswith("nothing has changed\n")
+    assert snapshot(project) == before
+    check = chartkit(project, "render", "--check")
+    assert (check.code, check.err) == (0, "")
+    assert check.out.endswith("the charts have not drifted\n")
+
+
+def test_the_summary_for_programs(project: Path) -> None:
+    done = chartkit(project, "render", "qa", "-o", "json")
+    report = json.loads(done.out)
+    assert {row["environment"] for row in report["rows"]} == {"qa"}
+    checks = ["compatibility", "values", "helm", "availability", "policies", "examples"]
+    found = [row["check"] for row in report["rows"]]
+    assert [check for check in checks if check not in found] == []
+    assert all(row["location"] for row in report["rows"])
+    assert report["summary"]["fail"] == 0
+
+
+def test_check_fails_with_a_diff_where_charts_drift(project: Path) -> None:
+    template = next((project / "charts" / "kyverno-policies" / "templates").rglob("*.yaml"))
+    template.write_text(template.read_text() + "# by hand\n")
+    before = snapshot(project)
+    done = chartkit(project, "render", "--check")
+    assert done.code == 1
+    assert f"--- {template.relative_to(project)}\n" in done.out
+    assert "-# by hand\n" in done.out
+    assert snapshot(project) == before
+    assert "was changed by hand and is written anew" in chartkit(project, "render").out
+
+
+def test_hand_edits_of_values_survive(project: Path) -> None:
+    values = project / "charts" / "kyverno" / "values_prd.yaml"
+    replace(values, "replicas: 3", "replicas: 5  # busy cluster")
+    assert chartkit(project, "render", "--check").code == 0
+    replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
+    done = chartkit(project, "render")
+    assert done.code == 0, done.out + done.err
+    assert "replicas: 5  # busy cluster" in values.read_text()
+    assert "has 5 replicas; 3 are enough to be highly available" in done.out
+    policies = project / "charts" / "kyverno-policies" / "values_prd.yaml"
+    assert "Enforce" in policies.read_text() + (policies.parent / "values.yaml").read_text()
+
+
+def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None:
+    values = project / "charts" / "kyverno" / "values_prd.yaml"
+    replace(values, "replicas: 3", "replicas: 4")
+    replace(project / "chartkit.yaml", "highAvailability: true", "highAvailability: false")
+    before = snapshot(project)
+    done = chartkit(project, "render")
+    assert done.code == 1
+    assert done.err.startswith("charts/kyverno/values_prd.yaml:")
+    assert "was changed by hand (" in done.err
+    assert snapshot(project) == before
+    assert chartkit(project, "render", "--prefer", "edits").code == 0
+    assert "replicas: 4" in values.read_text()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("replicas: 3", "replicas: 2", "admission-controller has 2 replicas, which is refused"),
+        ("replicas: 3", "replicas: null", "admission-controller has 1 replica, and this"),
+        ("admissionController:", "admisionController: {}\nadmissionController:", "unknown key"),
+    ],
+)
+def test_a_failed_check_writes_nothing(project: Path, old: str, new: str, expected: str) -> None:
+    replace(project / "charts" / "kyverno" / "values_prd.yaml", old, new)
+    replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
+    before = snapshot(project)
+    done = chartkit(project, "render")
+    assert done.code == 1
+    row = next(line for line in done.out.splitlines() if expected in line)
+    assert row.startswith("prd ")
+    assert "fail" in row
+    assert "charts/kyverno/values_prd.yaml:" in row
+    assert done.out.endswith("nothing was written\n")
+    assert snapshot(project) == before
+
+
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: bad, namespace: default}
+spec:
+  hostNetwork: true
+  containers: [{name: c, image: nginx}]
+"""
+
+
+def test_an_enforced_violation_fails_and_an_audited_one_is_reported(project: Path) -> None:
+    file = project / "bad.yaml"
+    file.write_text(POD)
+    enforced = chartkit(project, "render", "dev", "--workloads", "bad.yaml")
+    assert enforced.code == 1
+    rows = [line for line in enforced.out.splitlines() if "disallow-host-namespaces" in line]
+    assert len(rows) == 1
+    assert "fail" in rows[0]
+    assert "bad.yaml:1" in rows[0]
+    audited = chartkit(project, "render", "prd", "--workloads", "bad.yaml")
+    assert audited.code == 0
+    rows = [line for line in audited.out.splitlines() if "disallow-host-namespaces" in line]
+    assert "warning" in rows[0]
+
+
+BAD_PROJECTS = {
+    "broken YAML": ("environments:", "environments: [", "chartkit.yaml:"),
+    "unknown key": ("profiles:", "profile:", "chartkit.yaml:6:1: unknown key 'profile' (did"),
+    "unknown profile": ("  - pss-restricted", "  - pss-strict", "chartkit.yaml:7:5: there is no"),
+    "environment that climbs": ("  dev:", "  ../x:", "chartkit.yaml:10:3: '../x' cannot be a name"),
+    "Force": ("action: Enforce", "action: Force", "chartkit.yaml:15:5: 'environments.dev.action'"),
+    "unknown policy": (
+        "action: Audit",
+        "action: Audit\n    policies: {disallow-priviliged-containers: {enabled: true}}",
+        "chartkit.yaml:28:16: there is no policy 'disallow-priviliged-containers' (did you mean",
+    ),
+    "unknown parameter": (
+        "action: Audit",
+        "action: Audit\n    parameters: {podSecurityVersoin: v1.30}",
+        "chartkit.yaml:28:18: ",
+    ),
+    "another Kyverno": (
+        'kyverno: "1.19"',
+        'kyverno: "1.18"',
+        "chartkit.yaml:11:5: the engine chart installs Kyverno 1.19, not 1.18 (set kyverno:",
+    ),
+    "a workload that is not there": (
+        "  - workloads",
+        "  - nowhere",
+        "chartkit.yaml:39:5: there is no 'nowhere'",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", BAD_PROJECTS)
+def test_a_mistake_in_the_project_is_one_line(project: Path, mistake: str) -> None:
+    old, new, expected = BAD_PROJECTS[mistake]
+    replace(project / "chartkit.yaml", old, new)
+    before = snapshot(project)
+    done = chartkit(project, "render")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith(expected)
+    assert snapshot(project) == before
+
+
+def test_an_unknown_environment(project: Path) -> None:
+    done = chartkit(project, "render", "prod")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.endswith("there is no environment 'prod' (did you mean 'prd'?)")
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "render")
+    assert (done.code, done.out) == (2, "")
+    assert done.line == "chartkit.yaml: there is no project file (`chartkit init` writes one)"
+    assert snapshot(tmp_path) == {}
+
+
+def test_an_unreadable_file(project: Path) -> None:
+    (project / "workloads" / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    done = chartkit(project, "render")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith("workloads/binary.yaml: is not UTF-8 text")
+
+
+def test_a_cycle_in_extends(project: Path) -> None:
+    for name, other in (("one", "two"), ("two", "one")):
+        (project / f"{name}.yaml").write_text(
+            "apiVersion: chartkit.dev/v1\nkind: Profile\n"
+            f"metadata: {{name: {name}}}\nspec:\n  title: {name}\n  extends: [./{other}.yaml]\n"
+        )
+    replace(project / "chartkit.yaml", "  - pss-restricted", "  - ./one.yaml")
+    done = chartkit(project, "render")
+    assert (done.code, done.out) == (2, "")
+    assert "extends itself: one → two → one" in done.line
+    assert done.line.startswith("two.yaml:6:")
+
+
+def test_two_policies_of_one_name(project: Path) -> None:
+    from chartkit.bundled import library_dir
+
+    source = next(library_dir().rglob("disallow-host-path"))
+    shutil.copytree(source, project / "policies" / "own" / "disallow-host-path")
+    with (project / "chartkit.yaml").open("a") as out:
+        out.write("library: [policies]\n")
+    done = chartkit(project, "render")
+    assert (done.code, done.out) == (2, "")
+    assert "there are two policies 'disallow-host-path'" in done.line
+
+
+def test_a_chart_that_does_not_render(project: Path) -> None:
+    chart = project / "broken"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: broken\nversion: 0.1.0\n")
+    (chart / "templates" / "x.yaml").write_text("a: 1\nb: {{ .Values.x.y }}\n")
+    done = chartkit(project, "render", "--workloads", "broken")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith("broken/templates/x.yaml:2:13: Helm cannot render the chart: ")
+
+
+def test_two_renders_at_once(project: Path) -> None:
+    import fcntl
+    import os
+
+    handle = os.open(project, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        done = chartkit(project, "render")
+    finally:
+        os.close(handle)
+    assert (done.code, done.out) == (2, "")
+    assert "another render of this project is running (wait until it has ended)" in done.line
+
+
+@pytest.mark.parametrize("delay", [0.2, 0.6, 0.9, 1.2, 1.5, 1.8])
+def test_a_killed_render_leaves_whole_charts(project: Path, delay: float) -> None:
+    replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
+    charts = project / "charts"
+    old = {name: snapshot(charts / name) for name in ("kyverno", "kyverno-policies")}
+    process = subprocess.Popen(
+        [PROGRAM, "render"], cwd=project, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    time.sleep(delay)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed = {name: snapshot(charts / name) for name in old}
+    done = chartkit(project, "render")
+    assert done.code == 0, done.out + done.err
+    for name, files in killed.items():
+        assert files in (old[name], snapshot(charts / name))
+    assert sorted(path.name for path in charts.iterdir()) == ["kyverno", "kyverno-policies"]

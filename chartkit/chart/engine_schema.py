@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from chartkit.chart.engine_source import SOURCE
-from chartkit.chart.engine_values import DOC, Catalogue, Value
+from chartkit.chart.engine_values import Section, Value
 from chartkit.documents import read_file
 from chartkit.model import Json
 from chartkit.schemas.compact import Schema, parse_type, parse_types
@@ -18,36 +18,43 @@ _WORTH_SHARING = 120
 _OVERRIDE = "FeaturesOverride"
 
 
-def values_schema(catalogue: Catalogue) -> Schema:
+def values_schema(catalogue: Section) -> Schema:
     """values.schema.json: an unknown key is refused, and so is null where a value is needed."""
+    types = value_types(catalogue)
+    return {"$schema": _DRAFT, **_shared(_section(catalogue, types))}
+
+
+def value_types(catalogue: Section) -> Mapping[str, Schema]:
+    """Every type that values may have, by name, in canonical form."""
     own = read_file(SOURCE / "values" / "types.yaml")[0].body
     types = {**type_library(), **parse_types(own, type_library())}
-    features = {key: entry for key, entry in catalogue["features"].items() if key != DOC}
-    types[_OVERRIDE] = _section(features, types, partial=True)
-    schema = _section(catalogue, types)
-    return {"$schema": _DRAFT, **_shared(schema)}
+    features = catalogue.entries["features"]
+    assert isinstance(features, Section)
+    return {**types, _OVERRIDE: _section(features, types, partial=True)}
 
 
-def _section(catalogue: Catalogue, types: Mapping[str, Schema], partial: bool = False) -> Schema:
+def _section(section: Section, types: Mapping[str, Schema], partial: bool = False) -> Schema:
     properties = {
-        key: _property(entry, types)
+        key: value_schema(entry, types)
         if isinstance(entry, Value)
         else _section(entry, types, partial)
-        for key, entry in catalogue.items()
-        if key != DOC
+        for key, entry in section.entries.items()
     }
     schema: Schema = {"type": "object", "additionalProperties": False, "properties": properties}
-    if DOC in catalogue:
-        schema["description"] = catalogue[DOC]
-    required = [key for key, entry in catalogue.items() if key != DOC and _needed(entry)]
-    return schema if partial or not required else schema | {"required": required}
+    if section.doc:
+        schema["description"] = section.doc
+    required = [key for key, entry in section.entries.items() if _needed(entry)]
+    if required and not partial:
+        schema["required"] = required
+    return schema | section.check
 
 
-def _needed(entry: Value | Catalogue) -> bool:
-    return not isinstance(entry, Value) or not entry.type.endswith("?")
+def _needed(entry: Value | Section) -> bool:
+    return isinstance(entry, Section) or not entry.type.endswith("?")
 
 
-def _property(value: Value, types: Mapping[str, Schema]) -> Schema:
+def value_schema(value: Value, types: Mapping[str, Schema]) -> Schema:
+    """The JSON Schema of one value."""
     parsed = parse_type(value.type, value.doc)
     return {"description": value.doc, **json_schema(resolved(parsed, types))}
 

@@ -1,7 +1,8 @@
 """The values of the engine chart: one catalogue gives values.yaml, its schema and its page.
 
-A catalogue is a mapping of keys to sections (mappings, `$doc` describes them) and values
-(`[type, default, description]`, types in the compact notation of `chartkit.schemas`).
+In the source a catalogue is a mapping of keys to sections (mappings: `$doc` describes them,
+`$check` is JSON Schema that holds for them besides) and values (`[type, default, description]`,
+types in the compact notation of `chartkit.schemas`).
 """
 
 from __future__ import annotations
@@ -9,8 +10,7 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from chartkit.chart.engine_source import SOURCE
 from chartkit.chart.templating import render_text
@@ -27,7 +27,6 @@ Written by chartkit from the catalogue that values.yaml and values.schema.json c
 are in the notation of [schemas.md](schemas.md); `?` may be null. Every other key may not: null
 deletes a default in Helm, and the schema refuses that.
 """
-DOC = "$doc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +38,23 @@ class Value:
     doc: str
 
 
-Catalogue = Mapping[str, Any]
-"""Keys to `Value` or to a catalogue; `$doc` to a description."""
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Values under one key; check: JSON Schema that they must satisfy together."""
+
+    doc: str
+    check: Body
+    entries: Mapping[str, Value | Section] = field(repr=False)
 
 
-def read_catalogue(context: Body) -> Catalogue:
+def read_catalogue(context: Body) -> Section:
     """The chart's values, in the order in which values.yaml has them."""
     top = _read("values/chart.yaml.j2", context)
     for controller in context["controllers"]:
         top[controller["key"]] = _read(
             "values/controller.yaml.j2", {**context, "controller": controller}
         )
-    return _catalogue(top)
+    return _section(top)
 
 
 def _read(name: str, context: Body) -> Body:
@@ -60,39 +64,25 @@ def _read(name: str, context: Body) -> Body:
     return body
 
 
-def _catalogue(body: Body) -> Catalogue:
-    return {
-        key: Value(*entry)
-        if isinstance(entry, list)
-        else _catalogue(entry)
-        if key != DOC
-        else entry
+def _section(body: Body) -> Section:
+    entries = {
+        key: Value(*entry) if isinstance(entry, list) else _section(entry)
         for key, entry in body.items()
+        if not key.startswith("$")
     }
+    return Section(body.get("$doc", ""), body.get("$check", {}), entries)
 
 
-def defaults(catalogue: Catalogue) -> Body:
-    """The default values as Helm reads them."""
-    return {
-        key: entry.default if isinstance(entry, Value) else defaults(entry)
-        for key, entry in catalogue.items()
-        if key != DOC
-    }
-
-
-def values_yaml(catalogue: Catalogue, header: str) -> str:
+def values_yaml(catalogue: Section, header: str) -> str:
     """values.yaml: every key with its default under its description; header: lines of comment."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "\n".join([*lines, "", *_yaml_lines(catalogue, 0)]).rstrip() + "\n"
 
 
-def _yaml_lines(catalogue: Catalogue, depth: int) -> Iterator[str]:
+def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
     indent = "  " * depth
-    for key, entry in catalogue.items():
-        if key == DOC:
-            continue
-        doc = entry.doc if isinstance(entry, Value) else entry.get(DOC, "")
-        for line in textwrap.wrap(doc, _WIDTH - len(indent)):
+    for key, entry in section.entries.items():
+        for line in textwrap.wrap(entry.doc, _WIDTH - len(indent)):
             yield f"{indent}# {line}"
         if isinstance(entry, Value):
             yield from (indent + line for line in dump_yaml({key: entry.default}).splitlines())
@@ -103,30 +93,30 @@ def _yaml_lines(catalogue: Catalogue, depth: int) -> Iterator[str]:
             yield ""
 
 
-def values_page(catalogue: Catalogue) -> str:
+def values_page(catalogue: Section) -> str:
     """docs/values.md: every key with its type, its default and what it is for."""
-    lines = [_PAGE_HEAD.strip(), ""]
-    plain = {key: entry for key, entry in catalogue.items() if isinstance(entry, Value)}
-    sections = {key: entry for key, entry in catalogue.items() if key not in plain}
-    for title, entries in {"Names and labels": plain, **sections}.items():
-        lines += [f"## {title}", ""]
-        if DOC in entries:
-            lines += [f"{entries[DOC]}.", ""]
-        lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-        lines += _page_rows(entries, "" if entries is plain else f"{title}.")
-        lines.append("")
-    return "\n".join(lines)
+    loose = {key: entry for key, entry in catalogue.entries.items() if isinstance(entry, Value)}
+    lines = [_PAGE_HEAD.strip(), "", "## Names, labels and secrets", "", *_page_table(loose, "")]
+    for title, entry in catalogue.entries.items():
+        if isinstance(entry, Section):
+            rows = _page_table(entry.entries, f"{title}.")
+            lines += ["", f"## {title}", "", f"{entry.doc}.", "", *rows]
+    return "\n".join(lines) + "\n"
 
 
-def _page_rows(catalogue: Catalogue, path: str) -> Iterator[str]:
-    for key, entry in catalogue.items():
+def _page_table(entries: Mapping[str, Value | Section], path: str) -> list[str]:
+    head = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    return [*head, *_page_rows(entries, path)]
+
+
+def _page_rows(entries: Mapping[str, Value | Section], path: str) -> Iterator[str]:
+    for key, entry in entries.items():
         if isinstance(entry, Value):
             cells = (f"`{path}{key}`", f"`{entry.type}`", _page_default(entry.default), entry.doc)
             yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-        elif key != DOC:
-            if DOC in entry:
-                yield f"| **`{path}{key}`** | | | {entry[DOC]} |"
-            yield from _page_rows(entry, f"{path}{key}.")
+        else:
+            yield f"| **`{path}{key}`** | | | {entry.doc} |"
+            yield from _page_rows(entry.entries, f"{path}{key}.")
 
 
 def _page_default(default: Json) -> str:

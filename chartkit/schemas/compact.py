@@ -6,7 +6,7 @@ one element, or an expression such as `list string`, `map Quantity`, `enum Audit
 is not empty), `set T`, `keyed name T` (a list whose elements `name` tells apart); text after ` -- `
 is the description. Names that begin with a capital refer to other types. Marks of an object:
 `$doc` (description), `$extends` (another object's fields too), `$oneOf: a b` (exactly one of these
-fields), `$notBoth: a b`, `$open: true` (unknown fields stay),
+fields), `$notBoth: a b`, `$some: 1` (at least one field), `$open: true` (unknown fields stay),
 `$atomic: true` (server-side apply takes it whole).
 
 The canonical form is a structural schema of a CustomResourceDefinition with `$ref` for names.
@@ -101,6 +101,8 @@ def _parse_mark(key: str, value: Any, where: str) -> Schema:
         return {"x-kubernetes-map-type": "atomic"}
     if key == "$open":
         return {OPEN: value}
+    if key == "$some":
+        return {"minProperties": value}
     if key == "$oneOf":
         return {"oneOf": [{"required": [name]} for name in value.split()]}
     if key == "$notBoth":

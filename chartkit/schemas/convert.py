@@ -13,6 +13,10 @@ from chartkit.schemas.compact import INT_OR_STRING, OPEN, Schema, parse_types
 _DATA = Path(__file__).parent
 _FILES = ("kubernetes.yaml", "kyverno.yaml", "policies.yaml", "reports.yaml")
 
+_EXACT = (-(2**53) + 1, 2**53 - 1)
+_BOUNDS = {"int32": (-(2**31), 2**31 - 1)}
+"""The integers that come through JSON unharmed, and those that fit the format."""
+
 
 @cache
 def type_library() -> Mapping[str, Schema]:
@@ -73,6 +77,9 @@ def json_schema(schema: Schema) -> Schema:
     for key in ("items", "additionalProperties"):
         if isinstance(schema.get(key), dict):
             out[key] = json_schema(schema[key])
+    if schema.get("type") == "integer":
+        low, high = _BOUNDS.get(schema.get("format", ""), _EXACT)
+        out = {"minimum": low, "maximum": high, **out}
     if schema.get(INT_OR_STRING):
         out["type"] = ["integer", "string"]
     if "properties" in schema and not schema.get(OPEN):

@@ -339,6 +339,15 @@ def test_a_policy_of_a_built_in_one_s_name_is_refused(tmp_path: Path) -> None:
         plan(project)
 
 
+def test_a_custom_policy_of_a_chart_s_name_is_refused(tmp_path: Path) -> None:
+    chart = plan(_project(tmp_path))
+    own = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "mine"}}
+    with pytest.raises(RenderError, match="two policies 'mine'"):
+        _mine(chart, customPolicies=[own])
+    off = {"customPolicies": [own], "policies": {"mine": {"enabled": False}}}
+    assert _mine(chart, **off) == own
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [

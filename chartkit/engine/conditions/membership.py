@@ -93,16 +93,24 @@ def _compare(scalar: Contains | None, keys: Callable[[list[str]], bool] | None) 
 def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     if isinstance(value, list):
         contains = members([sprint(member) for member in value])
-    elif isinstance(value, str):
-        matches = compile_wildcard(value)
-        listed = _in_range(value) if is_range(value) else _listed(value)
-        if listed is None:
-            return None if negated else matches
-        among = listed
-        contains = lambda key: matches(key) or among(key)  # noqa: E731
-    else:
+        return _negated(contains) if negated else contains
+    if not isinstance(value, str):
         return None
-    return (lambda key: not contains(key)) if negated else contains
+    matches = compile_wildcard(value)
+    among = _in_range(value) if is_range(value) else _listed(value)
+    if among is None:
+        # JSON that is no list of strings is false, whichever way it is asked.
+        return None if negated else matches
+    either = _either(matches, among)
+    return _negated(either) if negated else either
+
+
+def _either(first: Contains, second: Contains) -> Contains:
+    return lambda key: first(key) or second(key)
+
+
+def _negated(contains: Contains) -> Contains:
+    return lambda key: not contains(key)
 
 
 def _listed(value: str) -> Contains | None:
@@ -132,24 +140,22 @@ def _keys(
 def _keys_in_text(
     value: str, decide: Decide, decide_range: Decide, negated: bool
 ) -> Callable[[list[str]], bool]:
+    decide_rest = _decide_text(value, decide, decide_range, negated)
+    return lambda keys: not negated if keys == [value] else decide_rest(keys)
+
+
+def _decide_text(
+    value: str, decide: Decide, decide_range: Decide, negated: bool
+) -> Callable[[list[str]], bool]:
     if is_range(value):
         outside = negated and decide_range is _any_in
         inside = _in_range(value.replace("-", "!-", 1) if outside else value)
-        by_range = lambda keys: decide_range(keys, inside)  # noqa: E731
-    else:
-        listed = string_list(value)
-        if listed is None:
-            by_range = lambda _: False  # noqa: E731
-        else:
-            contains = members(listed)
-            by_range = lambda keys: decide(keys, contains)  # noqa: E731
-
-    def compare(keys: list[str]) -> bool:
-        if len(keys) == 1 and keys[0] == value:
-            return not negated
-        return by_range(keys)
-
-    return compare
+        return lambda keys: decide_range(keys, inside)
+    listed = string_list(value)
+    if listed is None:
+        return never
+    contains = members(listed)
+    return lambda keys: decide(keys, contains)
 
 
 def is_range(text: str) -> bool:

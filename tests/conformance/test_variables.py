@@ -1,0 +1,25 @@
+"""Recorded cases of variables, contexts, foreach and mocks, and the project's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.engine import read_cases, run_file
+from tests.conformance.engine_policies import run_case, waits
+from tests.shared import shared
+
+OWN = Path(__file__).parent / "data" / "variables.jsonl"
+
+
+@pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
+def test_own_case(case: dict[str, Any]) -> None:
+    if waits(case):
+        pytest.skip("its kind of rule is not evaluated yet")
+    assert run_case(case) is None
+
+
+def test_recorded_cases() -> None:
+    assert run_file(shared("conformance/engine/variables.jsonl")).failed == {}

@@ -1,0 +1,115 @@
+"""Whatever a policy and an object hold: an answer or a typed error, and laws between operators."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartkit.engine.conditions import check_conditions, compile_conditions
+from chartkit.engine.conditions.operators import OPERATORS
+from chartkit.engine.context import Context, admission_context
+from chartkit.engine.entries import check_entries, compile_entries
+from chartkit.engine.images import extract_images
+from chartkit.engine.int64 import mark_literals
+from chartkit.engine.variables import compile_template
+from chartkit.errors import ChartkitError
+from chartkit.model import Json
+
+PIECES = st.sampled_from(
+    ["{{", "}}", "{", "}", "\\", "$(", ")", "-", "@", " ", "/", "é", "x", "request.object", ".s"]
+)
+TEXTS = st.lists(PIECES, max_size=8).map("".join) | st.text(max_size=8)
+WORDS = st.sampled_from(
+    ["1h", "0", "1Gi", "500m", "1-10", "a*", "?", '["a"]', "1.2.3", "1e400", ""]
+)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS | WORDS
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.sampled_from(sorted(OPERATORS))
+OBJECT = {"s": "abc", "t": "{{ request.object.s }}", "l": [1, {"t": "{{ request.object.s }}"}]}
+
+
+def _context() -> Context:
+    return admission_context(OBJECT, namespace="n")
+
+
+@given(VALUES)
+def test_templates_resolve_or_raise_what_is_known(value: Json) -> None:
+    with suppress(ChartkitError):
+        compile_template(value).resolve(_context())
+
+
+@given(VALUES)
+def test_constants_are_returned_as_they_are(value: Json) -> None:
+    template = compile_template(value)
+    if template.is_constant:
+        assert template.resolve(Context({})) is template.value
+
+
+@given(NAMES, VALUES, VALUES)
+def test_operators_answer_or_raise_what_is_known(name: str, key: Json, value: Json) -> None:
+    with suppress(ChartkitError):
+        assert OPERATORS[name](mark_literals(value))(mark_literals(key)) in (True, False)
+
+
+@given(VALUES.filter(lambda key: key is not None), VALUES)
+def test_not_equals_is_the_opposite_of_equals(key: Json, value: Json) -> None:
+    assert OPERATORS["Equals"](value)(key) is not OPERATORS["NotEquals"](value)(key)
+
+
+@given(SCALARS.filter(lambda key: key is not None), st.lists(SCALARS, max_size=3))
+def test_one_key_makes_any_and_all_the_same(key: Json, values: list[Json]) -> None:
+    any_in = OPERATORS["AnyIn"](values)(key)
+    assert any_in is OPERATORS["AllIn"](values)(key)
+    assert any_in is not OPERATORS["AnyNotIn"](values)(key)
+    assert any_in is not OPERATORS["AllNotIn"](values)(key)
+
+
+@given(st.lists(SCALARS, max_size=3), st.lists(SCALARS, max_size=3))
+def test_lists_that_are_not_in(keys: list[Json], values: list[Json]) -> None:
+    assert OPERATORS["AnyIn"](values)(keys) is not OPERATORS["AllNotIn"](values)(keys)
+    assert OPERATORS["AllIn"](values)(keys) is not OPERATORS["AnyNotIn"](values)(keys)
+
+
+@given(SCALARS, SCALARS)
+def test_orders_agree(key: Json, value: Json) -> None:
+    greater = OPERATORS["GreaterThan"](value)(key)
+    at_least = OPERATORS["GreaterThanOrEquals"](value)(key)
+    less = OPERATORS["LessThan"](value)(key)
+    at_most = OPERATORS["LessThanOrEquals"](value)(key)
+    assert not (greater and less)
+    assert at_least or not greater
+    assert at_most or not less
+    assert (at_least and at_most) == (at_least or at_most) or greater or less
+
+
+@given(VALUES)
+def test_conditions_of_any_shape(body: Json) -> None:
+    with suppress(ChartkitError):
+        check_conditions(body, "preconditions")
+        compile_conditions(body).evaluate(_context())
+
+
+@given(
+    st.sampled_from(["variable", "configMap", "apiCall", "globalReference", "imageRegistry"]),
+    st.dictionaries(st.sampled_from(["value", "jmesPath", "default", "name", "urlPath"]), VALUES),
+)
+def test_entries_of_any_shape(kind: str, body: dict[str, Json]) -> None:
+    entries = [{"name": "x", kind: body}]
+    with suppress(ChartkitError):
+        context = _context().child()
+        compile_entries(entries).attach(context)
+        context.query_text("x")
+    if all(isinstance(body.get(key), str | None) for key in ("jmesPath", "name", "urlPath")):
+        check_entries(entries)
+
+
+@given(VALUES)
+def test_images_of_any_shape(spec: Json) -> None:
+    with suppress(ChartkitError):
+        extract_images({"kind": "Pod", "spec": {"containers": spec}})

@@ -11,8 +11,8 @@ import pytest
 from chartkit.documents import read_file, resources
 from chartkit.engine.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.kinds import in_namespace
 from chartkit.engine.request import Request
+from chartkit.engine.submitted import as_submitted
 from chartkit.model import Resource
 from tests.shared import shared
 
@@ -36,7 +36,7 @@ def _policies(library: str) -> Iterator[CompiledPolicy]:
 
 def _objects() -> Iterator[Resource]:
     for path in sorted(Path(shared("real")).glob("*.yaml")):
-        yield from map(in_namespace, resources(read_file(path)))
+        yield from map(as_submitted, resources(read_file(path)))
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

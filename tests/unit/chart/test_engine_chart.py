@@ -1,0 +1,329 @@
+"""The engine chart: what it consists of, what its values do, and which it refuses."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartkit.chart import engine_chart
+from chartkit.chart.render import dry_run, lint_chart, render_chart
+from chartkit.documents import parse_yaml
+from chartkit.errors import ChartkitError
+from chartkit.model import Body
+from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
+from tests.shared import ROOT
+
+CONTROLLERS = ("admission", "background", "cleanup", "reports")
+_STORED_LIMIT = 200_000
+
+
+def _deployment(values: Body, controller: str) -> Body:
+    return objects(values)["Deployment", f"kyverno-{controller}-controller"]
+
+
+def _container(values: Body, controller: str) -> Body:
+    container: Body = _deployment(values, controller)["spec"]["template"]["spec"]["containers"][-1]
+    return container
+
+
+def test_the_chart_names_its_versions() -> None:
+    metadata = parse_yaml(plan().files["Chart.yaml"])
+    assert metadata["appVersion"].startswith(f"v{engine_chart.SUPPORTED_KYVERNO}.")
+    assert metadata["kubeVersion"] == ">=1.33-0 <1.36-0"
+
+
+def test_a_highly_available_environment_has_replicas() -> None:
+    values = parse_yaml(plan().values["values_prd.yaml"])
+    replicas = {name: body["replicas"] for name, body in values.items()}
+    assert replicas == {
+        "admissionController": 3,
+        "backgroundController": 2,
+        "cleanupController": 2,
+        "reportsController": 2,
+    }
+    found = objects(values)
+    for controller in CONTROLLERS:
+        assert ("PodDisruptionBudget", f"kyverno-{controller}-controller") in found
+    assert not parse_yaml(plan().values["values_dev.yaml"])
+
+
+@pytest.mark.parametrize("environment", ["values.yaml", "values_dev.yaml", "values_prd.yaml"])
+def test_helm_lint_finds_nothing(environment: str) -> None:
+    values = parse_yaml(plan().values[environment]) or {}
+    found = lint_chart(plan(), [values], kube_version=KUBE_VERSION)
+    assert [str(each) for each in found if "icon is recommended" not in each.message] == []
+
+
+def test_the_notes_say_who_makes_certificates() -> None:
+    kyverno = dry_run(plan(), [{}], release="kyverno", kube_version=KUBE_VERSION).notes
+    assert kyverno.count("made and renewed by Kyverno") == 2
+    assert "Not highly available: 1 pod" in kyverno
+    values = {
+        "admissionController": {"createSelfSignedCert": True, "replicas": 3},
+        "cleanupController": {"certManager": {"enabled": True}},
+    }
+    helm = dry_run(plan(), [values], release="kyverno", kube_version=KUBE_VERSION).notes
+    assert "made by Helm (createSelfSignedCert is true). Nobody renews them" in helm
+    assert "made and renewed by cert-manager" in helm
+    assert "Not highly available" not in helm
+
+
+def test_the_range_of_kubernetes_is_kept() -> None:
+    with pytest.raises(ChartkitError, match=r"1\.36"):
+        dry_run(plan(), [{}], release="kyverno", kube_version="v1.36.0")
+    dry_run(plan(), [{}], release="kyverno", kube_version="v1.34.1-eks-ad4801")
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_one_description_serves_all_four(controller: str) -> None:
+    settings: Body = {
+        "priorityClassName": "high",
+        "podLabels": {"team": "{{ .Release.Name }}"},
+        "tolerations": [{"key": "t", "operator": "Exists"}],
+        "topologySpreadConstraints": [
+            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
+        ],
+        "antiAffinity": {"enabled": False},
+        "metering": {"secure": True, "port": 9000},
+        "tracing": {"enabled": True, "address": "otel", "port": 4317},
+        "profiling": {"enabled": True},
+        "extraVolumes": [{"name": "v", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "v", "mountPath": "/v"}],
+    }
+    values = {f"{controller}Controller": settings}
+    template = _deployment(values, controller)["spec"]["template"]
+    spec = template["spec"]
+    assert template["metadata"]["labels"]["team"] == "kyverno"
+    assert spec["priorityClassName"] == "high"
+    assert spec["tolerations"] == settings["tolerations"]
+    assert spec["topologySpreadConstraints"] == settings["topologySpreadConstraints"]
+    assert "affinity" not in spec
+    container = _container(values, controller)
+    metering = f"--metricsTLSSecretName=kyverno-{controller}-controller.kyverno.metering"
+    for argument in ("--metricsPort=9000", "--tracingPort=4317", "--profilePort=6060"):
+        assert argument in container["args"]
+    assert any(argument.startswith(metering) for argument in container["args"])
+    assert {"name": "v", "mountPath": "/v"} in container["volumeMounts"]
+    assert {"name": "v", "emptyDir": {}} in spec["volumes"]
+
+
+def test_a_null_takes_an_optional_default_away() -> None:
+    assert "livenessProbe" in _container({}, "admission")
+    values = {"admissionController": {"livenessProbe": None}}
+    assert "livenessProbe" not in _container(values, "admission")
+
+
+def test_a_controllers_features_go_before_the_charts() -> None:
+    values = {
+        "features": {"logging": {"verbosity": 4}, "policyExceptions": {"enabled": True}},
+        "reportsController": {"featuresOverride": {"logging": {"verbosity": 6}}},
+    }
+    assert "--v=6" in _container(values, "reports")["args"]
+    assert "--v=4" in _container(values, "background")["args"]
+    assert "--enablePolicyException=true" in _container(values, "reports")["args"]
+
+
+def test_large_numbers_are_written_out() -> None:
+    values = {
+        "features": {"globalContext": {"maxApiCallResponseLength": 20_000_000}},
+        "admissionController": {"container": {"extraArgs": {"clientRateLimitQPS": 1_000_000}}},
+        "config": {"updateRequestThreshold": 5_000_000},
+    }
+    found = _container(values, "admission")["args"]
+    assert "--maxAPICallResponseLength=20000000" in found
+    assert "--clientRateLimitQPS=1000000" in found
+    data = objects(values)["ConfigMap", "kyverno"]["data"]
+    assert data["updateRequestThreshold"] == "5000000"
+
+
+def test_resource_filters_are_excluded_and_added() -> None:
+    values = {
+        "config": {
+            "resourceFiltersExclude": ["[Event,*,*]", "[Deployment,kyverno,kyverno-*]"],
+            "resourceFiltersExcludeNamespaces": ["kube-system"],
+            "resourceFiltersInclude": ["[Pod,*,{{ .Release.Name }}-job]"],
+            "resourceFiltersIncludeNamespaces": ["build"],
+        }
+    }
+    before = objects()["ConfigMap", "kyverno"]["data"]["resourceFilters"]
+    after = objects(values)["ConfigMap", "kyverno"]["data"]["resourceFilters"]
+    assert "[Event,*,*]" in before
+    assert "[*/*,kube-system,*]" in before
+    assert set(before.split()) - set(after.split()) == {"[Event,*,*]", "[*/*,kube-system,*]"}
+    assert set(after.split()) - set(before.split()) == {"[Pod,*,kyverno-job]", "[*/*,build,*]"}
+
+
+def test_certificates_of_helm_are_for_the_service() -> None:
+    values = {"cleanupController": {"createSelfSignedCert": True}}
+    name = "kyverno-cleanup-controller.kyverno.svc.kyverno-tls"
+    found = objects(values)
+    for part in ("ca", "pair"):
+        data = found["Secret", f"{name}-{part}"]["data"]
+        assert base64.b64decode(data["tls.crt"]).startswith(b"-----BEGIN CERTIFICATE-----")
+    assert found["Secret", f"{name}-pair"]["metadata"]["annotations"] == {
+        "self-signed-cert": "true"
+    }
+
+
+def test_certificates_of_cert_manager() -> None:
+    values = {"admissionController": {"certManager": {"enabled": True, "algorithm": "Ed25519"}}}
+    found = objects(values)
+    certificate = found["Certificate", "kyverno-admission-controller-tls"]["spec"]
+    assert certificate["secretName"] == "kyverno-svc.kyverno.svc.kyverno-tls-pair"
+    assert certificate["privateKey"] == {"algorithm": "Ed25519"}
+    assert certificate["issuerRef"]["name"] == "kyverno-ca-issuer"
+    assert ("ClusterIssuer", "kyverno-selfsigned-issuer") in found
+
+
+def test_definitions_are_chosen_by_values() -> None:
+    def definitions(values: Body) -> set[str]:
+        return {name for kind, name in objects(values) if kind == CRD}
+
+    assert len(definitions({})) == 22
+    assert definitions({"crds": {"install": False}}) == set()
+    some = {"crds": {"groups": {"policies": {"validatingpolicies": False}}}}
+    assert definitions({}) - definitions(some) == {"validatingpolicies.policies.kyverno.io"}
+    opened = {"openreports": {"enabled": True, "installCrds": True}}
+    assert definitions(opened) - definitions({}) == {
+        "clusterreports.openreports.io",
+        "reports.openreports.io",
+    }
+    served = {"crds": {"reportsServer": {"enabled": True}}}
+    gone = {name.partition(".")[2] for name in definitions({}) - definitions(served)}
+    assert gone == {"reports.kyverno.io", "wgpolicyk8s.io"}
+
+
+def test_the_dashboard_is_one_that_grafana_reads() -> None:
+    values = {"grafana": {"enabled": True, "grafanaDashboard": {"create": True}}}
+    found = objects(values)
+    data = found["ConfigMap", "kyverno-grafana"]["data"]["kyverno-dashboard.json"]
+    panels = json.loads(data)["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    places = [tuple(panel["gridPos"].values()) for panel in panels]
+    assert len(set(places)) == len(places)
+    assert all(left + width <= 24 for left, _, width, _ in places)
+    reference = found["GrafanaDashboard", "kyverno-grafana-kyverno-dashboard.json"]["spec"]
+    assert reference["configMapRef"]["name"] == "kyverno-grafana"
+
+
+_REFUSED: list[tuple[str, str, str]] = [
+    ("admissionController: {replicas: two}", "admissionController.replicas", "string"),
+    ("admissionController: {replicas: 0}", "admissionController.replicas", "0"),
+    ("admissionController: {tolerations: {}}", "admissionController.tolerations", "array"),
+    ("admissionController: {hostNetwork: 'yes'}", "admissionController.hostNetwork", "boolean"),
+    ("reportController: {enabled: true}", "reportController", "not allowed"),
+    ("reportsController: {replica: 2}", "reportsController.replica", "not allowed"),
+    ("cleanupController: {tolerations: null}", "cleanupController", "tolerations"),
+    ("config: {excludeGroups: null}", "config", "excludeGroups"),
+    ("features: {omitEvents: {eventTypes: null}}", "features.omitEvents", "eventTypes"),
+    ("features: {logging: {format: xml}}", "features.logging.format", "text"),
+    (
+        "backgroundController: {metricsService: {port: 70000}}",
+        "backgroundController.metricsService.port",
+        "65,?535",
+    ),
+    (
+        "reportsController: {metricsService: {type: NodePort, nodePort: 8000}}",
+        "reportsController.metricsService.nodePort",
+        "30,?000",
+    ),
+    (
+        "admissionController: {livenessProbe: {httpGet: {prot: 9443}}}",
+        "admissionController.livenessProbe.httpGet.prot",
+        "not allowed",
+    ),
+    (
+        "admissionController: {podDisruptionBudget: {maxUnavailable: 1}}",
+        "admissionController.podDisruptionBudget.minAvailable",
+        "null",
+    ),
+    (
+        "backgroundController: {rbac: {create: false}}",
+        "backgroundController.rbac.serviceAccount",
+        "name|null",
+    ),
+    ("openreports: {installCrds: true}", "openreports.enabled", "true"),
+    (
+        "crds: {groups: {kyverno: {cleanuppolicies: false}}}",
+        "crds.groups.kyverno.cleanuppolicies",
+        "true",
+    ),
+    ("crds: {groups: {reports: {ephemeralreports: false}}}", "crds.groups.reports", "true"),
+]
+
+
+@pytest.mark.parametrize(("text", "key", "problem"), _REFUSED, ids=[each[0] for each in _REFUSED])
+def test_wrong_values_are_refused_with_their_place(
+    text: str, key: str, problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_text(f"# mine\n{text}\n", "utf-8")
+    with pytest.raises(ChartkitError, match=problem) as caught:
+        render_chart(plan(), [file], kube_version=KUBE_VERSION)
+    assert f"'{key}'" in str(caught.value) or key.rsplit(".", 1)[0] in str(caught.value)
+    assert str(caught.value).startswith(f"{file}:2:")
+
+
+def test_the_namespace_kube_system_is_refused() -> None:
+    with pytest.raises(ChartkitError, match="kube-system"):
+        render_chart(plan(), [{}], namespace="kube-system", kube_version=KUBE_VERSION)
+
+
+def test_every_key_of_the_schema_is_described() -> None:
+    schema = json.loads(plan().files["values.schema.json"])
+    missing = list(_undescribed(schema, parse_yaml(plan().values["values.yaml"]), schema, ""))
+    assert missing == []
+
+
+def _undescribed(schema: Body, values: Body, root: Body, path: str) -> Iterator[str]:
+    """The keys of the default values whose schema has no description, Kubernetes' own left out."""
+    for name, value in values.items():
+        part = schema.get("properties", {}).get(name)
+        if part is None:
+            continue
+        if not part.get("description"):
+            yield f"{path}{name}"
+        target = root["definitions"][part["$ref"].rsplit("/")[-1]] if "$ref" in part else part
+        if isinstance(value, dict) and _is_section(target):
+            yield from _undescribed(target, value, root, f"{path}{name}.")
+
+
+def _is_section(schema: Body) -> bool:
+    fields: dict[str, Any] = schema.get("properties", {})
+    return any(field.get("description") for field in fields.values())
+
+
+def test_the_page_of_values_is_up_to_date(request: pytest.FixtureRequest) -> None:
+    page = ROOT / "docs" / "values.md"
+    if request.config.getoption("--update-golden"):
+        page.write_text(engine_chart.values_page(), "utf-8")
+    assert page.read_text("utf-8") == engine_chart.values_page()
+
+
+def test_what_helm_stores_of_a_release_is_small() -> None:
+    chart = plan()
+    files = {**chart.files, **chart.values}
+    schema, values = files.pop("values.schema.json"), files.pop("values.yaml")
+    metadata = files.pop("Chart.yaml")
+    release = {
+        "name": "kyverno",
+        "chart": {
+            "metadata": parse_yaml(metadata),
+            "templates": [_encoded(name, text) for name, text in files.items()],
+            "schema": base64.b64encode(schema.encode()).decode(),
+            "values": parse_yaml(values),
+        },
+        "manifest": "\n".join(render().texts.values()),
+    }
+    stored = base64.b64encode(gzip.compress(json.dumps(release).encode(), 9))
+    assert len(stored) < _STORED_LIMIT
+
+
+def _encoded(name: str, text: str) -> Body:
+    return {"name": name, "data": base64.b64encode(text.encode()).decode()}

@@ -92,5 +92,5 @@ def stored(value: Json, context: Context, failure: str) -> Json:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"{failure}: json: unsupported value") from error
-    context.count(len(text))
+    context.count(len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
     return json.loads(text)

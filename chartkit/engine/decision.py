@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from chartkit.engine.request import Request
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Checked:
-    """A decision without the names that a result carries."""
+    """A decision without the names that a result carries.
+
+    Two are equal only if they are one object: a rule makes those that pass when it is compiled.
+    """
 
     status: Status
     message: str
@@ -25,14 +28,20 @@ NO_ELEMENT: Final = object()
 """Stands for the object itself where no foreach element takes its place."""
 
 Check = Callable[["Context", "Request", Json], Checked | None]
-"""Decides in a context for a request; the last argument is the element that patterns look at."""
+"""Decides in a context for a request; the last argument is the element that patterns look at.
+
+None: there is nothing to say. May raise EvaluationError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What decides: of a rule or of a foreach. deny before patterns before foreach."""
+    """What decides: of a rule or of a foreach. deny before patterns before foreach.
 
-    pattern: Json
-    any_pattern: Json
-    deny: Body | None
-    foreach: tuple[Body, ...]
+    nesting: how many foreach there are around it.
+    """
+
+    pattern: Json = None
+    any_pattern: Json = None
+    deny: Body | None = None
+    foreach: tuple[Body, ...] = ()
+    nesting: int = 0

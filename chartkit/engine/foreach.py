@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.decision import Block, Check, Checked
 from chartkit.engine.entries import ContextEntries, compile_entries
-from chartkit.engine.jmespath import NotFoundError
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.pattern.numbers import go_type
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Body, Json, Status
 
@@ -18,38 +19,32 @@ if TYPE_CHECKING:
     from chartkit.engine.policy import Policy, Rule
     from chartkit.engine.request import Request
 
-_GO_KINDS: Final[dict[type, str]] = {
-    str: "string",
-    bool: "bool",
-    int: "float64",
-    float: "float64",
-    list: "[]interface {}",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     """One entry of a `foreach` list.
 
-    scope: whether patterns look at the element; None: they do where the element is an object.
+    elements: what its own `list` gives; scope: whether patterns look at the element, None: they
+    do where it is an object.
     """
 
-    list: str
+    elements: Callable[[Context], list[Json]]
     scope: bool | None
     entries: ContextEntries
     preconditions: Conditions | None
     check: Check
 
 
-CompileBlock = Callable[["Block", "Rule", "Policy", int], "Check"]
+CompileBlock = Callable[["Block", "Rule", "Policy"], "Check"]
 """Compiles what stands inside a loop, other loops among it."""
 
 
-def compile_foreach(
-    bodies: Sequence[Body], rule: Rule, policy: Policy, nesting: int, compile_block: CompileBlock
-) -> Check:
-    """What decides a foreach; nesting counts from 0 for the outermost one."""
-    loops = [_compile_loop(body, rule, policy, compile_block, nesting + 1) for body in bodies]
+def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: CompileBlock) -> Check:
+    """What decides a block's foreach."""
+    nesting = block.nesting
+    loops = [
+        _compile_loop(body, rule, policy, compile_block, nesting + 1) for body in block.foreach
+    ]
     passed = Checked(Status.PASS, "rule passed")
 
     def check(context: Context, request: Request, element: Json) -> Checked | None:
@@ -57,7 +52,7 @@ def compile_foreach(
         unlisted = ""
         for loop in loops:
             try:
-                elements = evaluate_list(loop.list, context)
+                elements = loop.elements(context)
             except EvaluationError as error:
                 if not _is_missing(error):
                     unlisted = error.message
@@ -75,29 +70,42 @@ def compile_foreach(
     return check
 
 
-def evaluate_list(expression: str, context: Context) -> list[Json]:
-    """The elements that a foreach's `list` gives; anything else than a list is its one element."""
-    found = context.query_text(expression)
-    return found if isinstance(found, list) else [found]
+def compile_list(text: str) -> Callable[[Context], list[Json]]:
+    """What gives the elements of a foreach's `list`; all but a list is its own one element.
+
+    It raises `EvaluationError` where the expression cannot be searched.
+    """
+    try:
+        expression = compile_expression(text.strip()) if text.strip() else None
+    except JMESPathError:
+        expression = None
+
+    def elements(context: Context) -> list[Json]:
+        found = context.query_text(text) if expression is None else context.query(expression)
+        return found if isinstance(found, list) else [found]
+
+    return elements
 
 
 def _is_missing(error: EvaluationError) -> bool:
-    return isinstance(error.__cause__, NotFoundError) or "Unknown key" in error.message
+    # Kyverno goes by the text, wherever in it the missing key is named.
+    return "Unknown key" in error.message
 
 
 def _compile_loop(
     body: Body, rule: Rule, policy: Policy, compile_block: CompileBlock, nesting: int
 ) -> Loop:
+    conditions = body.get("preconditions")
+    scope = body.get("elementScope")
     block = Block(
         body.get("pattern"),
         body.get("anyPattern"),
         body.get("deny"),
         tuple(body.get("foreach") or ()),
+        nesting,
     )
-    conditions = body.get("preconditions")
-    scope = body.get("elementScope")
     return Loop(
-        body.get("list") or "",
+        compile_list(body.get("list") or ""),
         scope if isinstance(scope, bool) else None,
         compile_entries(
             body.get("context") or (),
@@ -106,7 +114,7 @@ def _compile_loop(
             namespace=policy.namespace,
         ),
         None if conditions is None else compile_conditions(conditions),
-        compile_block(block, rule, policy, nesting),
+        compile_block(block, rule, policy),
     )
 
 
@@ -127,12 +135,7 @@ def _run(
         inner.set_element(element, index, nesting)
         is_object = isinstance(element, dict)
         if loop.scope and not is_object:
-            kind = _GO_KINDS[type(element)]
-            text = (
-                "failed to process foreach: cannot use elementScope=true foreach rules for "
-                f"elements that are not maps, expected type=map got type={kind}"
-            )
-            return Checked(Status.ERROR, text), applied
+            return _unscoped(element), applied
         scoped = is_object if loop.scope is None else loop.scope
         checked = _decide(loop, inner, request, element if scoped else outer)
         if checked is None or checked.status is Status.SKIP:
@@ -141,6 +144,14 @@ def _run(
             return Checked(checked.status, f"validation failure: {checked.message}"), applied
         applied += 1
     return None, applied
+
+
+def _unscoped(element: Json) -> Checked:
+    text = (
+        "failed to process foreach: cannot use elementScope=true foreach rules for "
+        f"elements that are not maps, expected type=map got type={go_type(element)}"
+    )
+    return Checked(Status.ERROR, text)
 
 
 def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:

@@ -1,6 +1,6 @@
-"""Patterns of validate rules: anchors, operators, and where an object departs from them."""
+"""Patterns of validate rules: anchors, operators, paths and messages as Kyverno has them."""
 
-from chartkit.engine.pattern.compiler import Pattern, compile_pattern, compile_pattern_cached
+from chartkit.engine.pattern.match import Pattern, PatternDepthError, compile_pattern
 from chartkit.engine.pattern.mismatch import Mismatch, MismatchKind
 
-__all__ = ["Mismatch", "MismatchKind", "Pattern", "compile_pattern", "compile_pattern_cached"]
+__all__ = ["Mismatch", "MismatchKind", "Pattern", "PatternDepthError", "compile_pattern"]

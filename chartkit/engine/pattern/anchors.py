@@ -1,56 +1,71 @@
-"""Anchors: keys of a pattern that say how the value below them counts."""
+"""Anchors: what the brackets around a pattern's key mean (`pkg/engine/anchor` in Kyverno)."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 from chartkit.model import Json
 
-_ANCHOR = re.compile(r"([+<=X^])?\((.+)\)", re.DOTALL)
+GO_SPACE: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
+    "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
+"""What Go's `strings.TrimSpace` takes off."""
+
+_ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
 
 
-class Modifier(StrEnum):
-    """What stands before the parenthesis."""
+class AnchorKind(StrEnum):
+    """The modifier before the bracket."""
 
     CONDITION = ""
     GLOBAL = "<"
     NEGATION = "X"
-    ADD = "+"
+    ADDITION = "+"
     EQUALITY = "="
     EXISTENCE = "^"
 
 
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """`modifier(key)`."""
+class Anchor(NamedTuple):
+    """An anchor and the key that stands in its brackets."""
 
-    modifier: Modifier
+    kind: AnchorKind
     key: str
 
     def __str__(self) -> str:
-        return f"{self.modifier}({self.key})"
+        return f"{self.kind}({self.key})"
 
 
-EARLY = frozenset({Modifier.CONDITION, Modifier.EXISTENCE, Modifier.EQUALITY, Modifier.NEGATION})
-"""Anchors that are looked at before every other key of their object."""
+FIRST_PHASE: Final = frozenset(
+    {
+        AnchorKind.CONDITION,
+        AnchorKind.EXISTENCE,
+        AnchorKind.EQUALITY,
+        AnchorKind.NEGATION,
+    }
+)
+"""Anchors that are looked at before the other keys of their object."""
 
-_NESTED = EARLY | {Modifier.GLOBAL}
+NESTING: Final = FIRST_PHASE | {AnchorKind.GLOBAL}
+"""Anchors that bring the key above them to the front."""
 
 
 def parse_anchor(key: str) -> Anchor | None:
-    """The anchor that a key is; None for an ordinary key. White space around it is ignored."""
-    match = _ANCHOR.fullmatch(key.strip())
-    return Anchor(Modifier(match[1] or ""), match[2]) if match and "\n" not in match[2] else None
+    """The anchor that a key is written as; None for a plain key."""
+    if ")" not in key:
+        return None
+    match = _ANCHOR.fullmatch(key.strip(GO_SPACE))
+    return Anchor(AnchorKind(match[1] or ""), match[2]) if match else None
 
 
-def has_anchors(pattern: Json) -> bool:
-    """Whether an anchor that validation knows stands anywhere in a pattern."""
+def has_nested_anchors(pattern: Json) -> bool:
+    """Whether a pattern holds an anchor at any depth."""
     if isinstance(pattern, dict):
         for key in pattern:
             anchor = parse_anchor(key)
-            if anchor is not None and anchor.modifier in _NESTED:
+            if anchor is not None and anchor.kind in NESTING:
                 return True
-        return any(map(has_anchors, pattern.values()))
-    return isinstance(pattern, list) and any(map(has_anchors, pattern))
+        return any(map(has_nested_anchors, pattern.values()))
+    return isinstance(pattern, list) and any(map(has_nested_anchors, pattern))

@@ -1,29 +1,29 @@
-"""How an object departs from a pattern: what it means for the rule, where, and Kyverno's words."""
+"""How a pattern does not hold: inside the matcher, and as its caller sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum, auto
+from enum import StrEnum
+from typing import Final
 
-Path = tuple["Path | None", str] | None
-"""A place in the object as (parent, name); None is the root. Becomes text only on a mismatch."""
+from chartkit.engine.pattern.anchors import AnchorKind
 
 
 class MismatchKind(StrEnum):
     """What a mismatch makes of the rule."""
 
-    FAIL = auto()
-    SKIP = auto()
-    ERROR = auto()
+    FAIL = "fail"
+    SKIP = "skip"
+    ERROR = "error"
 
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The outcome of a pattern that does not hold.
+    """Why a pattern does not hold.
 
-    path: where, ending with a slash, empty where there is none to name; message: the reason in
-    Kyverno's words, without the rule's own message.
+    path: where, as `/spec/containers/0/image/`; empty unless the kind is FAIL. message: Kyverno's
+    text of the reason, which skips and errors show.
     """
 
     kind: MismatchKind
@@ -31,51 +31,58 @@ class Mismatch:
     message: str
 
 
-class Cause(StrEnum):
-    """Where a problem comes from, which decides what those around it make of it."""
-
-    PLAIN = auto()
-    NEGATION = auto()
-    CONDITION = auto()
-    COMBINED = auto()
-    """Several conditions that were not met, gathered by a list or an object."""
+CONDITION_TEXT: Final = "conditional anchor mismatch"
+GLOBAL_TEXT: Final = "global anchor mismatch"
+NEGATION_TEXT: Final = "negation anchor matched in resource"
 
 
-class Problem:
-    """A mismatch on its way up through the pattern; its text is made when it is asked for."""
+class Failure:
+    """A mismatch on its way up through the pattern.
 
-    __slots__ = ("_text", "cause", "path")
+    anchor: the anchor that makes it a condition unmet, or a key that must not be; None for any
+    other reason. combined: whether it stands for several that were skipped below. skips: whether
+    it means that the pattern does not apply.
+    """
 
-    def __init__(self, cause: Cause, path: Path | str, text: Callable[[], str]) -> None:
-        self.cause = cause
+    __slots__ = ("anchor", "combined", "path", "skips", "text")
+
+    def __init__(
+        self, path: str, text: str, anchor: AnchorKind | None = None, combined: bool = False
+    ) -> None:
         self.path = path
-        self._text = text
+        self.text = text
+        self.anchor = anchor
+        self.combined = combined
+        # Kyverno tells them apart by their text once the type is lost, so a value that holds
+        # such a text counts as well.
+        if anchor is None:
+            self.skips = CONDITION_TEXT in text or GLOBAL_TEXT in text
+        else:
+            self.skips = anchor is not AnchorKind.NEGATION
 
     @property
-    def skips(self) -> bool:
-        """Whether the pattern does not apply, rather than fails."""
-        return self.cause is Cause.CONDITION or self.cause is Cause.COMBINED
-
-    @property
-    def text(self) -> str:
-        """The reason."""
-        return self._text()
-
-    @property
-    def place(self) -> str:
-        """The path as Kyverno writes it."""
-        return self.path if isinstance(self.path, str) else render(self.path)
+    def forbids(self) -> bool:
+        """Whether it means that a key is there which must not be."""
+        if self.anchor is None:
+            return NEGATION_TEXT in self.text
+        return self.anchor is AnchorKind.NEGATION
 
 
-def combined(path: Path, problems: list[Problem]) -> Problem:
-    """The problem of a list or object all of whose conditions were not met."""
-    return Problem(Cause.COMBINED, path, lambda: "; ".join(each.text for each in problems))
+def unmet_condition(inner: str, path: str) -> Failure:
+    """A `( )` anchor whose key is missing or does not match."""
+    return Failure(path, f"{CONDITION_TEXT}: {inner}", AnchorKind.CONDITION)
 
 
-def render(path: Path) -> str:
-    """`/spec/containers/0/`; the root is `/`."""
-    names: list[str] = []
-    while path is not None:
-        path, name = path
-        names.append(name)
-    return "/" + "".join(f"{name}/" for name in reversed(names))
+def unmet_global(inner: str, path: str) -> Failure:
+    """A `<( )` anchor that does not match."""
+    return Failure(path, f"{GLOBAL_TEXT}: {inner}", AnchorKind.GLOBAL)
+
+
+def forbidden_key(path: str) -> Failure:
+    """An `X( )` anchor whose key is there."""
+    return Failure(path, f"{NEGATION_TEXT}: {path} is not allowed", AnchorKind.NEGATION)
+
+
+def combine(failures: Sequence[Failure], path: str) -> Failure:
+    """Those that were skipped, as one."""
+    return Failure(path, "; ".join(failure.text for failure in failures), combined=True)

@@ -1,0 +1,82 @@
+"""`allowExistingViolations`: an update of an object that failed before does not fail anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.conditions import Conditions, compile_conditions
+from chartkit.engine.decision import NO_ELEMENT, Check, Checked
+from chartkit.engine.kinds import kind_of
+from chartkit.engine.match import Facts, bind_match
+from chartkit.engine.request import Operation, Request, User
+from chartkit.errors import EvaluationError
+from chartkit.model import Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
+    from chartkit.engine.policy import Policy, Rule
+
+_ENFORCED: Final = ("Enforce", "enforce")
+_NOBODY: Final = User(
+    "kyverno:kyverno-invalid-controller",
+    "kyverno:invaliduid",
+    ("kyverno:invalidgroup",),
+    roles=("kyverno:invalidrole",),
+    cluster_roles=("kyverno:invalidrole",),
+)
+"""Who is said to have made the old object: whoever really did is not known any more."""
+
+_ALLOWED: Final = Checked(
+    Status.SKIP, "skipping the rule evaluation as pre-existing violations are allowed"
+)
+
+
+def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
+    """The check of an enforced rule, so that it skips an update of what failed already."""
+    action = rule.validate.failure_action or policy.failure_action
+    if action not in _ENFORCED or not rule.validate.allow_existing_violations:
+        return check
+    preconditions = None if rule.preconditions is None else compile_conditions(rule.preconditions)
+
+    def checked(context: Context, request: Request, element: Json) -> Checked | None:
+        found = check(context, request, element)
+        if found is None or found.status is not Status.FAIL or request.old is None:
+            return found
+        if request.operation is not Operation.UPDATE:
+            return found
+        before = replace(
+            request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
+        )
+        earlier = _before(context, before)
+        if not _matches(rule, policy, before) or not _holds(preconditions, earlier):
+            return found
+        prior = check(earlier, before, NO_ELEMENT)
+        return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
+
+    return checked
+
+
+def _matches(rule: Rule, policy: Policy, before: Request) -> bool:
+    kind = kind_of(before.resource)
+    matches = bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
+    return matches is not None and matches(Facts(before))
+
+
+def _before(context: Context, before: Request) -> Context:
+    earlier = context.child()
+    request = dict(earlier.data.get("request") or {})
+    request["object"] = before.resource.body
+    request["operation"] = str(before.operation)
+    request["oldObject"] = None
+    earlier.set("request", request)
+    return earlier
+
+
+def _holds(preconditions: Conditions | None, context: Context) -> bool:
+    if preconditions is None:
+        return True
+    try:
+        return preconditions.evaluate(context).holds
+    except EvaluationError:
+        return False

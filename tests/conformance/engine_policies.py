@@ -5,10 +5,12 @@ Formats: `NOTES-patterns.md` and `NOTES-jmes.md` beside the cases.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from chartkit.documents import read_text
 from chartkit.engine.compile import COMPILERS, CompiledPolicy, compile_policy, compile_unevaluated
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.exceptions import read_exception
@@ -73,7 +75,9 @@ def _policy_bodies(case: Case) -> list[Body]:
 
 
 def _resource(body: Body) -> Resource:
-    return Resource(body, _PLACE)
+    """The object as the reader of documents gives it: 1.0 is 1."""
+    (document,) = read_text(json.dumps(body), _PLACE.file)
+    return Resource(document.body, _PLACE)
 
 
 def _refusals(case: Case) -> list[str]:

@@ -12,7 +12,7 @@ import gzip
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -54,13 +54,11 @@ class Outcome:
         return total == 0 or self.passed / total >= _ENOUGH
 
 
-def read_cases(path: Path) -> Iterator[Case]:
+def read_cases(path: Path) -> list[Case]:
     """The cases of a file, one JSON object a line."""
     data = path.read_bytes()
     text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    for line in text.split("\n"):
-        if line.strip():
-            yield json.loads(line)
+    return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def run_file(path: Path) -> Outcome:

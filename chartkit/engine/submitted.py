@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.kinds import DEFAULT_NAMESPACE, in_namespace
-from chartkit.model import Json, Resource
+from chartkit.model import Body, Json, Resource
 
 _OBJECTS: Final = frozenset(
     ("annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData")
@@ -25,7 +25,7 @@ def as_submitted(resource: Resource, namespace: str = DEFAULT_NAMESPACE) -> Reso
 def _filled(value: Json) -> Json:
     """The value without nulls where objects belong; the very same where there are none."""
     if isinstance(value, dict):
-        changed = {}
+        changed: Body = {}
         for key, entry in value.items():
             if entry is None:
                 if key in _OBJECTS:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chartkit.engine.policy_check import POLICY_RULE, check_policy, policy_fault
@@ -11,7 +13,7 @@ from chartkit.model import Body, Resource
 from tests.unit.engine.policies import policy, policy_resource, rule
 
 
-def _rule(**parts: object) -> Body:
+def _rule(**parts: Any) -> Body:
     return {key: value for key, value in rule(**parts).items() if value is not None}
 
 

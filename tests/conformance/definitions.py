@@ -1,0 +1,75 @@
+"""Definitions and policies for tests: what stands in the recorded facts, and who judges it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from chartkit.documents import read_file
+from chartkit.errors import ChartkitError
+from chartkit.model import Body
+from chartkit.schemas.crds import definition, kinds
+from tests.shared import ROOT
+
+_PROGRAM = ROOT / "tests" / "conformance" / "crdcheck"
+_BUILD_SECONDS = 600
+_ASSERTIONS = ".chainsaw-test"
+"""Folders whose files say what a cluster must hold afterwards; they are no policies."""
+
+
+@cache
+def definitions() -> dict[str, Body]:
+    """Every definition by its name."""
+    return {kind.name: definition(kind) for kind in kinds()}
+
+
+def policies(folder: Path) -> Iterator[tuple[str, Body]]:
+    """Every object below folder that has one of our definitions, with the file it stands in."""
+    known = {(kind.group, kind.kind) for kind in kinds()}
+    for file in sorted(folder.rglob("*.y*ml")):
+        if any(part.startswith(_ASSERTIONS) for part in file.parts):
+            continue
+        try:
+            bodies = [document.body for document in read_file(file)]
+        except ChartkitError:
+            continue
+        for body in bodies:
+            if isinstance(body, dict):
+                group = str(body.get("apiVersion")).partition("/")[0]
+                if (group, body.get("kind")) in known:
+                    yield str(file.relative_to(folder)), body
+
+
+def build_judge(folder: Path) -> Path:
+    """The Go program that judges as the API server does; skips where it cannot be built."""
+    if shutil.which("go") is None:
+        pytest.skip("Go is not here: Kubernetes' own validation cannot be asked")
+    program = folder / "crdcheck"
+    built = subprocess.run(
+        ["go", "build", "-o", str(program), "."],
+        cwd=_PROGRAM,
+        capture_output=True,
+        text=True,
+        timeout=_BUILD_SECONDS,
+        check=False,
+    )
+    if built.returncode and ("dial tcp" in built.stderr or "disabled by" in built.stderr):
+        pytest.skip("Kubernetes' Go modules are not here and cannot be fetched")
+    assert built.returncode == 0, built.stderr
+    return program
+
+
+def judge(program: Path, crds: list[Body], objects: list[Body]) -> Body:
+    """What Kubernetes says: `definitions` by name and `objects` in their order, lists of errors."""
+    question = json.dumps({"definitions": crds, "objects": objects})
+    done = subprocess.run(
+        [str(program)], input=question, capture_output=True, text=True, check=True
+    )
+    answer: Body = json.loads(done.stdout)
+    return answer

@@ -1,0 +1,91 @@
+"""The compact notation, expression by expression, and what it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.errors import InputError
+from chartkit.schemas.compact import OPEN, parse_type, parse_types
+from chartkit.schemas.convert import json_schema, resolved
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ("string", {"type": "string"}),
+        ("string 1..63", {"type": "string", "minLength": 1, "maxLength": 63}),
+        ("string /^a b$/", {"type": "string", "pattern": "^a b$"}),
+        ("bool = true", {"type": "boolean", "default": True}),
+        ("string = 10m -- often", {"type": "string", "default": "10m", "description": "often"}),
+        ("int32 1..", {"type": "integer", "format": "int32", "minimum": 1}),
+        ("int ..-1", {"type": "integer", "maximum": -1}),
+        ("any", {OPEN: True}),
+        ("object", {"type": "object", OPEN: True}),
+        ("list string", {"type": "array", "items": {"type": "string"}}),
+        ("some bool", {"type": "array", "items": {"type": "boolean"}, "minItems": 1}),
+        (
+            "map list Name",
+            {
+                "type": "object",
+                "additionalProperties": {"type": "array", "items": {"$ref": "Name"}},
+            },
+        ),
+        ("enum A 'b c'", {"type": "string", "enum": ["A", "b c"]}),
+        ("string?", {"type": "string", "nullable": True}),
+        ("Name = {}", {"allOf": [{"$ref": "Name"}], "default": {}}),
+        ("int | string", {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
+    ],
+)
+def test_expressions(text: str, schema: dict[str, Any]) -> None:
+    assert parse_type(text, "T") == schema
+
+
+@pytest.mark.parametrize(
+    "body", ["strin", "string 1-2", "list", "Name x", 3, ["string", "bool"], {"a": {"$what": 1}}]
+)
+def test_what_is_no_type_is_refused(body: Any) -> None:
+    with pytest.raises(InputError, match="type T"):
+        parse_type(body, "T")
+
+
+def test_a_reference_to_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="no type is called Missing"):
+        parse_types({"T": {"a": "list Missing"}})
+
+
+def test_objects_extend_each_other() -> None:
+    types = parse_types(
+        {
+            "Base": {"a!": "string", "b": "int"},
+            "More": {"$extends": "Base", "$notBoth": "b c", "b": "bool", "c!": "Base"},
+        }
+    )
+    base = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "integer"}},
+        "required": ["a"],
+    }
+    assert resolved(types["More"], types) == {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}, "c": base},
+        "required": ["a", "c"],
+        "not": {"required": ["b", "c"]},
+    }
+
+
+def test_json_schema_refuses_unknown_fields_but_leaves_open_parts_open() -> None:
+    types = parse_types({"T": {"a": "object", "b": {"$open": True, "c": "string?"}}})
+    schema = json_schema(resolved(types["T"], types))
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["a"] == {"type": "object"}
+    assert "additionalProperties" not in schema["properties"]["b"]
+    assert schema["properties"]["b"]["properties"]["c"] == {"type": ["string", "null"]}
+
+
+def test_a_union_of_scalars_is_one_schema() -> None:
+    schema = json_schema(parse_type("string /^[0-9]+%$/ | int32 0..?", "T"))
+    assert schema["type"] == ["string", "integer", "null"]
+    assert schema["pattern"] == "^[0-9]+%$"
+    assert schema["minimum"] == 0

@@ -62,42 +62,31 @@ def _plain(entries: Entries, spot: Spot) -> Check:
 def _anchored(
     anchors: Entries, plain: Entries, tracked: tuple[tuple[str, str], ...], spot: Spot
 ) -> Check:
-    path = spot.path
-
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if not isinstance(value, dict):
             return _not_an_object(value, spot, places)
         if tracked:
             _track(tracked, value, run)
-        for entry in anchors:
-            if entry(value, places, run) is not None:
-                return _both_phases(value, anchors, plain, path.at(places), places, run)
-        for entry in plain:
-            failure = entry(value, places, run)
-            if failure is not None:
-                return failure
-        return None
+        return _compare(value, (anchors, plain), spot, places, run)
 
     return check
 
 
 def _expanding(variants: _Variants, tracked: tuple[tuple[str, str], ...], spot: Spot) -> Check:
-    path = spot.path
-
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if not isinstance(value, dict):
             return _not_an_object(value, spot, places)
         if tracked:
             _track(tracked, value, run)
-        anchors, plain = variants.entries(value, run)
-        return _both_phases(value, anchors, plain, path.at(places), places, run)
+        return _compare(value, variants.entries(value, run), spot, places, run)
 
     return check
 
 
-def _both_phases(
-    value: Body, anchors: Entries, plain: Entries, path: str, places: Places, run: Run
+def _compare(
+    value: Body, phases: tuple[Entries, Entries], spot: Spot, places: Places, run: Run
 ) -> Failure | None:
+    anchors, plain = phases
     skipped: list[Failure] = []
     applied = False
     for entry in anchors:
@@ -108,9 +97,9 @@ def _both_phases(
             skipped.append(failure)
         elif all(one.combined for one in skipped):
             return failure
-    # A condition unmet further down does not count beside one that is met here.
+    # A condition unmet further down does not count beside an anchor that holds here.
     if skipped and not (applied and all(one.combined for one in skipped)):
-        return combine(skipped, path)
+        return combine(skipped, spot.path.at(places))
     for entry in plain:
         failure = entry(value, places, run)
         if failure is not None:

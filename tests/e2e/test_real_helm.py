@@ -1,0 +1,99 @@
+"""Both charts under the real Helm, a program, for each environment of a project."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart.project import read_project
+from chartkit.chart.render import dry_run, render_chart
+from chartkit.documents import read_text, resources
+from chartkit.model import Resource
+from tests.shared import ROOT
+
+CHARTS = ("kyverno", "kyverno-policies")
+ENVIRONMENTS = ("dev", "qa", "prd")
+PROJECTS = ("rendered", "root")
+
+
+@pytest.fixture(params=PROJECTS)
+def project(request: pytest.FixtureRequest) -> Path:
+    """A fresh project, and this one with its committed charts."""
+    if request.param == "root":
+        return ROOT
+    folder: Path = request.getfixturevalue("rendered")
+    return folder
+
+
+def helm(program: str, *arguments: str) -> str:
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def identity(resource: Resource) -> tuple[str, str, str, str]:
+    return resource.api_version, resource.kind, resource.namespace, resource.name
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_lint_and_template(helm_program: str, project: Path, chart: str, environment: str) -> None:
+    folder = project / "charts" / chart
+    values = folder / f"values_{environment}.yaml"
+    version = read_project(project).environment(environment).kube_version
+    given = ("--values", str(values), "--kube-version", version, "--namespace", "kyverno")
+    assert "0 chart(s) failed" in helm(helm_program, "lint", str(folder), "--strict", *given)
+    printed = helm(helm_program, "template", chart, str(folder), *given)
+    theirs = {identity(each): each.body for each in resources(read_text(printed))}
+    rendered = render_chart(
+        folder, [values], release=chart, namespace="kyverno", kube_version=version
+    )
+    ours = {identity(each): each.body for each in (*rendered.resources, *rendered.hooks)}
+    assert theirs == ours
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("environment", ENVIRONMENTS)
+def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> None:
+    folder = project / "charts" / chart
+    env = read_project(project).environment(environment)
+    values = folder / f"values_{environment}.yaml"
+    done = dry_run(
+        folder, [values], release=chart, namespace="kyverno", kube_version=env.kube_version
+    )
+    if chart == "kyverno-policies":
+        for profile in env.profiles:
+            assert profile in done.notes
+        assert f"Mode: {env.action}" in done.notes
+    else:
+        assert "Kyverno" in done.notes
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("version", ["v1.32.0", "v1.36.0", "v1.36.0-eks-ad4801"])
+def test_a_cluster_outside_the_range_is_refused(
+    helm_program: str, project: Path, chart: str, version: str
+) -> None:
+    done = subprocess.run(
+        [helm_program, "template", str(project / "charts" / chart), "--kube-version", version],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "requires kubeVersion" in done.stderr
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, chart: str) -> None:
+    arguments = ["--set", "reportController.x=1", "--kube-version", "v1.34.0"]
+    done = subprocess.run(
+        [helm_program, "template", str(project / "charts" / chart), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "additional properties 'reportController' not allowed" in done.stderr

@@ -13,7 +13,7 @@ from chartkit.engine.exceptions import BoundException
 from chartkit.engine.handler import Handler
 from chartkit.engine.lookups import OFFLINE
 from chartkit.engine.match import Facts, Predicate
-from chartkit.engine.policy import Rule
+from chartkit.engine.policy import Rule, RuleKind
 from chartkit.engine.request import Request
 from chartkit.engine.variables import Template
 from chartkit.errors import ChartkitError, EvaluationError
@@ -21,6 +21,8 @@ from chartkit.model import RuleResult, Status
 
 _UNMET: Final = "preconditions not met"
 _EXCEPTED: Final = "rule is skipped due to policy exceptions"
+"""What follows stands right behind it, as Kyverno prints it."""
+_EXCEPTED_GENERATION: Final = "rule is skipped due to policy exception "
 _TOO_DEEP: Final = "the object or the policy is nested too deep"
 
 
@@ -90,8 +92,13 @@ class CompiledRule:
         return self._answer(Status.SKIP, message)
 
     def _excepted(self, facts: Facts, context: Context) -> RuleResult | None:
-        lifted = [one.exception.key for one in self.exceptions if one.applies(facts, context)]
-        return self._answer(Status.SKIP, _EXCEPTED + ", ".join(lifted)) if lifted else None
+        keys = [one.exception.key for one in self.exceptions if one.applies(facts, context)]
+        if not keys:
+            return None
+        text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
+        names = ",".join(key.rpartition("/")[2] for key in keys)
+        result = self._answer(Status.SKIP, text + ", ".join(keys))
+        return replace(result, properties={**result.properties, "exceptions": names})
 
     def _answer(self, status: Status, message: str) -> RuleResult:
         rule = self.rule

@@ -23,7 +23,7 @@ from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 
 Case = dict[str, Any]
-Row = tuple[str, str, str, str, str]
+Row = tuple[str, str, str, str, str, tuple[tuple[str, str], ...]]
 
 _PLACE: Final = Location("case.jsonl")
 _CRASHED: Final = 2
@@ -172,7 +172,14 @@ def _user(body: Body | None) -> User | None:
 
 def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> str | None:
     found = [
-        (result.policy, result.rule, _name(resource), result.status.value, result.message)
+        (
+            result.policy,
+            result.rule,
+            _name(resource),
+            result.status.value,
+            result.message,
+            tuple(sorted(result.properties.items())),
+        )
         for resource, result in results
     ]
     if case.get("exit_code") == _CRASHED:
@@ -188,8 +195,9 @@ def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> 
     return f"recorded only: {missing}; found only: {added}"
 
 
-def _row(row: dict[str, str]) -> Row:
-    return row["policy"], row["rule"], row["resource"], row["result"], row["message"]
+def _row(row: dict[str, Any]) -> Row:
+    properties = tuple(sorted((row.get("properties") or {}).items()))
+    return row["policy"], row["rule"], row["resource"], row["result"], row["message"], properties
 
 
 def _name(resource: Resource) -> str:

@@ -12,7 +12,7 @@ from chartkit.model import Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 10_000
-END_OF_INPUT = "unexpected end of JSON input"
+_END_OF_INPUT = "unexpected end of JSON input"
 
 
 class JsonError(ValueError):
@@ -27,8 +27,9 @@ def parse_json(text: str) -> Json:
     """
     try:
         value = _DECODER.decode(text)
-    except json.JSONDecodeError:
-        raise JsonError(_Scanner(text).message()) from None
+    except (json.JSONDecodeError, JsonError) as error:
+        # Go looks at the whole text before it makes a number of any part.
+        raise JsonError(_Scanner(text).problem() or str(error)) from None
     except RecursionError:
         raise JsonError("exceeded max depth") from None
     return _clean(value) if "\\u" in text else value
@@ -76,7 +77,8 @@ class _Scanner:
         self._bytes = text.encode("utf-8", "replace")
         self._at = 0
 
-    def message(self) -> str:
+    def problem(self) -> str | None:
+        """What is wrong; None where the text is JSON."""
         try:
             self._value("looking for beginning of value", 0)
             self._space()
@@ -84,7 +86,7 @@ class _Scanner:
                 self._fail("after top-level value")
         except _StopError as stop:
             return str(stop)
-        return END_OF_INPUT
+        return None
 
     def _peek(self) -> int:
         # At the end Go's scanner is given one more space.
@@ -92,7 +94,7 @@ class _Scanner:
 
     def _fail(self, context: str) -> NoReturn:
         if self._at >= len(self._bytes) and not context.startswith(_REFUSES_SPACE):
-            raise _StopError(END_OF_INPUT)
+            raise _StopError(_END_OF_INPUT)
         raise _StopError(f"invalid character {quote_byte(self._peek())} {context}")
 
     def _space(self) -> None:

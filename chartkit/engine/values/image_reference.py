@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from chartkit.engine.values.letters import to_lower
+
 DEFAULT_REGISTRY = "docker.io"
 _MAX_PATH = 255
 
@@ -63,14 +65,14 @@ def parse_image(image: str, default_registry: str = DEFAULT_REGISTRY) -> ImageRe
 
 def _with_registry(image: str, default: str) -> str:
     first, slash, _ = image.partition("/")
-    named = "." in first or ":" in first or first == "localhost" or first.lower() != first
+    named = "." in first or ":" in first or first == "localhost" or to_lower(first) != first
     return image if slash and named else f"{default}/{image}"
 
 
 def _parse(full: str) -> ImageReference:
     match = _REFERENCE.match(full) if len(full) <= _MAX_LENGTH else None
     if match is None:
-        if len(full) <= _MAX_LENGTH and _REFERENCE.match(full.lower()):
+        if len(full) <= _MAX_LENGTH and _REFERENCE.match(to_lower(full)):
             raise ImageReferenceError("repository name must be lowercase")
         raise ImageReferenceError("invalid reference format")
     if len(match["path"]) > _MAX_PATH:

@@ -18,7 +18,7 @@ _MESSAGES = {
     "invalid named capture group": "invalid named capture",
 }
 _TRAILING = "trailing \\"
-_EXPANSION = re.compile(r"\$(?:(\$)|([A-Za-z0-9_]+)|\{([A-Za-z0-9_]+)\})")
+_EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 
 class RegexError(ValueError):
@@ -64,7 +64,12 @@ class Regex:
             if found[1]:
                 return "$"
             name = found[2] or found[3]
-            is_index = name.isdigit() and (len(name) == 1 or name[0] != "0") and len(name) < 9
+            is_index = (
+                name.isascii()
+                and name.isdigit()
+                and (len(name) == 1 or name[0] != "0")
+                and len(name) < 9
+            )
             index = int(name) if is_index else names.get(name, -1)
             if not 0 <= index <= self._compiled.groups:
                 return ""

@@ -60,7 +60,7 @@ def parse_version(text: str) -> Version:
 
 
 def _number(digits: str, name: str) -> int:
-    if not digits or not _DIGITS.issuperset(digits):
+    if not _DIGITS.issuperset(digits):
         raise SemverError(f"Invalid character(s) found in {name} number {quote(digits)}")
     if len(digits) > 1 and digits[0] == "0":
         message = f"{name.capitalize()} number must not contain leading zeroes {quote(digits)}"
@@ -69,6 +69,8 @@ def _number(digits: str, name: str) -> int:
 
 
 def _uint64(digits: str) -> int:
+    if not digits:
+        raise SemverError('strconv.ParseUint: parsing "": invalid syntax')
     if len(digits) > 20 or int(digits) > _MAX_UINT64:
         raise SemverError(f"strconv.ParseUint: parsing {quote(digits)}: value out of range")
     return int(digits)
@@ -107,6 +109,8 @@ def parse_range(text: str) -> InRange:
 def _split(text: str) -> list[str]:
     """The conditions of a range; spaces after an operator do not split."""
     parts, last, before = [], 0, ""
+    # Lengths count bytes, so each stands for one character here.
+    text = text.encode("utf-8", "replace").decode("latin-1")
     for index, character in enumerate(text):
         if character != " ":
             before = character
@@ -116,7 +120,7 @@ def _split(text: str) -> list[str]:
             last = index + 1
     if last < len(text) - 1:
         parts.append(text[last:])
-    return [part.replace(" ", "") for part in parts]
+    return [part.replace(" ", "").encode("latin-1").decode("utf-8", "replace") for part in parts]
 
 
 def _alternatives(parts: list[str]) -> list[list[str]]:
@@ -153,7 +157,7 @@ def _expand(part: str) -> list[str]:
         return [f">={flat}", f"<{following}"]
     if operator in {"!", "!="}:
         return [f"<{flat}", f">={following}"]
-    return [""]
+    return [flat]
 
 
 def _increment(flat: str, place: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from chartkit.engine.values.calendar import Moment, days_before, days_in, is_leap
@@ -68,7 +68,9 @@ class _Fields:
     second: int = 0
     nanosecond: int = 0
     half: str = ""
+    is_utc: bool = False
     offset: int | None = None
+    named_offset: int = 0
     following: str = ""
 
     def take(self, length: int) -> str:
@@ -152,7 +154,12 @@ def _moment(fields: _Fields, text: str) -> Moment:
     if not 1 <= day <= days_in(month, fields.year):
         raise TimeError(f"parsing time {quote_ascii(text)}: day out of range")
     seconds = (fields.hour * 60 + fields.minute) * 60 + fields.second
-    return Moment.of((fields.year, month, day), seconds, fields.nanosecond, fields.offset or 0)
+    date = fields.year, month, day
+    if fields.offset is not None and not fields.is_utc:
+        return Moment.of(date, seconds, fields.nanosecond, fields.offset)
+    moment = Moment.of(date, seconds, fields.nanosecond, 0)
+    # Go reads the time as UTC and shows it at the offset that a name such as GMT+2 gives.
+    return moment if fields.is_utc else replace(moment, offset=fields.named_offset)
 
 
 def _apply_year_day(fields: _Fields, text: str) -> None:
@@ -270,7 +277,7 @@ def _half(fields: _Fields, element: str) -> None:
 
 def _zone(fields: _Fields, element: str) -> None:
     if element[0] == "Z" and fields.rest.startswith("Z"):
-        fields.rest, fields.offset = fields.rest[1:], 0
+        fields.rest, fields.is_utc = fields.rest[1:], True
         return
     digits = element[1:]
     text = fields.take(len(element))
@@ -294,15 +301,15 @@ _ZONE_PATTERN = {ord("0"): "[0-9]", ord("7"): "[0-9]"}
 
 def _zone_name(fields: _Fields, _: str) -> None:
     if fields.rest.startswith("UTC"):
-        fields.rest, fields.offset = fields.rest[3:], 0
+        fields.rest, fields.is_utc = fields.rest[3:], True
         return
     match = _ZONE_NAME.match(fields.rest)
     if match is None:
         raise _BadError
     fields.rest = fields.rest[match.end() :]
-    if fields.offset is None and match[0].startswith("GMT") and len(match[0]) > 3:
+    if match[0].startswith("GMT") and len(match[0]) > 3:
         # Other names are unknown where the local zone is UTC, and count as it.
-        fields.offset = int(match[0][3:]) * 3600
+        fields.named_offset = int(match[0][3:]) * 3600
 
 
 _READERS: dict[str, Callable[[_Fields, str], None]] = {

@@ -261,8 +261,21 @@ def round_(number: float, decimals: float) -> float:
     if decimals < 0:
         missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
         raise function_error("round", missing)
-    shift = 10.0 ** int(decimals) if decimals <= 308 else math.inf
+    shift = _power_of_ten(int(decimals)) if decimals <= 308 else math.inf
     return _half_away(float(number) * shift) / shift
+
+
+def _power_of_ten(exponent: int) -> float:
+    """Go's `math.Pow(10, exponent)`, whose last digit differs from the C library's."""
+    result, factor, scale, shift = 1.0, 0.625, 0, 4
+    while exponent:
+        if exponent & 1:
+            result, scale = result * factor, scale + shift
+        factor, shift = factor * factor, shift * 2
+        if factor < 0.5:
+            factor, shift = factor * 2, shift - 1
+        exponent >>= 1
+    return math.ldexp(result, scale)
 
 
 def _half_away(number: float) -> float:

@@ -68,13 +68,13 @@ _NAME_LISTS = {
     17: "PostalCode",
 }
 _NAME_TEXTS = {3: "CommonName", 5: "SerialNumber"}
-_ENCODINGS = {
-    0x0C: "utf-8",
-    0x12: "ascii",
-    0x13: "ascii",
-    0x14: "latin-1",
-    0x16: "ascii",
-    0x1E: "utf-16-be",
+_STRINGS = {
+    0x0C: ("utf-8", "UTF-8 string"),
+    0x12: ("ascii", "NumericString"),
+    0x13: ("ascii", "PrintableString"),
+    0x14: ("latin-1", "T61String"),
+    0x16: ("ascii", "IA5String"),
+    0x1E: ("utf-16-be", "BMPString"),
 }
 _UTC_TIME, _GENERALIZED_TIME = 0x17, 0x18
 _PIVOT = 50
@@ -246,13 +246,13 @@ def _append(fields: Body, key: str, value: Json) -> None:
 
 def _string(tag: int, content: bytes) -> str:
     problem = "x509: invalid RDNSequence: invalid attribute value"
-    encoding = _ENCODINGS.get(tag)
-    if encoding is None:
+    if tag not in _STRINGS:
         raise DerError(f"{problem}: unsupported string type: {tag}")
+    encoding, name = _STRINGS[tag]
     try:
         return content.decode(encoding)
     except UnicodeDecodeError:
-        raise DerError(f"{problem}: invalid string") from None
+        raise DerError(f"{problem}: invalid {name}") from None
 
 
 def _time(validity: Reader) -> str:
@@ -311,7 +311,7 @@ def _any_value(tag: int, content: bytes) -> Json:
         return _text(content)
     if tag == OBJECT_IDENTIFIER:
         return object_identifier(content, "")
-    return content.decode(_ENCODINGS[tag], "replace") if tag in _ENCODINGS else None
+    return content.decode(_STRINGS[tag][0], "replace") if tag in _STRINGS else None
 
 
 def _text(data: bytes) -> str:

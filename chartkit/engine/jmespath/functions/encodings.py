@@ -12,6 +12,7 @@ from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
 from chartkit.engine.values.gojson import JsonError
 from chartkit.engine.values.gojson import parse_json as read_json
+from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
 from chartkit.model import Json
 
@@ -127,7 +128,7 @@ def parse_yaml(text: str) -> Json:
     try:
         return read_yaml(text)
     except InputError as error:
-        raise FunctionError(f"yaml: {error.message.removeprefix('is not YAML: ')}") from error
+        raise FunctionError(yaml_problem(text) or f"yaml: {error.message}") from error
 
 
 @function(

@@ -1,4 +1,4 @@
-"""Functions on text; upper and lower case follow Go, which maps each character alone."""
+"""Functions on text."""
 
 from __future__ import annotations
 
@@ -14,18 +14,8 @@ from chartkit.engine.jmespath.declaration import (
     function,
 )
 from chartkit.engine.jmespath.errors import function_error
+from chartkit.engine.values import letters
 from chartkit.engine.values.numbers import truncate_to_int64
-
-
-def _upper(character: str) -> str:
-    for mapped in (character.upper(), character.title()):
-        if len(mapped) == 1:
-            return mapped
-    return character
-
-
-def _lower_text(text: str) -> str:
-    return text.lower() if text.isascii() else "".join(each.lower()[0] for each in text)
 
 
 @function(
@@ -50,9 +40,7 @@ def compare(first: str, second: str) -> Int64:
     example="equal_fold('Go', 'GO')",
 )
 def equal_fold(first: str, second: str) -> bool:
-    if first.isascii() and second.isascii():
-        return first.lower() == second.lower()
-    return list(map(str.casefold, first)) == list(map(str.casefold, second))
+    return letters.equal_fold(first, second)
 
 
 @function(
@@ -90,7 +78,7 @@ def replace_all(text: str, old: str, new: str) -> str:
     example="to_upper('abc')",
 )
 def to_upper(text: str) -> str:
-    return text.upper() if text.isascii() else "".join(map(_upper, text))
+    return letters.to_upper(text)
 
 
 @function(
@@ -101,7 +89,7 @@ def to_upper(text: str) -> str:
     example="to_lower('ABC')",
 )
 def to_lower(text: str) -> str:
-    return _lower_text(text)
+    return letters.to_lower(text)
 
 
 @function(
@@ -184,7 +172,7 @@ def truncate(text: str, length: float) -> str:
     example="to_boolean('True')",
 )
 def to_boolean(text: str) -> bool:
-    lower = _lower_text(text)
+    lower = letters.to_lower(text)
     if lower not in ("true", "false"):
         expected = "lowercase argument must be 'true' or 'false'"
         raise function_error("to_boolean", f"{expected} (provided: '{text}')")

@@ -1,0 +1,43 @@
+"""What go-yaml says of a text that `chartkit.documents` could not read.
+
+The texts are libyaml's own; go-yaml adds a line to those that are not in the first one.
+"""
+
+from __future__ import annotations
+
+from yaml import AliasEvent, CSafeLoader, MarkedYAMLError, ScalarEvent, YAMLError, parse
+from yaml.scanner import ScannerError
+
+_UNSUPPORTED = {
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN"),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), "+Inf"),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), "-Inf"),
+}
+
+
+def yaml_problem(text: str) -> str | None:
+    """The message of go-yaml or of `encoding/json` for a text; None where neither is known."""
+    anchors, unsupported = set(), None
+    try:
+        for event in parse(text, Loader=CSafeLoader):
+            if isinstance(event, AliasEvent) and event.anchor not in anchors:
+                return f"yaml: unknown anchor '{event.anchor}' referenced"
+            anchors.add(getattr(event, "anchor", None))
+            if isinstance(event, ScalarEvent) and event.implicit[0]:
+                unsupported = unsupported or _UNSUPPORTED.get(event.value)
+    except MarkedYAMLError as error:
+        return f"yaml: {_place(error)}{error.problem}"
+    except YAMLError:
+        return None
+    return f"json: unsupported value: {unsupported}" if unsupported else None
+
+
+def _place(error: MarkedYAMLError) -> str:
+    """go-yaml counts lines from 0, and from 1 where its scanner stopped."""
+    problem, context = error.problem_mark, error.context_mark
+    line = 0
+    if problem is not None and problem.line:
+        line = problem.line + isinstance(error, ScannerError)
+    elif context is not None:
+        line = context.line
+    return f"line {line}: " if line else ""

@@ -1,0 +1,153 @@
+"""Compiled expressions: roots, the cache, errors, and what stays unchanged."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from chartkit.engine.int64 import Int64
+from chartkit.engine.jmespath import (
+    CrashError,
+    ExpressionSyntaxError,
+    JMESPathError,
+    NotFoundError,
+    compile_expression,
+)
+
+POD: dict[str, Any] = {
+    "request": {
+        "object": {
+            "metadata": {"name": "web", "labels": {"app": "web", "a/b": "x"}},
+            "spec": {
+                "containers": [
+                    {"name": "a", "image": "nginx", "ports": [{"port": 80}]},
+                    {"name": "b", "image": "redis"},
+                ],
+                "replicas": 3,
+                "empty": [],
+            },
+        }
+    },
+    "index": Int64(2),
+}
+
+
+def search(text: str, data: Any = POD) -> Any:
+    return compile_expression(text).search(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "roots"),
+    [
+        ("request.object.spec", {"request"}),
+        ("a || b.c && !d", {"a", "b", "d"}),
+        ("[a, b[0], c[?d == `1`].e]", {"a", "b", "c"}),
+        ("{x: a, y: 'b'}", {"a"}),
+        ("length(a) > `1`", {"a"}),
+        ("sort_by(a, &b)", {"a"}),
+        ("a | b", {"a"}),
+        ("a.b.f(c)", {"a"}),
+        ("to_string(@)", {"@"}),
+        ("[*].a", {"@"}),
+        ("`1`", set()),
+        ('"a b".c', {"a b"}),
+    ],
+)
+def test_roots(text: str, roots: set[str]) -> None:
+    assert compile_expression(text).roots == roots
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("request.object.spec.containers[].image", ["nginx", "redis"]),
+        ("request.object.spec.containers[*].ports[].port", [80]),
+        ("request.object.spec.containers[?name == 'b'].image | [0]", "redis"),
+        ('request.object.metadata.labels."a/b"', "x"),
+        ("request.object.spec.containers[-1].name", "b"),
+        ("request.object.spec.containers[::-1].name", ["b", "a"]),
+        ("request.object.spec.missing || 'none'", "none"),
+        ("request.object.spec.missing.further || 'none'", "none"),
+        ("request.object.spec.replicas.further", None),
+        ("request.missing | @", None),
+        ("request.object.spec.[replicas, missing]", [3, None]),
+        ("request.object.spec.{r: replicas, m: missing}", {"r": 3, "m": None}),
+        ("request.object.spec.replicas == `3.0`", True),
+        ("request.object.spec.replicas == `true`", False),
+        ("'a' < 'b'", None),
+        ("index == `2`", False),
+        ("!(request.object.spec.empty)", True),
+        ("!request.object", None),
+        ("`0` || 'x'", 0),
+        ("bogus(`1`)[?x]", None),
+    ],
+)
+def test_search(text: str, found: Any) -> None:
+    assert search(text) == found
+
+
+def test_unknown_function_where_reached() -> None:
+    assert search("`true` || bogus(`1`)") is True
+    with pytest.raises(JMESPathError, match="unknown function: bogus"):
+        search("bogus(`1`)")
+
+
+@pytest.mark.parametrize(
+    "text", ["request.missing", "request.missing.further", "request.missing.length(@)"]
+)
+def test_missing_key_is_an_error(text: str) -> None:
+    with pytest.raises(NotFoundError) as raised:
+        search(text)
+    assert str(raised.value) == 'Unknown key "missing" in path'
+
+
+def test_a_second_search_is_like_the_first() -> None:
+    for _ in range(2):
+        with pytest.raises(JMESPathError, match="incorrect number of args"):
+            search("length(request, index)")
+
+
+def test_crashes_of_kyverno_are_typed_errors() -> None:
+    with pytest.raises(CrashError):
+        search("contains(`[[1]]`, `[1]`)")
+    with pytest.raises(CrashError):
+        search("sort_by(items(request.object.metadata.labels, 'k', 'v'), &k)[]")
+
+
+def test_input_stays_as_it_was() -> None:
+    before = copy.deepcopy(POD)
+    search("sort_by(request.object.spec.containers, &image)")
+    search('merge(request.object.metadata.labels, `{"app": "x"}`)')
+    search("reverse(request.object.spec.containers)")
+    assert before == POD
+
+
+def test_results_are_json() -> None:
+    assert type(search("items(request.object.metadata.labels, 'k', 'v')")) is list
+    assert search("[&a, base64_decode('//8=')]") == [{}, "\ufffd\ufffd"]
+
+
+def test_compiled_once() -> None:
+    assert compile_expression("a.b") is compile_expression("a.b")
+
+
+@pytest.mark.parametrize("text", ["(" * 500, "a." * 500 + "a", "!" * 500 + "a", "[" * 500])
+def test_deep_expressions_are_refused(text: str) -> None:
+    with pytest.raises(ExpressionSyntaxError):
+        compile_expression(text)
+
+
+def test_deep_values_are_refused() -> None:
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    with pytest.raises(JMESPathError, match="nests too deeply"):
+        search("to_string(@)", deep)
+
+
+def test_syntax_errors_know_their_place() -> None:
+    with pytest.raises(ExpressionSyntaxError) as raised:
+        compile_expression("foo bar")
+    assert raised.value.offset == 4

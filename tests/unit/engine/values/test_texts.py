@@ -1,0 +1,189 @@
+"""Texts read as numbers, JSON, versions, images, URLs and times, with Go's messages."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartkit.engine.values.gojson import JsonError, parse_json
+from chartkit.engine.values.goyaml import yaml_problem
+from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
+from chartkit.engine.values.letters import equal_fold, to_lower, to_upper
+from chartkit.engine.values.numbers import (
+    NumberError,
+    parse_float,
+    parse_int,
+    truncate_to_int64,
+)
+from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.engine.values.semver_range import SemverError, parse_range, parse_version
+from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
+from chartkit.engine.values.url import UrlError, host_name
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1e3", 1000), (".5", 0.5), ("5.", 5), ("1_000", 1000), ("0x1p-2", 0.25), ("-inf", -math.inf)],
+)
+def test_floats(text: str, number: float) -> None:
+    assert parse_float(text) == number
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1 ", "_1", "1__0", "0x10", "1e", "١", "1e400", "."])
+def test_no_floats(text: str) -> None:
+    with pytest.raises(NumberError):
+        parse_float(text)
+
+
+def test_integers() -> None:
+    assert parse_int("+0042") == 42
+    assert parse_int("-9223372036854775808") == -(2**63)
+    for text in ("9223372036854775808", "1" * 5000, "1.0", "", "١"):
+        with pytest.raises(NumberError):
+            parse_int(text)
+    assert truncate_to_int64(-1.9) == -1
+    assert truncate_to_int64(math.nan) == truncate_to_int64(1e19) == -(2**63)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "unexpected end of JSON input"),
+        ("[1,", "unexpected end of JSON input"),
+        ("nul", "invalid character ' ' in literal null (expecting 'l')"),
+        ("{a:1}", "invalid character 'a' looking for beginning of object key string"),
+        ("[1 2]", "invalid character '2' after array element"),
+        ('{"a" 1}', "invalid character '1' after object key"),
+        ('{"a":1 2}', "invalid character '2' after object key:value pair"),
+        ("01", "invalid character '1' after top-level value"),
+        ("1.x", "invalid character 'x' after decimal point in numeric literal"),
+        ("-x", "invalid character 'x' in numeric literal"),
+        ("1ex", "invalid character 'x' in exponent of numeric literal"),
+        ('"\\x"', "invalid character 'x' in string escape code"),
+        ('"\\u00g0"', "invalid character 'g' in \\u hexadecimal character escape"),
+        ('"a\nb"', "invalid character '\\n' in string literal"),
+        ("'", "invalid character '\\'' looking for beginning of value"),
+        ("é", "invalid character 'Ã' looking for beginning of value"),
+        ("NaN", "invalid character 'N' looking for beginning of value"),
+        ("1e400", "json: cannot unmarshal number 1e400 into Go value of type float64"),
+        ("1e400x", "invalid character 'x' after top-level value"),
+    ],
+)
+def test_json_errors(text: str, message: str) -> None:
+    with pytest.raises(JsonError) as raised:
+        parse_json(text)
+    assert str(raised.value) == message
+
+
+def test_json_values() -> None:
+    assert parse_json('"\\ud800"') == "\ufffd"
+    assert math.copysign(1, parse_json("-0")) == -1
+    assert parse_json("12345678901234567890") == 12345678901234567000.0
+    with pytest.raises(JsonError):
+        parse_json("[" * 100_000)
+
+
+@given(st.recursive(st.none() | st.booleans() | st.text() | st.integers(-99, 99), st.lists))
+def test_json_round_trip(value: object) -> None:
+    assert parse_json(json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("version", "version_range", "inside"),
+    [
+        ("1.2.3", ">=1.2.0 <2.0.0", True),
+        ("1.2.3", "1.2.x", True),
+        ("1.2.3", "1.x", True),
+        ("2.0.0", "<1.0.0 || 2.x", True),
+        ("1.2.3", "!1.2.3", False),
+        ("1.2.3-rc.1", "<1.2.3", True),
+        ("1.2.3+build", "1.2.3", True),
+    ],
+)
+def test_version_ranges(version: str, version_range: str, inside: bool) -> None:
+    assert parse_range(version_range)(parse_version(version)) is inside
+
+
+@pytest.mark.parametrize("text", ["", "~1.2.0", "^1.2.0", "1.2", "01.2.3", "|| 1.0.0", "abc"])
+def test_no_version_ranges(text: str) -> None:
+    with pytest.raises(SemverError):
+        parse_range(text)
+
+
+@pytest.mark.parametrize("text", ["", "v1.2.3", "1.2", "1.2.3-01", "1.2.3-", "1.2.3+", "1.02.3"])
+def test_no_versions(text: str) -> None:
+    with pytest.raises(SemverError):
+        parse_version(text)
+
+
+def test_images() -> None:
+    image = parse_image("ghcr.io/a/b/c:1")
+    assert (image.registry, image.path, image.name, image.tag) == ("ghcr.io", "a/b/c", "c", "1")
+    assert str(parse_image("nginx")) == "docker.io/nginx:latest"
+    digest = f"sha256:{'b' * 64}"
+    assert str(parse_image(f"localhost:5000/x:1@{digest}")) == f"localhost:5000/x@{digest}"
+    for text in ("NGINX", "", "a..b", "nginx:", f"nginx@sha256:{'b' * 32}", "a" * 300, "x" * 9999):
+        with pytest.raises(ImageReferenceError):
+            parse_image(text)
+
+
+def test_hosts() -> None:
+    assert host_name("https://user:pw@example.org:8080/a?b#c") == "example.org"
+    assert host_name("http://[::1]:80/") == "::1"
+    assert host_name("mailto:a@b") == host_name("8.8.8.8") == ""
+    for text in ("http://a b", "%zz", "http://h:port", ":foo", "8.8.8.8:80", "http://[::1", "\x00"):
+        with pytest.raises(UrlError):
+            host_name(text)
+
+
+@pytest.mark.parametrize(
+    ("layout", "text", "shown"),
+    [
+        (RFC3339, "2024-05-06T07:08:09+05:30", "2024-05-06T07:08:09+05:30"),
+        (RFC3339, "2024-05-06T07:08:09.5Z", "2024-05-06T07:08:09Z"),
+        ("Jan _2 06 3:04PM", "May  6 24 1:05AM", "2024-05-06T01:05:00Z"),
+        (
+            "Monday, 02-Jan-06 15:04:05 MST",
+            "Monday, 06-May-24 07:08:09 GMT+2",
+            "2024-05-06T09:08:09+02:00",
+        ),
+        ("2006-002", "2024-366", "2024-12-31T00:00:00Z"),
+        ("", "", "0000-01-01T00:00:00Z"),
+    ],
+)
+def test_times(layout: str, text: str, shown: str) -> None:
+    assert str(parse_time(layout, text)) == shown
+
+
+@pytest.mark.parametrize("text", ["", "2024-13-01T00:00:00Z", "2024-02-30T00:00:00Z", "2024-01-01"])
+def test_no_times(text: str) -> None:
+    with pytest.raises(TimeError):
+        parse_time(RFC3339, text)
+
+
+def test_regular_expressions() -> None:
+    assert compile_regex("(a)(b)?").replace("ab-a", "<$2$1$$${x}>") == "<ba$>-<a$>"
+    assert compile_regex("x*").replace("abc", "-") == "-a-b-c-"
+    assert compile_regex("a").replace_literal("a", "$1") == "$1"
+    with pytest.raises(RegexError, match="missing closing"):
+        compile_regex("(")
+    with pytest.raises(RegexError, match="invalid escape sequence"):
+        compile_regex("\\d", perl=False)
+
+
+def test_yaml_problems() -> None:
+    assert yaml_problem("[1,2") == "yaml: line 1: did not find expected ',' or ']'"
+    assert yaml_problem("a: *x") == "yaml: unknown anchor 'x' referenced"
+    assert yaml_problem("a: .nan") == "json: unsupported value: NaN"
+    assert yaml_problem("a: 1") is None
+
+
+def test_letters() -> None:
+    assert to_upper("straße ŉ") == "STRAßE ŉ"
+    assert to_lower("İΑΣ") == "iας"[:1] + "ασ"
+    assert equal_fold("K", "\u212a")
+    assert not equal_fold("ß", "ss")

@@ -68,7 +68,8 @@ def _override(
 
 
 def _speaks_of(one: ActionOverride, namespace: str, labels: Mapping[str, str]) -> bool:
-    if one.namespaces and not any(compile_wildcard(name)(namespace) for name in one.namespaces):
+    names = one.namespaces
+    if names is not None and not any(compile_wildcard(name)(namespace) for name in names):
         return False
     selector = one.namespace_selector
     return selector is None or compile_selector(selector)(labels)

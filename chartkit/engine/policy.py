@@ -101,10 +101,10 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class ActionOverride:
-    """Another failure action for some namespaces."""
+    """Another failure action for some namespaces; None: for those that the selector takes."""
 
     action: str
-    namespaces: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] | None = None
     namespace_selector: LabelSelector | None = None
 
 

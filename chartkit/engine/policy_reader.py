@@ -154,13 +154,15 @@ def read_selector(body: Json) -> LabelSelector | None:
 
 
 def _overrides(body: Json) -> tuple[ActionOverride, ...]:
-    return tuple(
-        ActionOverride(
-            one.get("action") or "",
-            tuple(one.get("namespaces") or ()),
-            read_selector(one.get("namespaceSelector")),
-        )
-        for one in body or ()
+    return tuple(_override(one) for one in body or ())
+
+
+def _override(body: Body) -> ActionOverride:
+    namespaces = body.get("namespaces")
+    return ActionOverride(
+        body.get("action") or "",
+        None if namespaces is None else tuple(namespaces),
+        read_selector(body.get("namespaceSelector")),
     )
 
 

@@ -30,11 +30,12 @@ def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
         if not one.action:
             return "invalid action"
         enforces = one.action.lower() == "enforce"
-        names = {name for name in one.namespaces if not has_wildcard(name)}
+        given = one.namespaces or ()
+        names = {name for name in given if not has_wildcard(name)}
         shared = sorted(named[not enforces] & names)
         if shared:
             return f"conflicting namespaces found in path: {where}: {', '.join(shared)}"
-        patterns[enforces] |= set(one.namespaces) - names
+        patterns[enforces] |= set(given) - names
         named[enforces] |= names
         fault = _wildcard_fault(named, patterns)
         if fault:

@@ -35,6 +35,7 @@ def test_old_spellings() -> None:
         ({"action": "Enforce", "namespaces": ["prod-*"]}, "prod-eu", "Enforce"),
         ({"action": "Enforce", "namespaces": ["prod-*"]}, "dev", "Audit"),
         ({"action": "Enforce"}, "dev", "Enforce"),
+        ({"action": "Enforce", "namespaces": []}, "dev", "Audit"),
         (
             {"action": "Enforce", "namespaceSelector": {"matchLabels": {"env": "prod"}}},
             "dev",

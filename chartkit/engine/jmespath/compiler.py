@@ -323,7 +323,9 @@ def _multi_select_hash(node: Node, _: bool) -> Search:
 
 def _reference(node: Node, _: bool) -> Search:
     child = node.children[0]
-    reference = ExpressionReference(child, compile_node(child), compile_node(child, False))
+    strict = compile_node(child)
+    # Compiled once: references stand inside references, and two each would double every level.
+    reference = ExpressionReference(child, strict, _swallow(strict))
     return lambda _: reference
 
 

@@ -78,7 +78,7 @@ class Regex:
         return _EXPANSION.sub(group, template)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def compile_regex(pattern: str, perl: bool = True) -> Regex:
     """The pattern, compiled; raises `RegexError`.
 

@@ -139,6 +139,13 @@ def test_deep_expressions_are_refused(text: str) -> None:
         compile_expression(text)
 
 
+def test_nested_references_compile_in_linear_time() -> None:
+    text = "@"
+    for _ in range(60):
+        text = f"map(&{text}, @)"
+    assert compile_expression(text).search([]) == []
+
+
 def test_deep_values_are_refused() -> None:
     deep: list[Any] = []
     for _ in range(5000):

@@ -33,6 +33,7 @@ KINDS: Final = ("ClusterPolicy", "Policy")
 def read_policy(resource: Resource) -> Policy:
     """Reads a ClusterPolicy or Policy; raises CompileError with every problem of its schema."""
     check_schema(POLICY, resource)
+    check_served(resource, API_VERSIONS, KINDS)
     body = resource.body
     spec: Body = body["spec"]
     webhook: Body = spec.get("webhookConfiguration") or {}
@@ -57,6 +58,16 @@ def check_schema(schema: Check, resource: Resource) -> None:
     problems = schema(resource.body, ())
     if problems:
         raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
+
+
+def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+    """Raises CompileError for a kind, or a version of it, that Kyverno 1.19 does not serve."""
+    if resource.api_version in api_versions and resource.kind in kinds:
+        return
+    named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
+    message = f"{named}: Kyverno does not serve it as a policy"
+    hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
+    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, resource.location, hint)])
 
 
 def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:

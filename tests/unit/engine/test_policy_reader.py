@@ -109,6 +109,17 @@ def test_what_the_definition_does_not_take(resource: Resource, text: str) -> Non
     assert {one.rule_id for one in caught.value.diagnostics} == {SCHEMA_RULE}
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind"),
+    [("kyverno.io/v2", "ClusterPolicy"), ("kyverno.io/v1", "CleanupPolicy"), (None, "Policy")],
+)
+def test_what_is_not_served(api_version: str | None, kind: str) -> None:
+    body = {**policy_resource().body, "apiVersion": api_version, "kind": kind}
+    with pytest.raises(CompileError) as caught:
+        read_policy(Resource(body))
+    assert "does not serve it" in caught.value.message
+
+
 def test_the_place_is_a_pointer_into_the_document() -> None:
     with pytest.raises(CompileError) as caught:
         read_policy(policy_resource(rule(context=1)))

@@ -1,0 +1,53 @@
+"""Which keys are anchors, and what is found below a key."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.pattern.anchors import Anchor, AnchorKind, has_nested_anchors, parse_anchor
+from chartkit.model import Json
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "name"),
+    [
+        ("(a)", AnchorKind.CONDITION, "a"),
+        ("=(a)", AnchorKind.EQUALITY, "a"),
+        ("^(a)", AnchorKind.EXISTENCE, "a"),
+        ("X(a)", AnchorKind.NEGATION, "a"),
+        ("<(a)", AnchorKind.GLOBAL, "a"),
+        ("+(a)", AnchorKind.ADDITION, "a"),
+        ("=((a))", AnchorKind.EQUALITY, "(a)"),
+        (" \t(a)\u3000", AnchorKind.CONDITION, "a"),
+        ("( a )", AnchorKind.CONDITION, " a "),
+        ("(a)(b)", AnchorKind.CONDITION, "a)(b"),
+    ],
+)
+def test_anchor(key: str, kind: AnchorKind, name: str) -> None:
+    assert parse_anchor(key) == Anchor(kind, name)
+
+
+@pytest.mark.parametrize(
+    "key", ["a", "()", "=()", "(a", "a)", "Z(a)", "x(a)", "(a\nb)", "==(a)", ""]
+)
+def test_plain_key(key: str) -> None:
+    assert parse_anchor(key) is None
+
+
+def test_text() -> None:
+    assert str(Anchor(AnchorKind.EQUALITY, "a")) == "=(a)"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ({"a": {"b": [{"=(c)": 1}]}}, True),
+        ({"<(a)": 1}, True),
+        ({"+(a)": 1}, False),
+        ({"a": "(b)"}, False),
+        ([["x"]], False),
+        (None, False),
+    ],
+)
+def test_nested(pattern: Json, found: bool) -> None:
+    assert has_nested_anchors(pattern) is found

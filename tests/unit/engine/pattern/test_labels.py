@@ -1,0 +1,89 @@
+"""Wildcards in label keys: one key of the object takes their place."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.pattern import MismatchKind, compile_pattern
+from chartkit.engine.pattern.build import Spot
+from chartkit.engine.pattern.labels import expansion_of
+from chartkit.model import Body, Json
+
+
+def _labels(labels: Json, **beside: Json) -> Body:
+    return {"metadata": {"labels": labels, **beside}}
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {},
+        {"spec": {"a*": 1}},
+        _labels({"app": "x"}),
+        {"metadata": "x"},
+        _labels("a*"),
+        _labels(None),
+    ],
+)
+def test_nothing_to_replace(pattern: Body) -> None:
+    assert expansion_of(pattern, Spot()) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "labels", "path"),
+    [
+        ({"app*": "v"}, {"application": "v"}, None),
+        ({"app*": "v"}, {"application": "w"}, "/metadata/labels/application/"),
+        ({"app*": "v"}, {"other": "v"}, "/metadata/labels/app*/"),
+        ({"app*": "v"}, {}, "/metadata/labels/app*/"),
+        ({"app*": "v"}, {"app": 1, "apple": "v"}, None),
+        ({"te?m": "?*"}, {"team": "x"}, None),
+        ({"=(a*)": "v"}, {"b": "w"}, None),
+        ({"=(a*)": "v"}, {"ab": "w"}, "/metadata/labels/ab/"),
+        ({"X(a*)": "null"}, {"ab": "w"}, "/metadata/labels/ab/"),
+        ({"X(a*)": "null"}, {"b": "w"}, None),
+        ({"a": 1}, {"a": "2"}, None),
+    ],
+)
+def test_replaced(pattern: Body, labels: Body, path: str | None) -> None:
+    mismatch = compile_pattern(_labels(pattern)).check(_labels(labels))
+    assert (mismatch.path if mismatch else None) == path
+
+
+def test_only_where_the_object_has_labels() -> None:
+    pattern = compile_pattern(_labels({"a": 1}))
+    mismatch = pattern.check({"metadata": {"name": "x"}})
+    assert mismatch is not None
+    assert mismatch.path == "/metadata/labels/"
+
+
+def test_a_condition_on_a_wildcard_key() -> None:
+    pattern = compile_pattern(_labels({"(a*)": "v", "b": "v"}))
+    unmet = pattern.check(_labels({"ab": "w"}))
+    assert unmet is not None
+    assert unmet.kind is MismatchKind.SKIP
+    assert pattern.check(_labels({"ab": "v", "b": "v"})) is None
+
+
+def test_what_was_replaced_stays_so_for_the_rest_of_a_list() -> None:
+    pattern = compile_pattern({"items": [_labels({"a*": "v"})]})
+    assert pattern.check({"items": [_labels({"ax": "v"}), _labels({"ax": "v"})]}) is None
+    mismatch = pattern.check({"items": [_labels({"ax": "v"}), _labels({"ay": "v"})]})
+    assert mismatch is not None
+    assert mismatch.path == "/items/1/metadata/labels/ax/"
+    assert pattern.check({"items": [_labels({"ay": "v"})]}) is None
+
+
+def test_anchored_metadata_and_annotations() -> None:
+    pattern = compile_pattern({"=(metadata)": {"=(annotations)": {"=(x.io/*)": "ok | fine"}}})
+    assert pattern.check({}) is None
+    assert pattern.check({"metadata": {"annotations": {"x.io/a": "fine"}}}) is None
+    mismatch = pattern.check({"metadata": {"annotations": {"x.io/a": "bad"}}})
+    assert mismatch is not None
+    assert mismatch.path == "/metadata/annotations/x.io/a/"
+
+
+def test_many_sets_of_labels() -> None:
+    pattern = compile_pattern(_labels({"a*": "v"}))
+    for index in range(1000):
+        assert pattern.check(_labels({f"a{index}": "v"})) is None

@@ -1,0 +1,82 @@
+"""List patterns: for every element, or place by place."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.pattern import Mismatch, MismatchKind, compile_pattern
+from chartkit.model import Json
+
+
+def _check(pattern: Json, value: Json) -> Mismatch | None:
+    return compile_pattern({"a": pattern}).check({"a": value})
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "path"),
+    [
+        ([{"b": 1}], [], None),
+        ([{"b": 1}], [{"b": 1}, {"b": 1}], None),
+        ([{"b": 1}], [{"b": 1}, {"b": 2}], "/a/1/b/"),
+        ([{"b": 1}], [{"b": 1}, "x"], "/a/1/"),
+        ([{"b": 1}, {"c": 1}], [{"b": 1}], None),
+        (["x"], ["x", "x"], None),
+        (["x", "y"], ["y"], "/a/"),
+        (["x"], [], None),
+        ([">5"], [6, 7], None),
+        ([["x"], ["y"]], [["x"], ["y"], ["z"]], None),
+        ([["x"], ["y"]], [["x"], ["z"]], "/a/1/"),
+        ([["x"], {"b": 1}], [["x"], {"b": 2}], "/a/1/b/"),
+        ([], [], "/a/"),
+        ([{"b": 1}], {"b": 1}, "/a/"),
+        ("x", ["x", "x"], None),
+        ("x", ["x", "y"], "/a/"),
+        (">abc", [], None),
+        (None, [], None),
+        ("x", [["x"]], "/a/"),
+    ],
+)
+def test_list(pattern: Json, value: Json, path: str | None) -> None:
+    mismatch = _check(pattern, value)
+    assert (mismatch.path if mismatch else None) == path
+
+
+def test_too_few_elements_is_an_error() -> None:
+    mismatch = _check([["x"], ["y"]], [["x"]])
+    assert mismatch == Mismatch(
+        MismatchKind.ERROR,
+        "",
+        "validate Array failed, array length mismatch, "
+        "resource Array len is 1 and pattern Array len is 2",
+    )
+
+
+def test_texts() -> None:
+    empty, other = _check([], []), _check(["x"], "x")
+    assert empty is not None
+    assert empty.message == "pattern Array empty"
+    assert other is not None
+    assert other.message == (
+        "validation rule failed at path /a/, resource does not satisfy the expected overlay pattern"
+    )
+
+
+def test_elements_without_the_condition_are_passed_over() -> None:
+    pattern = [{"(n)": "x", "v": 1}]
+    assert _check(pattern, [{"n": "y", "v": 2}, {"n": "x", "v": 1}]) is None
+    failed = _check(pattern, [{"n": "y"}, {"n": "x", "v": 2}])
+    assert failed is not None
+    assert failed.path == "/a/1/v/"
+
+
+@pytest.mark.parametrize("pattern", [[{"(n)": "x"}], [[{"(n)": "x"}], [{"(n)": "x"}]]])
+def test_no_element_with_the_condition(pattern: Json) -> None:
+    value = [{"n": "y"}, {"n": "z"}]
+    skipped = _check(pattern, value if isinstance(pattern[0], dict) else [value, value])
+    assert skipped is not None
+    assert skipped.kind is MismatchKind.SKIP
+    assert skipped.message.count("conditional anchor mismatch") in (2, 4)
+
+
+def test_a_place_without_the_condition_is_passed_over() -> None:
+    assert _check([[{"(n)": "x"}], [{"n": "z"}]], [[{"n": "y"}], [{"n": "z"}]]) is None

@@ -1,0 +1,50 @@
+"""Numbers in the types and texts of Go."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from chartkit.engine.int64 import Int64
+from chartkit.engine.pattern.numbers import exponent_text, go_number, go_type
+from chartkit.model import Json
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (1.5, "1.5E+00"),
+        (0.0, "0E+00"),
+        (100.0, "1E+02"),
+        (1234567.5, "1.2345675E+06"),
+        (0.0001, "1E-04"),
+        (-2.0, "-2E+00"),
+        (1e100, "1E+100"),
+    ],
+)
+def test_exponent_text(number: float, text: str) -> None:
+    assert exponent_text(number) == text
+
+
+def test_number() -> None:
+    assert type(go_number(Int64(3))) is Int64
+    assert type(go_number(3)) is float
+    assert go_number(10**400) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        (None, "<nil>"),
+        ("a", "string"),
+        (True, "bool"),
+        ({}, "map[string]interface {}"),
+        ([], "[]interface {}"),
+        (1, "float64"),
+        (1.5, "float64"),
+        (Int64(1), "int64"),
+    ],
+)
+def test_type(value: Json, name: str) -> None:
+    assert go_type(value) == name

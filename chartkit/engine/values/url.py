@@ -6,6 +6,7 @@ import ipaddress
 import re
 from urllib.parse import unquote_to_bytes
 
+from chartkit.engine.values.ip_address import address_problem
 from chartkit.engine.values.quoting import quote
 
 _HOST_CHARACTERS = frozenset(
@@ -94,8 +95,7 @@ def _bracketed(host: str) -> str:
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        message = f"ParseAddr({quote(address)}): unable to parse IP"
-        raise UrlError(f"invalid host: {message}") from None
+        raise UrlError(f"invalid host: {address_problem(address)}") from None
     if parsed.version == 4:
         raise UrlError("invalid IP-literal")
     return f"[{address}]{port}"

@@ -141,6 +141,30 @@ def test_hosts() -> None:
 
 
 @pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("1:2:3", "address string too short"),
+        ("1:g::", 'each colon-separated field must have at least one digit (at "g::")'),
+        ("1:2g::", 'unexpected character, want colon (at "g::")'),
+        ("12345::", 'each group must have 4 or less digits (at "12345::")'),
+        ("1::2::", 'multiple :: in address (at ":")'),
+        ("::1:", 'colon must be followed by more characters (at ":")'),
+        ("::1.2.3", "IPv4 address too short"),
+        ("::01.2.3.4", "IPv4 field has octet with leading zero"),
+        ("::1.2.3.999", "IPv4 field has value >255"),
+        ("1:2:3:4:5:6:7:8:9", 'trailing garbage after address (at "9")'),
+        ("1:2:3:4:5:6:7::8", "the :: must expand to at least one field of zeros"),
+        ("nohost", "unable to parse IP"),
+    ],
+)
+def test_address_problems(address: str, problem: str) -> None:
+    with pytest.raises(UrlError) as raised:
+        host_name(f"http://[{address}]/")
+    message = f'invalid host: ParseAddr("{address}"): {problem}'
+    assert str(raised.value) == f'parse "http://[{address}]/": {message}'
+
+
+@pytest.mark.parametrize(
     ("layout", "text", "shown"),
     [
         (RFC3339, "2024-05-06T07:08:09+05:30", "2024-05-06T07:08:09+05:30"),

@@ -90,11 +90,6 @@ def json_float(number: float) -> str:
     return _scientific(negative, digits, point).replace("e-0", "e-")
 
 
-def format_fixed(number: float) -> str:
-    """A float64 without an exponent, as `strconv.FormatFloat(number, 'f', -1, 64)`."""
-    return _special(number) or _fixed(*_shortest(number))
-
-
 def format_float32(number: float) -> str:
     """The number as float32 without an exponent: `strconv.FormatFloat(number, 'f', -1, 32)`.
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from chartkit.engine.int64 import Int64
 from chartkit.engine.values.gofmt import (
     UnsupportedValueError,
-    format_fixed,
     format_float32,
     go_json,
     go_sprint,
@@ -52,9 +51,7 @@ def test_json_has_no_text_for(number: float) -> None:
         go_json([number])
 
 
-def test_other_forms() -> None:
-    assert format_fixed(1e21) == "1" + "0" * 21
-    assert format_fixed(1.5e-7) == "0.00000015"
+def test_float32() -> None:
     assert format_float32(123456789) == "123456790"
     assert format_float32(1e300) == "+Inf"
     assert format_float32(0.1) == "0.1"
@@ -64,7 +61,6 @@ def test_other_forms() -> None:
 def test_prints_the_number_itself(number: float) -> None:
     assert float(go_sprint(number)) == number
     assert float(go_json(number)) == number
-    assert float(format_fixed(number)) == number
 
 
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner)))

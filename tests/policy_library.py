@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -12,8 +12,11 @@ from chartkit.bundled import library_dir
 from chartkit.chart.helm import Target, helm
 from chartkit.chart.library import Library, LibraryPolicy, read_library
 from chartkit.chart.parameters import helm_body
-from chartkit.documents import read_text
-from chartkit.model import Body, Json
+from chartkit.documents import read_file, read_text, resources
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Request
+from chartkit.model import Body, Json, Resource, RuleResult
 
 _CHART = "apiVersion: v2\nname: library\nversion: 0.0.0\n"
 _TARGET = Target("library", "default")
@@ -57,3 +60,17 @@ def _template(policy: LibraryPolicy) -> str:
         f'{{{{- with fromYaml (include "{name}" $parameters) }}}}\n'
         "{{ toYaml . }}\n{{- end }}\n"
     )
+
+
+def verdicts(policy: Body, found: Iterable[Resource]) -> dict[str, list[RuleResult]]:
+    """What a policy's rules say of each resource, by `Kind/name`; raises CompileError."""
+    compiled = compile_policy(Resource(policy))
+    return {
+        f"{resource.kind}/{resource.name}": evaluate([compiled], Request(resource))
+        for resource in found
+    }
+
+
+def read(file: Path | None) -> list[Resource]:
+    """The resources of an example file; none where there is no file."""
+    return resources(read_file(file)) if file else []

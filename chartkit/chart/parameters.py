@@ -8,6 +8,7 @@ Values, each standing as a whole YAML value:
 
     x: <%= parameter("minimum") %>                               the value itself
     x: <%= text("at least %d", parameter("minimum")) %>          a text with values in it
+    x: <%= variable("spec.%s", parameter("field")) %>            {{ spec.FIELD }}
     x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
     x: <%= either("a", "b", since("podSecurityVersion", "1.27", "c")) %>   a pattern: any of them
 
@@ -74,7 +75,7 @@ def vocabulary(policy: LibraryPolicy) -> Mapping[str, Callable[..., Any]]:
         "join_with": join_with,
         "text": text,
         "either": either,
-        "negate": negate,
+        "variable": variable,
         "when": when,
     }
 
@@ -101,9 +102,9 @@ def either(*alternatives: str | Expression) -> Expression:
     return Expression(f'(join " | " (concat {plain}{lists}))')
 
 
-def negate(condition: Expression) -> Expression:
-    """The condition that holds where the other does not."""
-    return Expression(f"(not {condition.code})")
+def variable(form: str, *values: Expression) -> Expression:
+    """A Kyverno variable with values in its expression; form as in `text`."""
+    return text(f"{OPEN} {form} {CLOSE}", *values)
 
 
 def when(condition: Expression, caller: Callable[[], str]) -> str:

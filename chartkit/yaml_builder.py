@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -183,7 +182,7 @@ class _Builder:
     def _binary(self, event: Any) -> str:
         try:
             return base64.b64decode("".join(event.value.split()), validate=True).decode("utf-8")
-        except (binascii.Error, UnicodeDecodeError):
+        except ValueError:
             raise self.error("!!binary value is not base64 of UTF-8 text", event) from None
 
     def plain(self, text: str, event: Any) -> Any:

@@ -105,6 +105,7 @@ WRONG: list[tuple[str, str]] = [
     ("~: b", "f.yaml:1:1: a key must be"),
     ("<<: 1", "f.yaml:1:5: a merge key"),
     ("a: !!binary '?'", "f.yaml:1:4: !!binary value is not base64"),
+    ("a: !!binary aGk\u65e5=", "f.yaml:1:4: !!binary value is not base64"),
     ("a: \x00", "f.yaml: is not text"),
     ("a: \x01", "f.yaml: is not YAML"),
     ("[" * (MAX_DEPTH + 1), f"f.yaml:1:{MAX_DEPTH + 1}: is nested deeper"),

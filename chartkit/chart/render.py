@@ -113,9 +113,15 @@ def lint_chart(
 
 
 def is_hook(resource: Resource) -> bool:
-    """Whether Helm runs an object at a certain moment instead of installing it."""
+    """Whether Helm runs an object at certain moments instead of installing it."""
+    return bool(hook_moments(resource))
+
+
+def hook_moments(resource: Resource) -> frozenset[str]:
+    """The moments at which Helm runs an object (`pre-delete`, `test` …); none for no hook."""
     annotations = (resource.body.get("metadata") or {}).get("annotations")
-    return isinstance(annotations, dict) and HOOK in annotations
+    text = annotations.get(HOOK) if isinstance(annotations, dict) else None
+    return frozenset(part.strip() for part in str(text).split(",")) if text else frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
 from chartkit.chart import engine_chart, schema
+from chartkit.chart.library import read_library
+from chartkit.chart.profiles import read_profile, resolve
 from chartkit.chart.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
 from chartkit.chart.templating import render_tree
 from chartkit.chart.versions import Version
@@ -21,8 +24,40 @@ _WHY = {
 _AVAILABLE = frozenset({"prd"})
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What Kyverno's own pods need of a policy.
+
+    available: whether a highly available engine needs it too.
+    """
+
+    policy: str
+    reason: str
+    available: bool = True
+
+
+NEEDS = (
+    Need("restrict-automount-sa-token", "Kyverno talks to the API server with its token"),
+    Need(
+        "require-pod-probes",
+        "two of Kyverno's controllers answer no requests and have no probes",
+    ),
+    Need("restrict-image-registries", "Kyverno's images come from reg.kyverno.io"),
+    Need(
+        "deployment-has-multiple-replicas",
+        "one replica is enough where nothing must be highly available",
+        available=False,
+    ),
+)
+"""What the charts' defaults do that a policy of the library refuses, and why it is right."""
+
+
 def project_files(profiles: Sequence[str], cluster: Version, eks: bool) -> Mapping[str, str]:
-    """A new project's files by path: chartkit.yaml, its schema for editors, a first workload."""
+    """A new project's files by path: chartkit.yaml, its schema for editors, a first workload.
+
+    Raises InputError for a profile that there is not.
+    """
+    needs = _needs(profiles)
     context: dict[str, Any] = {
         "schema": SCHEMA,
         "profiles": profiles,
@@ -35,6 +70,7 @@ def project_files(profiles: Sequence[str], cluster: Version, eks: bool) -> Mappi
                 "action": str(action),
                 "why": _WHY[action],
                 "available": name in _AVAILABLE,
+                "needs": [need for need in needs if need.available or name not in _AVAILABLE],
                 "example": name in _AVAILABLE,
             }
             for name, action in DEFAULT_ACTIONS.items()
@@ -63,3 +99,10 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
             raise InputError(f"cannot be written: {reason}", Location(str(file))) from None
         written.append(file)
     return written
+
+
+def _needs(profiles: Iterable[str]) -> list[Need]:
+    library = read_library([bundled.library_dir()])
+    resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
+    enabled = {name for name, each in resolved.policies.items() if each.enabled}
+    return [need for need in NEEDS if need.policy in enabled]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -67,9 +70,15 @@ def _build(project: Project, options: Options) -> Build:
         plan.name: write.compose(plan, project.charts / plan.name, options.prefer)
         for plan in _plans(project)
     }
-    with TemporaryDirectory(prefix="chartkit-") as parent:
+    with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
-        subjects = [_subject(project, env, trees, folders, options) for env in options.environments]
+        subjects = [
+            _subject(project, env, _charts(env, trees, folders, executor), options)
+            for env in options.environments
+        ]
+        for subject in subjects:
+            for chart in subject.charts:
+                chart.start()
         library = policies_chart.read_libraries(project)
         found = [row for subject in subjects for row in check_environment(subject, library)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
@@ -78,12 +87,25 @@ def _build(project: Project, options: Options) -> Build:
         if failed(found):
             return Build(tuple(found))
         manifests = [_manifests(project.manifests, subject) for subject in subjects]
-    written = []
-    for tree in [*trees.values(), *(tree for tree in manifests if tree is not None)]:
+    generated = [*trees.values(), *(tree for tree in manifests if tree is not None)]
+    return Build(tuple(found), written=tuple(_written(generated)))
+
+
+@contextmanager
+def _helm_threads() -> Iterator[Executor]:
+    """Threads for Helm: its library leaves Python's lock alone while it works."""
+    executor = ThreadPoolExecutor(os.cpu_count() or 1)
+    try:
+        yield executor
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _written(trees: Sequence[Tree]) -> Iterator[Path]:
+    for tree in trees:
         if not write.unchanged(tree):
             write.publish(tree)
-            written.append(tree.folder)
-    return Build(tuple(found), written=tuple(written))
+            yield tree.folder
 
 
 def _plans(project: Project) -> list[ChartPlan]:
@@ -106,22 +128,21 @@ def _require_supported(env: Environment) -> None:
         raise InputError(message, env.locate("kyverno"), hint)
 
 
-def _subject(
-    project: Project,
+def _charts(
     env: Environment,
     trees: Mapping[str, Tree],
     folders: Mapping[str, Path],
-    options: Options,
+    executor: Executor,
+) -> Mapping[str, Chart]:
+    return {name: Chart(name, trees[name], folders[name], env, executor) for name in trees}
+
+
+def _subject(
+    project: Project, env: Environment, charts: Mapping[str, Chart], options: Options
 ) -> Subject:
-    charts = {name: Chart(name, trees[name], folders[name], env) for name in trees}
     engine = charts.get(engine_chart.CHART_NAME) if env.engine else None
-    return Subject(
-        project,
-        env,
-        charts[POLICIES_CHART],
-        engine,
-        (*env.workloads, *options.workloads),
-    )
+    workloads = (*env.workloads, *options.workloads)
+    return Subject(project, env, charts[POLICIES_CHART], engine, workloads)
 
 
 def _overwritten(tree: Tree) -> Sequence[Row]:

@@ -38,7 +38,7 @@ def helm(subject: Subject) -> Iterable[Row]:
     """Does Helm lint, render and admit the charts, and do their objects fit together?"""
     for chart in subject.charts:
         rendered = chart.rendered
-        found = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
+        found = [each for each in chart.helm_lint if each.severity is not Severity.NOTE]
         found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
         found += _dry_run(chart)
         count = len(rendered.resources)

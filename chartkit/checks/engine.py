@@ -7,23 +7,27 @@ from functools import lru_cache
 from io import StringIO
 
 from chartkit.chart.project import Workload
+from chartkit.chart.render import hook_moments
+from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, rows
 from chartkit.checks.subject import NAMESPACE, Subject
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.failure_action import ENFORCE, rule_action
+from chartkit.engine.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.scan.files import is_chart
-from chartkit.scan.inputs import ChartOptions, in_namespace, read_inputs
-from chartkit.scan.policies import PolicySet, compile_all, is_policy
+from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.policies import PolicySet, is_policy
 from chartkit.scan.run import namespace_labels, run_scan
 
+TEST_HOOK = "test"
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
 def compiled_policies(subject: Subject) -> PolicySet:
     """The environment's policies as Helm rendered them, compiled."""
-    return compile_all(filter(is_policy, subject.policies.rendered.resources))
+    return compiled_set(filter(is_policy, subject.policies.rendered.resources))
 
 
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
@@ -46,11 +50,12 @@ def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
 
 
 def own_pods(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
-    """What will the policies say of Kyverno's own pods?"""
+    """What will the policies say of Kyverno's own pods? Those of `helm test` do not count."""
     if subject.engine is None:
         return
     rendered = subject.engine.rendered
-    found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *rendered.hooks)]
+    hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
+    found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
     place = subject.engine.values.location
     yield from _scan(subject, compiled, found, "engine's pods", "Kyverno's own", place)
 

@@ -7,19 +7,27 @@ environment's action, exclusions and Kyverno version, and with those values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from functools import lru_cache
 from pathlib import Path
 
 from chartkit.chart.library import Examples, Library, LibraryPolicy
+from chartkit.chart.render import Rendered
+from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Row, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
+from chartkit.engine.kinds import in_namespace
 from chartkit.engine.request import Request
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
-from chartkit.scan.policies import compile_all, is_policy
+from chartkit.scan.policies import is_policy
 
+_HIDDEN = (
+    "an exclusion may hide it; one by names or selector turns Kyverno's rules for pod controllers "
+    "off: exclude namespaces"
+)
 _BAD = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
@@ -29,8 +37,9 @@ def examples(subject: Subject, library: Library) -> Iterable[Row]:
     policies = [library.policies[name] for name in rendered if name in library.policies]
     found: list[Diagnostic] = []
     count = 0
-    for round_ in _rounds(policies):
-        compiled = _compiled(subject, round_)
+    rounds = [(each, _render(subject, each)) for each in _rounds(policies)]
+    for round_, rendering in rounds:
+        compiled = _compiled(rendering.result(), round_)
         for policy, example in round_:
             for resource, expected_bad in _resources(example):
                 count += 1
@@ -51,29 +60,32 @@ def _rounds(policies: Sequence[LibraryPolicy]) -> Iterator[_Round]:
         ]
 
 
-def _compiled(subject: Subject, round_: _Round) -> Mapping[str, CompiledPolicy]:
+def _render(subject: Subject, round_: _Round) -> Future[Rendered]:
     parameters: Body = {
         policy.name: {"parameters": {**policy.defaults, **example.parameters}}
         for policy, example in round_
         if policy.parameters
     }
+    return subject.policies.render({"policies": parameters} if parameters else {})
+
+
+def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, CompiledPolicy]:
     wanted = {policy.name for policy, _ in round_}
-    rendered = subject.policies.render({"policies": parameters} if parameters else {})
     found = [each for each in rendered.resources if is_policy(each) and each.name in wanted]
-    return {each.policy.name: each for each in compile_all(found).policies}
+    return {each.policy.name: each for each in compiled_set(found).policies}
 
 
 def _judge(
     policy: LibraryPolicy, compiled: CompiledPolicy | None, resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
-    results = evaluate([compiled], Request(resource)) if compiled else []
+    results = evaluate([compiled], Request(in_namespace(resource))) if compiled else []
     bad = [each for each in results if each.status in _BAD]
     if bool(bad) == expected_bad:
         return
     said = _said(bad)
     message = f"{policy.name} {said if bad else 'says nothing'} of its {_which(expected_bad)} "
     message += f"example {resource.kind} {resource.name}"
-    hint = "an exclusion of the environment may hide it" if expected_bad else None
+    hint = _HIDDEN if expected_bad else None
     yield Diagnostic(policy.name, Severity.ERROR, message, resource.location, hint)
 
 

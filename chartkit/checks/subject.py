@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,14 +26,19 @@ SCHEMA_FILE = "values.schema.json"
 class Chart:
     """One chart of an environment.
 
-    tree: its files; folder: where they stand for Helm to read; values: the environment's values
-    file; messages speak of the folder that the tree is meant for.
+    tree: its files; folder: where they stand for Helm to read; executor: what runs Helm while
+    others go on. Messages speak of the folder that the tree is meant for.
     """
 
     name: str
     tree: Tree
     folder: Path
     environment: Environment
+    executor: Executor
+
+    def start(self) -> list[Future[Any]]:
+        """Sets Helm to work on all that the checks will ask of it."""
+        return [self._rendering, self._dry_running, self._linting]
 
     @property
     def release(self) -> str:
@@ -55,34 +61,50 @@ class Chart:
         text = self.tree.files.get(SCHEMA_FILE)
         return _json(text) if text is not None else None
 
-    @cached_property
+    @property
     def rendered(self) -> Rendered:
         """What Helm renders for the environment; raises RenderError."""
-        return self.render()
+        return self._rendering.result()
 
-    def render(self, *over: Body) -> Rendered:
-        """What Helm renders with further values laid over the environment's."""
-        return render_chart(self.folder, [self.values, *over], **self._target())
-
-    @cached_property
+    @property
     def dry_run(self) -> DryRun:
         """What an installation does; raises RenderError where the cluster is not admitted."""
-        return dry_run(self.folder, [self.values], **self._target())
+        return self._dry_running.result()
 
+    @property
     def helm_lint(self) -> list[Diagnostic]:
         """What `helm lint` says."""
-        return lint_chart(
-            self.folder,
-            [self.values],
-            namespace=NAMESPACE,
-            kube_version=self.environment.kube_version,
-            shown=self.tree.folder,
+        return self._linting.result()
+
+    def render(self, *over: Body) -> Future[Rendered]:
+        """What Helm renders with further values laid over the environment's."""
+        return self.executor.submit(
+            render_chart, self.folder, [self.values, *over], **self._target()
         )
 
     def lint_subject(self, resources: Sequence[Resource] = ()) -> LintSubject:
         """The chart as the values checks want it."""
         apis = self.environment.apis
         return LintSubject(self.defaults, (self.values,), self.schema, apis, resources)
+
+    @cached_property
+    def _rendering(self) -> Future[Rendered]:
+        return self.render()
+
+    @cached_property
+    def _dry_running(self) -> Future[DryRun]:
+        return self.executor.submit(dry_run, self.folder, [self.values], **self._target())
+
+    @cached_property
+    def _linting(self) -> Future[list[Diagnostic]]:
+        return self.executor.submit(
+            lint_chart,
+            self.folder,
+            [self.values],
+            namespace=NAMESPACE,
+            kube_version=self.environment.kube_version,
+            shown=self.tree.folder,
+        )
 
     def _target(self) -> dict[str, Any]:
         env = self.environment

@@ -26,14 +26,11 @@ def init(folder: Path, profiles: Sequence[str], kubernetes: str | None, eks: str
     Nothing is overwritten: exits 2 where a file is there already.
     """
     from chartkit.chart import compat, engine_chart
-    from chartkit.chart.profiles import read_profile
     from chartkit.chart.start import project_files, write_project
     from chartkit.chart.versions import parse_version
 
     if kubernetes is not None and eks is not None:
         raise click.UsageError("give --kubernetes or --eks, not both")
-    for profile in profiles:
-        read_profile(profile, folder)
     given = eks if eks is not None else kubernetes
     kyverno = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
     supported = compat.compatibility(kyverno)

@@ -10,7 +10,7 @@ from chartkit.engine.pattern.mismatch import Failure
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
-MAX_DEPTH: Final = 150
+MAX_DEPTH: Final = 100
 """How many levels a pattern may have: each takes a few frames of Python's stack."""
 
 Places = tuple[int, ...]

@@ -1,0 +1,80 @@
+"""Updates of objects that failed already, under rules that are enforced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Operation, Request
+from chartkit.model import Body, Resource
+from tests.unit.engine.policies import obj, policy_resource, request, rule
+
+ALLOWED = "skipping the rule evaluation as pre-existing violations are allowed"
+BAD, GOOD = obj(name="bad"), obj(name="good")
+
+
+def _update(old: Resource, new: Resource, action: str = "Enforce", **parts: Any) -> list[str]:
+    given = request(new, old=old, operation=Operation.UPDATE)
+    return _messages(given, action, **parts)
+
+
+def _messages(given: Request, action: str, **parts: Any) -> list[str]:
+    validate: Body = {"pattern": {"metadata": {"name": "good"}}, "failureAction": action}
+    validate |= parts.pop("validate", {})
+    compiled = compile_policy(policy_resource(rule(validate=validate, **parts)))
+    return [one.message for one in evaluate([compiled], given)]
+
+
+FAILED = "validation error: rule r failed at path /metadata/name/"
+
+
+def test_what_failed_before_is_skipped() -> None:
+    assert _update(BAD, BAD) == [ALLOWED]
+    assert _update(GOOD, BAD) == [FAILED]
+    assert _update(BAD, GOOD) == ["validation rule 'r' passed."]
+
+
+def test_only_where_the_rule_is_enforced_and_allows_it() -> None:
+    assert _update(BAD, BAD, "Audit") == [FAILED]
+    assert _update(BAD, BAD, validate={"allowExistingViolations": False}) == [FAILED]
+
+
+def test_only_for_an_update() -> None:
+    assert _messages(request(BAD, old=BAD), "Enforce") == [FAILED]
+    assert _messages(request(BAD, operation=Operation.UPDATE), "Enforce") == [FAILED]
+
+
+def test_only_where_the_old_object_is_matched() -> None:
+    labelled = obj(name="bad", labels={"a": "b"})
+    match = {"any": [{"resources": {"kinds": ["Pod"], "selector": {"matchLabels": {"a": "b"}}}}]}
+    assert _update(labelled, labelled, match=match) == [ALLOWED]
+    assert _update(BAD, labelled, match=match) == [FAILED]
+    assert _update(obj("Service", name="bad"), BAD) == [FAILED]
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("{{ request.object.metadata.labels.a || '' }}", FAILED),
+        ("{{ request.object.metadata.labels.a }}", FAILED),
+        ("b", ALLOWED),
+    ],
+)
+def test_only_where_the_old_object_meets_the_preconditions(key: str, message: str) -> None:
+    wanted = {"all": [{"key": key, "operator": "Equals", "value": "b"}]}
+    labelled = obj(name="bad", labels={"a": "b"})
+    assert _update(BAD, labelled, preconditions=wanted) == [message]
+
+
+def test_expressions_see_the_old_object() -> None:
+    deny = {
+        "any": [
+            {"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "bad"},
+        ]
+    }
+    validate = {"pattern": None, "deny": {"conditions": deny}}
+    assert _update(BAD, BAD, validate=validate) == [ALLOWED]
+    assert _update(GOOD, BAD, validate=validate) == ["validation error: rule r failed"]

@@ -1,0 +1,65 @@
+"""Draws the README's pictures anew: `python docs/pictures.py`."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+IMAGES = Path(__file__).parent / "images"
+CHARTKIT = Path(sys.executable).parent / "chartkit"
+_WORDS = {"pass": "bold green", "fail": "bold red", "warning": "bold yellow", "note": "cyan"}
+_WORD = re.compile(r"(?<= )(pass|fail|warning|note)(?= )")
+
+
+def draw(name: str, command: Sequence[str], shown: str, width: int) -> None:
+    """Writes images/NAME.svg: a command line and what it prints, lines cut at width."""
+    console = Console(record=True, width=width, file=io.StringIO())
+    console.print(Text(f"$ {shown}", style="bold"))
+    for line in "\n".join(command).splitlines():
+        text = Text(line[: width - 1], no_wrap=True)
+        for match in _WORD.finditer(text.plain):
+            text.stylize(_WORDS[match[1]], *match.span())
+        console.print(text)
+    svg = console.export_svg(title="chartkit", unique_id=name)
+    # The picture must not load anything from elsewhere.
+    (IMAGES / f"{name}.svg").write_text(re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL))
+
+
+def printed(folder: Path, *arguments: str) -> str:
+    """What chartkit prints in a folder."""
+    done = subprocess.run(
+        [str(CHARTKIT), *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return (done.stdout + done.stderr).rstrip()
+
+
+def main() -> None:
+    """Draws every picture from a project that `chartkit init` makes."""
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        printed(folder, "init")
+        lines = printed(folder, "render").splitlines()
+        kept = [line for line in lines if not line.startswith("qa ")]
+        draw("summary", kept, "chartkit render", 150)
+        project = folder / "chartkit.yaml"
+        text = project.read_text("utf-8")
+        project.write_text(text.replace('kubernetes: "1.35"', 'kubernetes: "1.29"', 1))
+        values = folder / "charts" / "kyverno" / "values_dev.yaml"
+        values.write_text(
+            values.read_text("utf-8")
+            + "\nreportController:\n  serviceMonitor:\n    enabled: true\n"
+        )
+        draw("failing", printed(folder, "render", "dev").splitlines(), "chartkit render dev", 150)
+
+
+if __name__ == "__main__":
+    main()

@@ -152,12 +152,11 @@ def _without(part: Any, path: tuple[Any, ...]) -> Any:
     key, rest = path[0], path[1:]
     if key in _OPERATORS:
         return key.join(item for item in part.split(key) if item != rest[0])
-    if isinstance(part, dict):
-        changed = {name: value for name, value in part.items() if name != key or rest}
-    else:
-        changed = [value for index, value in enumerate(part) if index != key or rest]
+    changed = copy.copy(part)
     if rest:
         changed[key] = _without(part[key], rest)
+    else:
+        del changed[key]
     return changed
 
 

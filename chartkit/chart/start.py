@@ -42,7 +42,7 @@ NEEDS = (
         "require-pod-probes",
         "two of Kyverno's controllers answer no requests and have no probes",
     ),
-    Need("restrict-image-registries", "Kyverno's images come from reg.kyverno.io"),
+    Need("restrict-image-registries", "Kyverno's images come from reg.kyverno.io and ghcr.io"),
     Need(
         "deployment-has-multiple-replicas",
         "one replica is enough where nothing must be highly available",

@@ -6,9 +6,9 @@ environment's action, exclusions and Kyverno version, and with those values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from chartkit.chart.library import Examples, Library, LibraryPolicy
@@ -37,9 +37,9 @@ def examples(subject: Subject, library: Library) -> Iterable[Row]:
     policies = [library.policies[name] for name in rendered if name in library.policies]
     found: list[Diagnostic] = []
     count = 0
-    rounds = [(each, _render(subject, each)) for each in _rounds(policies)]
-    for round_, rendering in rounds:
-        compiled = _compiled(rendering.result(), round_)
+    rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
+    for round_, future in rounds:
+        compiled = _compiled(future.result(), round_)
         for policy, example in round_:
             for resource, expected_bad in _resources(example):
                 count += 1
@@ -49,24 +49,55 @@ def examples(subject: Subject, library: Library) -> Iterable[Row]:
     return rows(subject.environment.name, "examples", found, right, place)
 
 
-_Round = list[tuple[LibraryPolicy, Examples]]
+_Round = Sequence[tuple[LibraryPolicy, Examples]]
+_Rendering = Callable[[Subject], Future[Rendered]]
 
 
-def _rounds(policies: Sequence[LibraryPolicy]) -> Iterator[_Round]:
-    """Every policy's first examples, every policy's second …: one render each."""
-    for index in range(max((len(policy.examples) for policy in policies), default=0)):
-        yield [
-            (policy, policy.examples[index]) for policy in policies if index < len(policy.examples)
+def _rounds(
+    subject: Subject, policies: Sequence[LibraryPolicy]
+) -> Iterator[tuple[_Round, _Rendering]]:
+    """Examples that one render serves: those at the environment's own values first, then every
+    policy's first other ones, its second …"""
+    values = subject.policies.lint_subject().values
+    own = [
+        (policy, example)
+        for policy in policies
+        for example in policy.examples
+        if _wanted(policy, example) == _effective(policy, values)
+    ]
+    yield own, lambda given: given.policies.rendering
+    others = [
+        [example for example in policy.examples if (policy, example) not in own]
+        for policy in policies
+    ]
+    for index in range(max(map(len, others), default=0)):
+        round_ = [
+            (policy, examples[index])
+            for policy, examples in zip(policies, others, strict=True)
+            if index < len(examples)
         ]
+        yield round_, partial(_render, round_, policies)
 
 
-def _render(subject: Subject, round_: _Round) -> Future[Rendered]:
-    parameters: Body = {
-        policy.name: {"parameters": {**policy.defaults, **example.parameters}}
-        for policy, example in round_
-        if policy.parameters
-    }
-    return subject.policies.render({"policies": parameters} if parameters else {})
+def _wanted(policy: LibraryPolicy, example: Examples) -> Body:
+    return {**policy.defaults, **example.parameters}
+
+
+def _effective(policy: LibraryPolicy, values: Body) -> Body:
+    """The values of a policy's parameters in an environment: its own before the shared ones."""
+    shared = values.get("parameters") or {}
+    own = ((values.get("policies") or {}).get(policy.name) or {}).get("parameters") or {}
+    return {name: own.get(name, shared.get(name)) for name in policy.parameters}
+
+
+def _render(
+    round_: _Round, policies: Sequence[LibraryPolicy], subject: Subject
+) -> Future[Rendered]:
+    """The policies of a round at their examples' values, and no others."""
+    settings: Body = {policy.name: {"enabled": False} for policy in policies}
+    for policy, example in round_:
+        settings[policy.name] = {"parameters": _wanted(policy, example)}
+    return subject.policies.render({"policies": settings})
 
 
 def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, CompiledPolicy]:

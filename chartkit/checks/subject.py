@@ -38,7 +38,7 @@ class Chart:
 
     def start(self) -> list[Future[Any]]:
         """Sets Helm to work on all that the checks will ask of it."""
-        return [self._rendering, self._dry_running, self._linting]
+        return [self.rendering, self._dry_running, self._linting]
 
     @property
     def release(self) -> str:
@@ -64,7 +64,7 @@ class Chart:
     @property
     def rendered(self) -> Rendered:
         """What Helm renders for the environment; raises RenderError."""
-        return self._rendering.result()
+        return self.rendering.result()
 
     @property
     def dry_run(self) -> DryRun:
@@ -88,7 +88,8 @@ class Chart:
         return LintSubject(self.defaults, (self.values,), self.schema, apis, resources)
 
     @cached_property
-    def _rendering(self) -> Future[Rendered]:
+    def rendering(self) -> Future[Rendered]:
+        """Helm at work on `rendered`."""
         return self.render()
 
     @cached_property

@@ -1,0 +1,191 @@
+"""Whole builds of small projects, in process; the engine chart is left out where it matters not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from chartkit.bundled import library_dir
+from chartkit.chart.project import read_project
+from chartkit.checks.build import Build, Options, build
+from chartkit.checks.model import Outcome, Row
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+PROFILE = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata: {name: small}
+spec:
+  title: small
+  policies:
+    disallow-latest-tag: {}
+    disallow-host-path: {}
+"""
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: pod, namespace: default}
+spec:
+  containers: [{name: c, image: "nginx:latest"}]
+"""
+
+
+def project(folder: Path, environment: str, rest: str = "") -> Path:
+    (folder / "small.yaml").write_text(PROFILE)
+    (folder / "pod.yaml").write_text(POD)
+    (folder / "chartkit.yaml").write_text(
+        f"profiles: [./small.yaml]\n{rest}environments:\n  dev:\n{environment}"
+    )
+    return folder
+
+
+def run(folder: Path) -> Build:
+    found = read_project(folder)
+    return build(found, Options(tuple(found.environments.values())))
+
+
+def rows(done: Build, check: str, outcome: Outcome | None = None) -> list[Row]:
+    return [row for row in done.rows if row.check == check and outcome in (None, row.outcome)]
+
+
+NEW = '    kyverno: "1.19"\n    kubernetes: "1.34"\n    engine: false\n'
+
+
+def test_policies_alone(tmp_path: Path) -> None:
+    done = run(project(tmp_path, NEW))
+    assert not done.failed
+    assert [path.name for path in done.written] == ["kyverno-policies", "dev"]
+    (availability,) = rows(done, "availability")
+    assert availability.outcome is Outcome.NOTE
+    assert rows(done, "policies")[0].message == "2 policies compile"
+    assert rows(done, "engine's pods") == []
+    (workloads,) = rows(done, "workloads")
+    assert workloads.message == "chartkit.yaml names no workloads to scan"
+
+
+def test_an_older_kyverno_is_served_and_warned_of(tmp_path: Path) -> None:
+    old = '    kyverno: "1.12"\n    kubernetes: "1.29"\n    engine: false\n'
+    done = run(project(tmp_path, old))
+    assert not done.failed
+    (row,) = rows(done, "compatibility")
+    assert row.outcome is Outcome.WARNING
+    assert "past its end of life" in row.message
+    text = (tmp_path / "rendered" / "dev" / "kyverno-policies.yaml").read_text()
+    assert "validationFailureAction: Enforce" in text
+    assert "failureAction: Enforce" not in text.replace("validationFailureAction: Enforce", "")
+
+
+def test_a_pair_that_is_not_supported_fails(tmp_path: Path) -> None:
+    done = run(project(tmp_path, NEW.replace("1.34", "1.36")))
+    assert done.failed
+    (row,) = rows(done, "compatibility", Outcome.FAIL)
+    assert row.message == "Kubernetes 1.36 is above what Kyverno 1.19 supports (1.33–1.35)"
+    assert str(row.location) == f"{tmp_path}/chartkit.yaml:4:5"
+    assert any("requires kubeVersion" in row.message for row in rows(done, "helm"))
+    assert not (tmp_path / "charts").exists()
+
+
+def test_the_engine_chart_is_for_one_kyverno(tmp_path: Path) -> None:
+    text = NEW.replace("1.19", "1.18").replace("    engine: false\n", "")
+    with pytest.raises(InputError) as caught:
+        run(project(tmp_path, text))
+    assert caught.value.message == "the engine chart installs Kyverno 1.19, not 1.18"
+    assert str(caught.value.location) == f"{tmp_path}/chartkit.yaml:4:5"
+
+
+@pytest.mark.parametrize(
+    ("action", "outcome"), [("Enforce", Outcome.FAIL), ("Audit", Outcome.WARNING)]
+)
+def test_a_workloads_violation(tmp_path: Path, action: str, outcome: Outcome) -> None:
+    environment = NEW + f"    action: {action}\n"
+    done = run(project(tmp_path, environment, "workloads: [pod.yaml]\n"))
+    (row,) = rows(done, "workloads")
+    assert row.outcome is outcome
+    assert row.message.startswith("Pod/default/pod: disallow-latest-tag/")
+    assert str(row.location) == f"{tmp_path}/pod.yaml:1"
+    assert done.failed is (outcome is Outcome.FAIL)
+
+
+def test_an_action_of_one_policy(tmp_path: Path) -> None:
+    environment = NEW + "    policies: {disallow-latest-tag: {action: Audit}}\n"
+    done = run(project(tmp_path, environment, "workloads: [pod.yaml]\n"))
+    assert rows(done, "workloads")[0].outcome is Outcome.WARNING
+
+
+def test_a_workload_that_is_a_chart_with_values(tmp_path: Path) -> None:
+    chart = tmp_path / "app"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: app\nversion: 0.1.0\n")
+    (chart / "values.yaml").write_text("tag: latest\n")
+    (chart / "templates" / "pod.yaml").write_text(POD.replace("latest", "{{ .Values.tag }}"))
+    values = tmp_path / "values.yaml"
+    values.write_text('tag: "1.29"\n')
+    given = "workloads: [{path: app, values: [values.yaml], namespace: shop}]\n"
+    assert not run(project(tmp_path, NEW, given)).failed
+    done = run(project(tmp_path, NEW, "workloads: [app]\n"))
+    (row,) = rows(done, "workloads")
+    assert (row.outcome, str(row.location)) == (Outcome.FAIL, f"{chart}/templates/pod.yaml:2")
+
+
+def test_an_exclusion_that_hides_a_bad_example_fails(tmp_path: Path) -> None:
+    environment = NEW + "    exclude: [{namespaces: [default]}]\n"
+    done = run(project(tmp_path, environment))
+    failed = rows(done, "examples", Outcome.FAIL)
+    assert failed
+    assert all("says nothing of its bad example" in row.message for row in failed)
+    assert "an exclusion may hide it" in (failed[0].hint or "")
+
+
+def test_another_parameter_does_not_break_the_examples(tmp_path: Path) -> None:
+    source = next(library_dir().rglob("restrict-image-registries"))
+    (tmp_path / "own").mkdir()
+    shutil.copytree(source, tmp_path / "own" / "our-registries")
+    policy = tmp_path / "own" / "our-registries" / "policy.yaml"
+    policy.write_text(policy.read_text().replace("restrict-image-registries", "our-registries"))
+    environment = NEW + (
+        "    policies:\n      our-registries:\n        enabled: true\n"
+        "        parameters: {allowedRegistries: [registry.example.com]}\n"
+    )
+    done = run(project(tmp_path, environment, "library: [own]\n"))
+    assert rows(done, "policies")[0].message == "3 policies compile"
+    assert [row.outcome for row in rows(done, "examples")] == [Outcome.PASS]
+
+
+def test_a_wrong_example_of_an_own_policy_fails_at_its_place(tmp_path: Path) -> None:
+    source = next(library_dir().rglob("disallow-latest-tag"))
+    own = tmp_path / "own" / "our-tags"
+    shutil.copytree(source, own)
+    policy = own / "policy.yaml"
+    policy.write_text(policy.read_text().replace("disallow-latest-tag", "our-tags"))
+    (own / "good.yaml").write_text("# a mistake\n" + POD)
+    environment = NEW + "    policies: {our-tags: {enabled: true}}\n"
+    done = run(project(tmp_path, environment, "library: [own]\n"))
+    (row,) = rows(done, "examples", Outcome.FAIL)
+    assert str(row.location) == f"{own}/good.yaml:2"
+    assert row.message.startswith("our-tags says '")
+    assert row.message.endswith("of its good example Pod pod")
+
+
+def test_values_that_the_schema_refuses_are_rows_with_suggestions(tmp_path: Path) -> None:
+    folder = project(tmp_path, NEW)
+    run(folder)
+    values = folder / "charts" / "kyverno-policies" / "values_dev.yaml"
+    values.write_text(values.read_text() + "backgruond: false\n")
+    done = run(folder)
+    (row,) = rows(done, "values", Outcome.FAIL)
+    assert row.message == "unknown key 'backgruond'"
+    assert row.hint == "did you mean 'background'?"
+    assert rows(done, "helm") == []
+
+
+def test_extra_workloads(tmp_path: Path) -> None:
+    from chartkit.chart.project import Workload
+
+    folder = project(tmp_path, NEW)
+    found = read_project(folder)
+    extra = Workload(folder / "pod.yaml", Location("--workloads"))
+    done = build(found, Options(tuple(found.environments.values()), workloads=(extra,)))
+    assert done.failed

@@ -156,12 +156,17 @@ def parse_project(document: Document, file: Path) -> Project:
     schema.require(document, schema.load(SCHEMA))
     body = document.body
     root = file.parent
-    manifests = body.get("manifests", "rendered")
+    charts, manifests = body.get("charts", "charts"), body.get("manifests", "rendered")
+    if manifests is not None and (root / charts).resolve() == (root / manifests).resolve():
+        hint = "an environment could have a chart's name: choose another folder"
+        raise InputError(
+            "'manifests' and 'charts' are one folder", document.locate("manifests"), hint
+        )
     return Project(
         file=file,
         root=root,
         library=tuple(root / folder for folder in body.get("library", ())),
-        charts=root / body.get("charts", "charts"),
+        charts=root / charts,
         manifests=None if manifests is None else root / manifests,
         environments=MappingProxyType(
             {name: _environment(name, document, root) for name in body["environments"]}

@@ -151,8 +151,10 @@ def _message(error: Any, path: list[str | int]) -> str:
             )
         case "minProperties" | "minItems" | "minLength":
             return f"{subject} is empty"
-        case "minimum" | "maximum":
-            return f"{subject} is {error.instance}: {error.validator} {error.validator_value}"
+        case "minimum":
+            return f"{subject} must be {error.validator_value} or more, not {error.instance}"
+        case "maximum":
+            return f"{subject} must be {error.validator_value} or less, not {error.instance}"
         case "pattern":
             return f"{subject} is {_shown(error.instance)}, which does not fit its form"
     return f"{subject}: {error.message}"

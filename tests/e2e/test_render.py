@@ -61,6 +61,14 @@ def test_a_new_project_renders_and_passes(rendered: Path) -> None:
             assert "kind: ClusterPolicy" in text or "kind: Deployment" in text
 
 
+@pytest.mark.parametrize("profile", ["pss-baseline", "eks-best-practices"])
+def test_a_new_project_of_another_profile_passes_too(tmp_path: Path, profile: str) -> None:
+    assert chartkit(tmp_path, "init", "--profile", profile, "--eks", "1.34").code == 0
+    done = chartkit(tmp_path, "render")
+    assert done.code == 0, done.out + done.err
+    assert "warning: 0, fail: 0" in done.out
+
+
 def test_rendering_again_changes_nothing(project: Path) -> None:
     before = snapshot(project)
     done = chartkit(project, "render")

@@ -132,6 +132,10 @@ environments:
             "chartkit.yaml:1:22: 'abc' is not a version of Kyverno",
         ),
         (
+            f"manifests: ./charts\nenvironments:\n  dev: {ENVIRONMENT}",
+            "chartkit.yaml:1:1: 'manifests' and 'charts' are one folder",
+        ),
+        (
             f"workloads: [3]\nenvironments:\n  dev: {ENVIRONMENT}",
             "chartkit.yaml:1:13: 'workloads.0' must be text or a mapping, not 3",
         ),

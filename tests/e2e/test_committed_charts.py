@@ -1,0 +1,12 @@
+"""The charts in this repository are what `chartkit render` writes."""
+
+from __future__ import annotations
+
+from tests.e2e.command import chartkit
+from tests.shared import ROOT
+
+
+def test_the_committed_charts_have_not_drifted_and_pass() -> None:
+    done = chartkit(ROOT, "render", "--check")
+    assert done.code == 0, done.out + done.err
+    assert done.out.endswith("the charts have not drifted\n")

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.chart import schema
+from chartkit.documents import read_text
+from chartkit.errors import InputError
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "pattern": "^[a-z]*$"},
+        "port": {"type": "integer", "minimum": 30000, "maximum": 32767},
+        "mode": {"enum": ["Audit", "Enforce"]},
+        "names": {"type": "array", "minItems": 1, "items": {"type": "string"}},
+        "either": {
+            "oneOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "required": ["path"],
+                    "additionalProperties": False,
+                    "properties": {"path": {"type": "string"}},
+                },
+            ]
+        },
+    },
+}
+
+
+def found(text: str) -> list[str]:
+    document = read_text(text, "f.yaml")[0]
+    return [str(each).replace("error CK001: ", "") for each in schema.violations(document, SCHEMA)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name: a\n", []),
+        ("port: 30000\n", ["f.yaml:1: the file has no 'name'"]),
+        ("name: ''\n", ["f.yaml:1:1: 'name' is empty"]),
+        ("name: A\n", ["f.yaml:1:1: 'name' is \"A\", which does not fit its form"]),
+        ("name: 3\n", ["f.yaml:1:1: 'name' must be text, not 3 (quote it: \"3\")"]),
+        ("name: a\nport: 80\n", ["f.yaml:2:1: 'port' must be 30000 or more, not 80"]),
+        ("name: a\nport: 40000\n", ["f.yaml:2:1: 'port' must be 32767 or less, not 40000"]),
+        ("name: a\nnames: []\n", ["f.yaml:2:1: 'names' is empty"]),
+        ("name: a\nnames: [x, {}]\n", ["f.yaml:2:12: 'names.1' must be text, not a mapping"]),
+        (
+            "name: a\nmode: enforce\n",
+            [
+                "f.yaml:2:1: 'mode' must be Audit or Enforce, not \"enforce\" "
+                "(did you mean 'Enforce'?)"
+            ],
+        ),
+        ("name: a\neither: [x]\n", ["f.yaml:2:1: 'either' must be text or a mapping, not a list"]),
+        (
+            "name: a\neither: {pat: x}\n",
+            [
+                "f.yaml:2:1: 'either' has no 'path'",
+                "f.yaml:2:10: unknown key 'pat' (did you mean 'path'?)",
+            ],
+        ),
+        (
+            "name: a\nzzz: 1\n",
+            [
+                "f.yaml:2:1: unknown key 'zzz' (known are name, port, mode, names, either)",
+            ],
+        ),
+    ],
+)
+def test_violations_in_words(text: str, expected: list[str]) -> None:
+    assert sorted(found(text)) == sorted(expected)
+
+
+def test_the_first_is_raised_and_the_others_are_counted() -> None:
+    document = read_text("nam: a\nport: 1\n", "f.yaml")[0]
+    with pytest.raises(InputError) as caught:
+        schema.require(document, SCHEMA)
+    assert "and 2 more of the kind" in (caught.value.hint or "")
+
+
+def test_what_is_ignored_does_not_count() -> None:
+    document = read_text("port: 30000\n", "f.yaml")[0]
+    assert schema.violations(document, SCHEMA, ignore=frozenset({"required"})) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("reportController", "reportsController"), ("ENFORCE", "Enforce"), ("zzzz", None)],
+)
+def test_suggestions(name: str, expected: str | None) -> None:
+    said = schema.suggestion(name, ["reportsController", "Enforce", "Audit"])
+    assert said == (f"did you mean '{expected}'?" if expected else None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from chartkit.engine.compile import CompiledPolicy, Phase
 from chartkit.engine.context import Context, admission_context
@@ -12,6 +13,21 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Json, Resource, RuleResult, Status
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyResponse:
+    """What one policy says of a request in one phase.
+
+    resource, patched: the object as the policy's first rule saw it and as its last rule left it;
+    results: those of the rules that match, in order.
+    """
+
+    policy: CompiledPolicy
+    phase: Phase
+    resource: Resource
+    patched: Resource
+    results: tuple[RuleResult, ...]
 
 
 def evaluate(
@@ -29,6 +45,23 @@ def evaluate(
             if phase in policy.phases:
                 run.policy(policy, phase, results)
     return results
+
+
+def respond(
+    policies: Sequence[CompiledPolicy], request: Request, lookups: Lookups = OFFLINE
+) -> list[PolicyResponse]:
+    """As `evaluate`, by phase and policy; a policy of which no rule matches has no results."""
+    responses: list[PolicyResponse] = []
+    run = _Run(request, lookups)
+    for phase in Phase:
+        for policy in policies:
+            if phase in policy.phases:
+                results: list[RuleResult] = []
+                before = run.request.resource
+                run.policy(policy, phase, results)
+                after = run.request.resource
+                responses.append(PolicyResponse(policy, phase, before, after, tuple(results)))
+    return responses
 
 
 class _Run:
@@ -73,18 +106,32 @@ class _Run:
         variables = self.request.variables.get(policy.policy.name)
         if not variables:
             return self.request, self._facts, self._base
-        base = self._base.child()
+        request, facts, base = self._operated(variables.get(_OPERATION))
+        base = base.child()
         base.add_variables(variables)
         seen = base.data.get("request")
-        key = "oldObject" if self.request.operation is Operation.DELETE else "object"
+        key = "oldObject" if request.operation is Operation.DELETE else "object"
         body = seen.get(key) if isinstance(seen, dict) else None
-        if body is self.request.resource.body or not isinstance(body, dict):
-            return self.request, self._facts, base
-        resource = Resource(body, self.request.resource.location)
-        request = replace(self.request, resource=resource)
+        if body is request.resource.body or not isinstance(body, dict):
+            return request, facts, base
+        resource = Resource(body, request.resource.location)
+        request = replace(request, resource=resource)
         return request, Facts(request), base
 
+    def _operated(self, given: Json) -> tuple[Request, Facts, Context]:
+        """The request with the operation that the user gave for a policy, where there is one."""
+        request = self.request
+        # Kyverno's programs match all but these two as CREATE.
+        operation = Operation(given) if given in _MATCHED else Operation.CREATE
+        if given is None or operation is request.operation:
+            return request, self._facts, self._base
+        old = (request.old or request.resource) if operation is Operation.UPDATE else None
+        request = replace(request, operation=operation, old=old)
+        return request, Facts(request), context_of(request, self.lookups)
 
+
+_OPERATION: Final = "request.operation"
+_MATCHED: Final = (Operation.UPDATE, Operation.DELETE)
 _APPLIED = (Status.PASS, Status.FAIL, Status.WARN)
 
 

@@ -35,8 +35,6 @@ class Prefer(StrEnum):
 class ConflictError(ChartkitError):
     """Values that were changed by hand and are generated differently now."""
 
-    exit_code = 1
-
     def __init__(self, conflicts: Sequence[Diagnostic]) -> None:
         first = conflicts[0]
         super().__init__(first.message, first.location, first.hint)

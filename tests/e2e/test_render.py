@@ -122,7 +122,7 @@ def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None
     replace(project / "chartkit.yaml", "highAvailability: true", "highAvailability: false")
     before = snapshot(project)
     done = chartkit(project, "render")
-    assert done.code == 1
+    assert done.code == 2
     assert done.err.startswith("charts/kyverno/values_prd.yaml:")
     assert "was changed by hand (" in done.err
     assert snapshot(project) == before

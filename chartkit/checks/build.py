@@ -23,6 +23,7 @@ from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import InputError
 from chartkit.yaml_dump import dump_documents
 
+_THREADS = 4
 ALL = "all"
 """The environment column of rows that speak of every environment."""
 
@@ -94,7 +95,7 @@ def _build(project: Project, options: Options) -> Build:
 @contextmanager
 def _helm_threads() -> Iterator[Executor]:
     """Threads for Helm: its library leaves Python's lock alone while it works."""
-    executor = ThreadPoolExecutor(os.cpu_count() or 1)
+    executor = ThreadPoolExecutor(min(os.cpu_count() or 1, _THREADS))
     try:
         yield executor
     finally:

@@ -72,13 +72,14 @@ def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]
 def _documents(next_event: NextEvent, file: str) -> Iterator[tuple[Any, int, int, int]]:
     while True:
         event = next_event()
-        if event.__class__ is StreamEndEvent:
+        kind, start = event.__class__, event.start_mark
+        if kind is StreamEndEvent:
             return
-        if event.__class__ is DocumentStartEvent:
+        if kind is DocumentStartEvent:
             content = next_event()
             value = _Builder(next_event, file).value(content)
             end = next_event()
-            yield value, content.start_mark.line + 1, event.start_mark.index, end.end_mark.index
+            yield value, content.start_mark.line + 1, start.index, end.end_mark.index
 
 
 class _Builder:

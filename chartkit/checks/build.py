@@ -23,9 +23,10 @@ from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import InputError
 from chartkit.yaml_dump import dump_documents
 
-_THREADS = 4
 ALL = "all"
 """The environment column of rows that speak of every environment."""
+
+_THREADS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,5 +161,6 @@ def _manifests(folder: Path | None, subject: Subject) -> Tree | None:
     files = {}
     for chart in subject.charts:
         crds = [resource.body for resource in chart.rendered.crds]
-        files[f"{chart.name}.yaml"] = dump_documents(crds) + chart.dry_run.manifest
+        manifest = chart.dry_run.manifest.rstrip("\n") + "\n"
+        files[f"{chart.name}.yaml"] = dump_documents(crds) + manifest
     return Tree(folder / subject.environment.name, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Done:
         return lines[0]
 
 
-def chartkit(folder: Path, *arguments: str, timeout: float = 120) -> Done:
+def chartkit(folder: Path, *arguments: str, timeout: float = 120, **environment: str) -> Done:
     """Runs the command in a folder; never a traceback."""
     done = subprocess.run(
         [PROGRAM, *arguments],
@@ -36,6 +37,7 @@ def chartkit(folder: Path, *arguments: str, timeout: float = 120) -> Done:
         timeout=timeout,
         check=False,
         stdin=subprocess.DEVNULL,
+        env={**os.environ, **environment},
     )
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from chartkit.chart.project import read_project
 from chartkit.chart.render import dry_run, render_chart
 from chartkit.documents import read_text, resources
 from chartkit.model import Resource
+from tests.e2e.command import chartkit, snapshot
 from tests.shared import ROOT
 
 CHARTS = ("kyverno", "kyverno-policies")
@@ -97,3 +99,13 @@ def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, c
     )
     assert done.returncode != 0
     assert "additional properties 'reportController' not allowed" in done.stderr
+
+
+def test_the_program_stands_in_for_the_library(
+    helm_program: str, rendered: Path, tmp_path: Path
+) -> None:
+    project = Path(shutil.copytree(rendered, tmp_path / "project"))
+    shutil.rmtree(project / "rendered")
+    done = chartkit(project, "render", CHARTKIT_HELM=helm_program)
+    assert done.code == 0, done.out + done.err
+    assert snapshot(project) == snapshot(rendered)

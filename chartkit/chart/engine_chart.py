@@ -35,10 +35,12 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`.
     """
     context = _context(kube_version)
-    catalogue = engine_values.read_catalogue(context)
+    values_catalogue = engine_values.read_catalogue(context)
     files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
-    files["values.schema.json"] = engine_schema.schema_text(engine_schema.values_schema(catalogue))
-    values = {"values.yaml": engine_values.values_yaml(catalogue, _VALUES_HEADER)}
+    files["values.schema.json"] = engine_schema.schema_text(
+        engine_schema.values_schema(values_catalogue)
+    )
+    values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
         values[f"values_{name}.yaml"] = _environment_values(context, name, available)
     return ChartPlan(CHART_NAME, files, values)
@@ -46,7 +48,12 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
 
 def values_page() -> str:
     """docs/values.md: the chart's values, every key with its meaning."""
-    return engine_values.values_page(engine_values.read_catalogue(_context("")))
+    return engine_values.values_page(catalogue())
+
+
+def catalogue() -> engine_values.Section:
+    """Every value that the chart has, with its type, its default and what it is for."""
+    return engine_values.read_catalogue(_context(""))
 
 
 def _context(kube_version: str) -> Body:

@@ -14,7 +14,9 @@ from chartkit.schemas.compact import Schema, parse_type, parse_types
 from chartkit.schemas.convert import json_schema, resolved, type_library
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
-_WORTH_SHARING = 120
+_WORTH_SHARING = 90
+_TEXT = "^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]*$"
+"""No control characters: Helm's toYaml gives an empty text for a value that holds one."""
 _OVERRIDE = "FeaturesOverride"
 
 
@@ -56,7 +58,20 @@ def _needed(entry: Value | Section) -> bool:
 def value_schema(value: Value, types: Mapping[str, Schema]) -> Schema:
     """The JSON Schema of one value."""
     parsed = parse_type(value.type, value.doc)
-    return {"description": value.doc, **json_schema(resolved(parsed, types))}
+    schema: Schema = _writable(json_schema(resolved(parsed, types)))
+    return {"description": value.doc, **schema}
+
+
+def _writable(schema: Json) -> Json:
+    """The schema with every text held to characters that come through Helm's YAML."""
+    if isinstance(schema, list):
+        return [_writable(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    out = {key: _writable(part) for key, part in schema.items()}
+    if "string" in out.get("type", ()) and "pattern" not in out and "enum" not in out:
+        out["pattern"] = _TEXT
+    return out
 
 
 def _shared(schema: Schema) -> Schema:
@@ -122,4 +137,4 @@ def _pointed(schema: Json, titles: Mapping[str, str], inside: str = "") -> Json:
 
 def schema_text(schema: Schema) -> str:
     """The schema as it is written."""
-    return json.dumps(schema, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(schema, indent=1) + "\n"

@@ -55,7 +55,7 @@ metadata:
 {{- define "kyverno.flag" -}}
 {{- $value := index . 1 }}
 {{- if not (kindIs "string" $value) }}{{ $value = toJson $value }}{{ end }}
-- {{ printf "--%s=%s" (index . 0) $value | toJson }}
+{{ printf "--%s=%s" (index . 0) $value | list | toYaml }}
 {{- end }}
 
 {{/* The arguments of a map; what is empty or false is left out */}}

@@ -115,8 +115,10 @@ class RuleResult:
 
     policy: the policy's name (`namespace/name` for a namespaced one); rule: the rule's name as
     Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
-    patched: the object after a mutation; generated: objects that a generate rule would create;
-    properties: what a PolicyReport shows beside the result.
+    patched: the object after a mutation, empty after one that failed; generated: objects that a
+    generate rule would create; properties: what a PolicyReport shows beside the result;
+    patched_target: another object that there is already, after a mutation of it; others: what the
+    rule said of further targets, which `evaluate` lists by themselves.
     """
 
     policy: str
@@ -127,6 +129,8 @@ class RuleResult:
     patched: Body | None = None
     generated: tuple[Body, ...] = ()
     properties: Mapping[str, str] = field(default_factory=dict)
+    patched_target: Body | None = None
+    others: tuple[RuleResult, ...] = ()
 
 
 def _text(value: object) -> str:

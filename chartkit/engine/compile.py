@@ -20,7 +20,9 @@ from chartkit.engine.exceptions import PolicyException, bind_exceptions
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.match import bind_match
+from chartkit.engine.mutate import compile_mutate
 from chartkit.engine.policy import Policy, Rule, RuleKind
+from chartkit.engine.podsecurity import compile_pod_security
 from chartkit.engine.policy_check import check_policy
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request
@@ -68,11 +70,11 @@ def compile_unmatched(rule: Rule, policy: Policy) -> Handler:
 
 COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.VALIDATE: compile_validate,
-    RuleKind.POD_SECURITY: compile_unevaluated,
+    RuleKind.POD_SECURITY: compile_pod_security,
     RuleKind.MANIFESTS: compile_unevaluated,
     RuleKind.ASSERT: compile_unevaluated,
     RuleKind.CEL: compile_unevaluated,
-    RuleKind.MUTATE: compile_unevaluated,
+    RuleKind.MUTATE: compile_mutate,
     RuleKind.MUTATE_EXISTING: compile_unevaluated,
     RuleKind.GENERATE: compile_unevaluated,
     RuleKind.VERIFY_IMAGES: compile_unevaluated,

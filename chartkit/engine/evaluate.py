@@ -82,7 +82,8 @@ class _Run:
     def policy(self, policy: CompiledPolicy, phase: Phase, results: list[RuleResult]) -> None:
         """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
         rules = policy.rules_for(self.kind, self.request.subresource, phase)
-        if not rules:
+        # A mutation that failed leaves nothing behind that could match.
+        if not rules or not self.request.resource.body:
             return
         request, facts, base = self._seen_by(policy)
         for rule in rules:
@@ -94,9 +95,13 @@ class _Run:
             if result.status is Status.FAIL and not policy.scored:
                 result = replace(result, status=Status.WARN)
             results.append(result)
+            if result.others:
+                results[-1:] = (replace(result, others=()), *result.others)
             if result.patched is not None:
                 resource = Resource(result.patched, request.resource.location)
                 self._take(replace(self.request, resource=resource))
+                if not result.patched:
+                    break
                 request, facts, base = self._seen_by(policy)
             if policy.policy.apply_one and result.status in _APPLIED:
                 break

@@ -1,0 +1,185 @@
+"""`patchesJson6902`: operations as evanphx/json-patch 5 does them with Kyverno's options.
+
+`add` makes what is missing on its way, `remove` of what is not there is no error, and indexes may
+count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from chartkit.engine.mutate.json_document import (
+    MISSING_VALUE,
+    WRITTEN_NULL,
+    Document,
+    KeyMissingError,
+    add,
+    closed,
+    equal,
+    put,
+    remove,
+)
+from chartkit.engine.mutate.nodes import MISSING, PatchError
+from chartkit.model import Body, Json
+
+
+def apply_operations(operations: list[Body], resource: Body) -> Json:
+    """The object with checked operations applied to a copy of it; the very same where its text
+    is. Raises `PatchError`."""
+    document = Document(resource)
+    for operation in operations:
+        _OPERATIONS[operation["op"]](document, operation)
+    patched = closed(document.root)
+    return resource if _same_text(resource, patched) else patched
+
+
+def _same_text(left: Json, right: Json) -> bool:
+    """Whether two values are the same JSON text, the keys of the first sorted."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return sorted(left) == list(right) and all(
+            _same_text(left[key], member) for key, member in right.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same_text, left, right))
+    return equal(left, right)
+
+
+def _value(operation: Body) -> Json:
+    value = operation.get("value", MISSING)
+    # Each use makes a value of its own.
+    return WRITTEN_NULL if value is None else _raw(value)
+
+
+def _raw(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _raw(member) for key, member in value.items()}
+    return [_raw(one) for one in value] if isinstance(value, list) else value
+
+
+def _add(document: Document, operation: Body) -> None:
+    path, value = operation["path"], _value(operation)
+    if not path:
+        document.root = _whole(value)
+        return
+    document.ensure(path)
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(
+            f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
+        )
+    try:
+        add(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in add for path: '{path}': {error.message}") from error
+
+
+def _whole(value: Json) -> Json:
+    if not isinstance(value, dict | list):
+        raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+    return value
+
+
+def _remove(document: Document, operation: Body) -> None:
+    path = operation["path"]
+    container, key = document.find(path)
+    if container is None:
+        return
+    try:
+        remove(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
+
+
+def _replace(document: Document, operation: Body) -> None:
+    path, value = operation["path"], _value(operation)
+    if not path:
+        document.root = _whole(value)
+        return
+    container, key = document.find(path)
+    missing = "replace operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f"{missing} path: {path}: {MISSING_VALUE}")
+    try:
+        document.get(container, key)
+    except PatchError as error:
+        raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
+    try:
+        put(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
+
+
+def _move(document: Document, operation: Body) -> None:
+    source, path = operation["from"], operation["path"]
+    if not source:
+        raise PatchError("unable to move entire document to another path: invalid state detected")
+    container, key = document.find(source)
+    missing = "move operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f"{missing} from path: {source}: {MISSING_VALUE}")
+    try:
+        value = document.get(container, key)
+        remove(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in move for path: '{key}': {error.message}") from error
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    try:
+        add(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in move for path: '{path}': {error.message}") from error
+
+
+def _copy(document: Document, operation: Body) -> None:
+    source, path = operation["from"], operation["path"]
+    container, key = document.find(source)
+    missing = "copy operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f'{missing} from path: "{source}": {MISSING_VALUE}')
+    try:
+        value = document.get(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in copy for from: '{source}': {error.message}") from error
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    try:
+        add(container, key, _raw(value))
+    except PatchError as error:
+        raise PatchError(f"error while adding value during copy: {error.message}") from error
+
+
+def _test(document: Document, operation: Body) -> None:
+    path, wanted = operation["path"], _value(operation)
+    failed = f"testing value {path} failed: test failed"
+    if not path:
+        if not equal(document.root, wanted):
+            raise PatchError(failed)
+        return
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"test operation does not apply: is missing path: {path}: {MISSING_VALUE}")
+    try:
+        value = document.get(container, key)
+    except KeyMissingError:
+        value = None
+    except PatchError as error:
+        raise PatchError(f"error in test for path: '{path}': {error.message}") from error
+    is_null = wanted is WRITTEN_NULL or wanted is MISSING
+    if not (is_null if value is None else not is_null and equal(value, wanted)):
+        raise PatchError(failed)
+
+
+_OPERATIONS: Final[dict[str, Callable[[Document, Body], None]]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+NAMES: Final = frozenset(_OPERATIONS)
+"""The operations there are."""

@@ -1,0 +1,143 @@
+"""What patches one object: the patch of a rule or of a foreach, its variables substituted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.mutate.nodes import Patch, PatchError
+from chartkit.engine.mutate.patch_text import compile_json_patch
+from chartkit.engine.mutate.strategic import compile_merge, merged
+from chartkit.engine.values.gofmt import go_json
+from chartkit.engine.variables import SubstitutionError, compile_template
+from chartkit.model import Body, Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
+    from chartkit.engine.policy import Rule
+
+MERGE: Final = "patchStrategicMerge"
+JSON_PATCH: Final = "patchesJson6902"
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What patching did: PASS, SKIP or ERROR; body: the object after it, empty for an error."""
+
+    status: Status
+    body: Body
+    message: str
+
+
+Patcher = Callable[["Context", Body], Patched]
+"""Patches an object in a context."""
+
+
+def compile_rule_patcher(rule: Rule) -> Patcher:
+    """What patches with a rule's own patch.
+
+    Kyverno substitutes variables in the whole rule: what fails in its context or preconditions
+    fails here.
+    """
+    mutate = {key: value for key, value in (rule.mutate or {}).items() if key != "foreach"}
+    body = {"context": list(rule.context), "mutate": mutate, "preconditions": rule.preconditions}
+    return _patcher(body, lambda resolved: resolved["mutate"], _wrong_text)
+
+
+def compile_element_patcher(block: Body) -> Patcher:
+    """What patches with a foreach's patch."""
+    body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
+    return _patcher(body, lambda resolved: resolved, _no_text)
+
+
+def _patcher(
+    body: Body, choose: Callable[[Json], Body], on_wrong: Callable[[Json], str]
+) -> Patcher:
+    template = compile_template(body)
+    if template.is_constant:
+        constant = _compiled(choose(template.value))
+        return lambda _context, resource: _applied(constant, resource)
+
+    def patch(context: Context, resource: Body) -> Patched:
+        try:
+            resolved = choose(template.resolve(context))
+            text = resolved.get(JSON_PATCH)
+            if text is not None and not isinstance(text, str):
+                resolved = {**resolved, JSON_PATCH: on_wrong(text)}
+        except SubstitutionError as error:
+            return failed(f"variable substitution failed: {error.message}")
+        return _applied(_found(resolved), resource)
+
+    return patch
+
+
+def _wrong_text(value: Json) -> str:
+    kinds = ((bool, "bool"), (dict, "object"), (list, "array"))
+    name = next((name for kind, name in kinds if isinstance(value, kind)), "number")
+    raise SubstitutionError(
+        f"json: cannot unmarshal {name} into Go struct field "
+        f"Mutation.mutate.{JSON_PATCH} of type string"
+    )
+
+
+def _no_text(_value: Json) -> str:
+    return ""
+
+
+def _compiled(body: Body) -> Patch | None:
+    if body.get(MERGE) is not None:
+        return compile_merge(as_json(body[MERGE]))
+    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+
+
+def _found(body: Body) -> Patch | None:
+    """As `_compiled`, for a patch that serves one object."""
+    if body.get(MERGE) is not None:
+        patch = as_json(body[MERGE])
+        return lambda resource: merged(patch, resource)
+    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+
+
+def as_json(value: Json) -> Json:
+    """The value as JSON carries it: whole numbers are int."""
+    if isinstance(value, dict):
+        return {key: as_json(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_json(member) for member in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_INTEGER:
+        return int(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_MOST_INTEGER: Final = 1e21
+
+
+def _applied(patch: Patch | None, resource: Body) -> Patched:
+    if patch is None:
+        return failed("empty mutate rule")
+    try:
+        patched = patch(resource)
+    except PatchError as error:
+        return failed(f"failed to patch resource: {error.message}")
+    if patched is resource:
+        return Patched(Status.SKIP, resource, "no patches applied")
+    problem = _object_problem(patched)
+    if problem:
+        return failed(f"failed to unmarshal patched resource: {problem}")
+    return Patched(Status.PASS, patched, "resource patched")
+
+
+def _object_problem(patched: Json) -> str:
+    """Why what a patch made is no object of Kubernetes; empty where it is one."""
+    if not isinstance(patched, dict):
+        return "json: cannot unmarshal array into Go value of type map[string]interface {}"
+    kind = patched.get("kind")
+    if isinstance(kind, str) and kind:
+        return ""
+    return f"Object 'Kind' is missing in '{go_json(patched)}'"
+
+
+def failed(message: str) -> Patched:
+    """An error; nothing is left of the object, as in Kyverno."""
+    return Patched(Status.ERROR, {}, message)

@@ -1,0 +1,64 @@
+"""Compares the objects that mutation made with the recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from chartkit.model import Body, Resource, RuleResult, RuleType
+
+Results = Sequence[tuple[Resource, RuleResult]]
+
+
+def patched_differ(case: dict[str, Any], results: Results) -> str | None:
+    """What of a case's `patched` was not recorded so; None where all of it agrees."""
+    for recorded in case.get("patched") or ():
+        own = [
+            (resource, result)
+            for resource, result in results
+            if _name(resource) == recorded["resource"]
+        ]
+        if not own:
+            continue
+        found = _object_after(case, recorded["policy"], own)
+        if not _is_same(found, recorded["object"]):
+            return f"{recorded['resource']}: recorded {recorded['object']}; found {found}"
+        targets = [
+            result.patched_target
+            for _, result in own
+            if result.patched_target is not None and _own_name(result) == recorded["policy"]
+        ]
+        if not _is_same(targets, recorded.get("targets") or []):
+            return f"targets: recorded {recorded.get('targets')}; found {targets}"
+    return None
+
+
+def _object_after(case: dict[str, Any], policy: str, results: Results) -> Body:
+    """The object after a policy's mutations and those of the policies before it."""
+    names = [one["metadata"]["name"] for one in case.get("policies") or [case["policy"]]]
+    before = set(names[: names.index(policy) + 1])
+    body = results[0][0].body
+    for _, result in results:
+        mutates = result.type is RuleType.MUTATION and _own_name(result) in before
+        if mutates and result.patched is not None:
+            body = result.patched
+    return body
+
+
+def _own_name(result: RuleResult) -> str:
+    return result.policy.rpartition("/")[2]
+
+
+def _name(resource: Resource) -> str:
+    return f"{resource.namespace}/{resource.kind}/{resource.name}"
+
+
+def _is_same(found: Any, recorded: Any) -> bool:
+    """Equal, and true is not 1."""
+    if isinstance(found, dict) and isinstance(recorded, dict):
+        return found.keys() == recorded.keys() and all(
+            _is_same(found[key], recorded[key]) for key in found
+        )
+    if isinstance(found, list) and isinstance(recorded, list):
+        return len(found) == len(recorded) and all(map(_is_same, found, recorded))
+    return isinstance(found, bool) is isinstance(recorded, bool) and bool(found == recorded)

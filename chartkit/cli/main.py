@@ -19,6 +19,7 @@ COMMANDS = {
         "Say whether a Kyverno version supports a Kubernetes version.",
     ),
     "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
+    "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
 }
 """Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""
 

@@ -61,6 +61,11 @@ class Lookups(Protocol):
         """Whether there is any recorded answer; then calls are prepared before they are needed."""
         ...
 
+    @property
+    def has_cluster(self) -> bool:
+        """Whether calls are answered; where they are not, a user's value stands for one."""
+        ...
+
     def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
         """Variables (dotted names) that the user gave for one rule."""
         ...
@@ -70,6 +75,7 @@ class OfflineLookups:
     """A world with nothing in it: every question fails and says what was asked."""
 
     has_recorded = False
+    has_cluster = False
 
     def configmap(self, _namespace: str, name: str, /) -> Body:
         raise NoSource(f'configmaps "{name}" not found', hint=_OFFLINE)

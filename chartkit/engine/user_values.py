@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import InputError, LookupFailed
@@ -20,6 +21,7 @@ from chartkit.model import Body, Json, Location
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _OPERATION = "request.operation"
+_AUTOGEN = ("", "autogen-cronjob-", "autogen-")
 _EMPTY: Mapping[str, Json] = MappingProxyType({})
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -29,7 +31,9 @@ class UserValues:
     """A values file (`cli.kyverno.io/v1alpha1`, kind Values), parsed.
 
     globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
-    settings: given one by one on the command line, above all others; labels: by namespace.
+    settings: given one by one on the command line, above all others; labels: by namespace;
+    subresources: by the kind that a subresource has of its own, that of the whole object and the
+    subresource's name.
     """
 
     globals: Mapping[str, Json] = field(default_factory=dict)
@@ -37,6 +41,9 @@ class UserValues:
     by_rule: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    subresources: Mapping[GroupVersionKind, tuple[GroupVersionKind, str]] = field(
+        default_factory=dict
+    )
 
     def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
         """The variables (dotted names) of one object under one policy."""
@@ -47,12 +54,23 @@ class UserValues:
         }
 
     def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
-        """The variables (dotted names) of one rule."""
-        return self.by_rule.get((policy, rule), _EMPTY)
+        """The variables (dotted names) of one rule; rules for pod controllers have those of the
+        rule they were made from."""
+        for prefix in _AUTOGEN:
+            if rule.startswith(prefix):
+                found = self.by_rule.get((policy, rule.removeprefix(prefix)))
+                if found is not None:
+                    return found
+        return _EMPTY
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
         """The labels of a namespace; empty where none were given."""
         return self.labels.get(namespace, _NO_LABELS)
+
+    def parent(self, kind: GroupVersionKind) -> tuple[GroupVersionKind | None, str]:
+        """The kind of the whole object and the subresource's name, for a subresource's own kind;
+        None and empty for every other kind."""
+        return self.subresources.get(kind, (None, ""))
 
     def operation(self, policy: str, resource: str) -> str:
         """The operation to simulate for an object: CREATE where nothing is said."""
@@ -79,6 +97,7 @@ def read_values(
         by_rule,
         settings or _NO_LABELS,
         _labels(body, location),
+        _subresources(body.get("subresources"), location),
     )
 
 
@@ -135,6 +154,24 @@ def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[s
         name = _name(metadata, "namespaces", location)
         labels[name] = _mapping(metadata.get("labels"), "labels", location)
     return labels
+
+
+def _subresources(
+    items: Json, location: Location
+) -> dict[GroupVersionKind, tuple[GroupVersionKind, str]]:
+    found: dict[GroupVersionKind, tuple[GroupVersionKind, str]] = {}
+    for item in _items(items, "subresources", location):
+        own = _mapping(item.get("subresource"), "subresource", location)
+        parent = _mapping(item.get("parentResource"), "parentResource", location)
+        _, slash, name = _name(own, "subresources", location).partition("/")
+        if not slash:
+            raise InputError("a subresource's name is written as in pods/exec", location)
+        found[_kind(own)] = (_kind(parent), name.partition("/")[0])
+    return found
+
+
+def _kind(body: Mapping[str, Json]) -> GroupVersionKind:
+    return GroupVersionKind(*(str(body.get(key) or "") for key in ("group", "version", "kind")))
 
 
 def _mapping(value: Json, what: str, location: Location) -> Mapping[str, Json]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chartkit.report.json_report import JsonWriter
+from chartkit.report.junit import JUnitWriter
+from chartkit.report.markdown import MarkdownWriter
 from chartkit.report.model import PolicyFacts, ReportOptions, Writer
 from chartkit.report.policyreport import PolicyReportWriter
 from chartkit.report.text import TextWriter
@@ -13,6 +15,8 @@ FORMATS: dict[str, Callable[[ReportOptions], Writer]] = {
     "text": TextWriter,
     "json": JsonWriter,
     "policyreport": PolicyReportWriter,
+    "junit": JUnitWriter,
+    "markdown": MarkdownWriter,
 }
 
 __all__ = ["FORMATS", "PolicyFacts", "ReportOptions", "Writer"]

@@ -47,21 +47,23 @@ class ContextEntries:
             context.add_variables(values)
         if not self._loaders:
             return
-        ready = [
-            loader
-            for loader in self._loaders
-            if not (
-                lookups.has_recorded
-                and isinstance(loader, ApiCallLoader)
-                and loader.prepare(context)
-            )
-        ]
+        ready = [loader for loader in self._loaders if not _is_answered(loader, context)]
         for loader in ready:
             if isinstance(loader, str):
                 raise EvaluationError(
                     f"failed to create deferred loader for context entry {loader}"
                 )
             context.defer(loader)
+
+
+def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
+    """Whether a call needs not be made: the user gave its value, or recorded its answer."""
+    if not isinstance(loader, ApiCallLoader):
+        return False
+    lookups = context.lookups
+    if lookups.has_recorded and loader.prepare(context):
+        return True
+    return not lookups.has_cluster and loader.name in context.data
 
 
 def compile_entries(

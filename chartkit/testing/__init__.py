@@ -1,0 +1,1 @@
+"""Runs Kyverno's own test files (`kyverno-test.yaml`) through the bundled engine."""

@@ -1,0 +1,79 @@
+"""Whether an object is the one that a test wants, as Kyverno's test command decides it.
+
+What is empty counts as absent, at any depth; labels that Kyverno puts on generated objects do not
+count (`pkg` of the command-line program: `resource.Tidy`, `FixupGenerateLabels`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import Final
+
+from chartkit.model import Body, Json, Resource
+from chartkit.yaml_dump import dump_documents
+
+_MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
+_GENERATE: Final = "generate.kyverno.io/"
+
+
+def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
+    """The candidate of the same version, kind, namespace and name; None where there is none."""
+    for one in candidates:
+        if (one.api_version, one.kind, one.namespace, one.name) == (
+            actual.api_version,
+            actual.kind,
+            actual.namespace,
+            actual.name,
+        ):
+            return one
+    return None
+
+
+def differs(actual: Body, expected: Body) -> str:
+    """The difference as a unified diff of YAML; empty where the objects are the same."""
+    got, wanted = _compared(actual), _compared(expected)
+    if same(got, wanted):
+        return ""
+    return diff(wanted, got, "wanted", "got")
+
+
+def diff(before: Body, after: Body, before_name: str, after_name: str) -> str:
+    """Two objects as YAML, compared line by line."""
+    old, new = (dump_documents([body]).splitlines() for body in (before, after))
+    lines = difflib.unified_diff(old, new, before_name, after_name, lineterm="")
+    return "\n".join(lines)
+
+
+def same(one: Json, other: Json) -> bool:
+    """Equal as JSON: a boolean is no number."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
+
+
+def _compared(body: Body) -> Body:
+    metadata = body.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    labels = metadata.get("labels")
+    kept = {
+        key: value
+        for key, value in (labels if isinstance(labels, dict) else {}).items()
+        if not key.startswith(_GENERATE)
+    }
+    labelled = {**body, "metadata": {**metadata, "labels": {**_MANAGED_BY, **kept}}}
+    tidied: Body = _tidy(labelled)
+    return tidied
+
+
+def _tidy(value: Json) -> Json:
+    if isinstance(value, dict):
+        entries = {key: _tidy(entry) for key, entry in value.items()}
+        return {key: entry for key, entry in entries.items() if entry is not None} or None
+    if isinstance(value, list):
+        return [entry for entry in map(_tidy, value) if entry is not None] or None
+    return value

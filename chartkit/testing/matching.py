@@ -1,0 +1,252 @@
+"""From what the engine answered to the rows of a test's expectations.
+
+Which object and which rule an expectation speaks of, and what becomes of one that speaks of
+nothing, is decided as in Kyverno's `commands/test` (`printTestResult`, `checkResult`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.engine.compile import Phase
+from chartkit.engine.evaluate import PolicyResponse
+from chartkit.errors import InputError
+from chartkit.model import Resource, RuleResult, RuleType
+from chartkit.testing.compare import differs, find_expected
+from chartkit.testing.model import (
+    EXCLUDED,
+    INVALID_POLICY,
+    NOT_EVALUATED,
+    NOT_FOUND,
+    OK,
+    RESOURCE_DIFF,
+    RESOURCE_ERROR,
+    Expectation,
+    Row,
+    Verdict,
+)
+from chartkit.testing.sources import Policies, Sources
+
+Key = tuple[str, str, str, str]
+"""apiVersion, kind, namespace and name of an object."""
+
+_AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
+
+
+def key_of(resource: Resource) -> Key:
+    """What an object is found by."""
+    return resource.api_version, resource.kind, resource.namespace, resource.name
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An existing object that a rule changed."""
+
+    response: PolicyResponse
+    result: RuleResult
+    resource: Resource
+
+
+Responses = Mapping[Key, Sequence[PolicyResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """triggers: what was said of each object, by the operation that expectations ask for;
+    targets: existing objects that were changed."""
+
+    triggers: Mapping[str, Responses]
+    targets: Mapping[Key, Sequence[Target]]
+
+
+class Matcher:
+    """Checks one test's expectations."""
+
+    __slots__ = ("_answers", "_folder", "_policies", "_sources")
+
+    def __init__(
+        self, answers: Answers, policies: Policies, folder: Path, sources: Sources
+    ) -> None:
+        self._answers = answers
+        self._policies = policies
+        self._folder = folder
+        self._sources = sources
+
+    def rows(self, expectation: Expectation) -> Iterator[Row]:
+        """The rows of an expectation, in the order of the objects."""
+        responses = self._answers.triggers[expectation.operation]
+        keys = [*self._answers.targets, *responses]
+        chosen = list(_chosen(expectation, keys)) or keys
+        for key in chosen:
+            yield from self._rows_of(expectation, key, responses.get(key, ()))
+
+    def _rows_of(
+        self, expectation: Expectation, key: Key, responses: Sequence[PolicyResponse]
+    ) -> list[Row]:
+        rows: list[Row] = []
+        is_passed_over = False
+        for response in responses:
+            if not _is_about(expectation, response):
+                continue
+            for row in self._checked(expectation, key, response):
+                if row is None:
+                    is_passed_over = True
+                else:
+                    rows.append(row)
+            if not rows and not is_passed_over:
+                rows.append(_row(expectation, key, Verdict.PASS, EXCLUDED, EXCLUDED))
+        for target in self._answers.targets.get(key, ()):
+            rows.append(self._target(expectation, key, target))
+        if not rows and not is_passed_over:
+            rows.append(self._unanswered(expectation, key))
+        return rows
+
+    def _checked(
+        self, expectation: Expectation, key: Key, response: PolicyResponse
+    ) -> Iterator[Row | None]:
+        """A row for every result; None for an object that is not in its file."""
+        for result in _results_for(expectation, response.results):
+            if result.type is RuleType.GENERATION:
+                yield from self._generated(expectation, key, result)
+                continue
+            is_mutation = result.type is RuleType.MUTATION
+            actual = response.patched if is_mutation else response.resource
+            fault = self._compared(actual, _wanted_files(expectation))
+            if fault and fault.is_missing and not expectation.fail_on_missing:
+                yield None
+            else:
+                yield _answered(expectation, "/".join(key), result, fault)
+
+    def _generated(self, expectation: Expectation, key: Key, result: RuleResult) -> Iterator[Row]:
+        if not result.generated:
+            yield _answered(expectation, "/".join(key), result, None)
+        for body in result.generated:
+            actual = Resource(body)
+            fault = self._compared(actual, _wanted_files(expectation))
+            yield _answered(expectation, f"/{actual.name}", result, fault)
+
+    def _target(self, expectation: Expectation, key: Key, target: Target) -> Row:
+        fault = self._compared(target.resource, _wanted_files(expectation))
+        return _answered(expectation, "/".join(key), target.result, fault)
+
+    def _compared(self, actual: Resource, wanted: Sequence[tuple[str, str]]) -> _Fault | None:
+        """What is wrong with an object; of several files with generated ones any may fit."""
+        fault: _Fault | None = None
+        for field, name in wanted:
+            fault = self._against(actual, field, name)
+            if field == "patchedResources":
+                if fault:
+                    return fault
+            elif fault is None:
+                return None
+        return fault
+
+    def _against(self, actual: Resource, field: str, name: str) -> _Fault | None:
+        try:
+            candidates = self._sources.objects(self._folder / name)
+        except InputError as error:
+            return _Fault(RESOURCE_ERROR, str(error))
+        expected = find_expected(actual, candidates)
+        if expected is None:
+            text = f"{field}: resource with name {actual.name} not found in manifest"
+            return _Fault(RESOURCE_ERROR, text, is_missing=True)
+        difference = differs(actual.body, expected.body)
+        if not difference:
+            return None
+        return _Fault(RESOURCE_DIFF, f"the object is not the one in {name}\n{difference}")
+
+    def _unanswered(self, expectation: Expectation, key: Key) -> Row:
+        name = expectation.policy_name
+        refused = self._policies.refused.get(name)
+        if refused is not None:
+            return _row(expectation, key, Verdict.SKIP, INVALID_POLICY, refused)
+        kind = self._policies.unevaluated.get(name)
+        if kind is not None:
+            message = f"policies of kind {kind} are not evaluated yet"
+            return _row(expectation, key, Verdict.FAIL, NOT_EVALUATED, message)
+        return _row(expectation, key, Verdict.FAIL, NOT_FOUND, NOT_FOUND)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    reason: str
+    message: str
+    is_missing: bool = False
+
+
+def _wanted_files(expectation: Expectation) -> list[tuple[str, str]]:
+    """The files with objects to compare, each with its field's name."""
+    patched = [("patchedResources", expectation.patched)] if expectation.patched else []
+    return patched + [("generatedResources", name) for name in expectation.generated]
+
+
+def _chosen(expectation: Expectation, keys: Sequence[Key]) -> Iterator[Key]:
+    """The objects that an expectation names; none where it names none that is there."""
+    if expectation.resources is None:
+        return
+    for text in expectation.resources:
+        parts = text.split("/")
+        if len(parts) <= 2:
+            yield from (key for key in keys if list(key[-len(parts) :]) == parts)
+    for spec in expectation.specs:
+        version = f"{spec.group}/{spec.version}" if spec.group else spec.version
+        wanted = (version, spec.namespace, spec.name)
+        yield from (key for key in keys if (key[0], key[2], key[3]) == wanted)
+
+
+def _is_about(expectation: Expectation, response: PolicyResponse) -> bool:
+    if response.policy.policy.name != expectation.policy_name:
+        return False
+    # Kyverno has no answer of a policy that generates nothing; of all others it has an empty one.
+    return response.phase is not Phase.GENERATE or bool(response.results)
+
+
+def _results_for(expectation: Expectation, results: Iterable[RuleResult]) -> list[RuleResult]:
+    if not expectation.rule:
+        return list(results)
+    names = {prefix + expectation.rule for prefix in _AUTOGEN}
+    return [result for result in results if result.rule in names]
+
+
+def _answered(
+    expectation: Expectation, resource: str, result: RuleResult, fault: _Fault | None
+) -> Row:
+    got = str(result.status)
+    verdict, reason, message = Verdict.PASS, OK, result.message
+    if fault is not None:
+        verdict, reason, message = Verdict.FAIL, fault.reason, fault.message
+    elif got != expectation.result:
+        verdict, reason = Verdict.FAIL, f"Want {expectation.result}, got {got}"
+    return Row(
+        _policy_name(expectation.policy),
+        result.rule,
+        resource,
+        verdict,
+        reason,
+        message,
+        expectation.result,
+        got,
+        expectation.location,
+    )
+
+
+def _row(expectation: Expectation, key: Key, verdict: Verdict, reason: str, message: str) -> Row:
+    return Row(
+        _policy_name(expectation.policy),
+        expectation.rule,
+        "/".join(key),
+        verdict,
+        reason,
+        message,
+        expectation.result,
+        "",
+        expectation.location,
+    )
+
+
+def _policy_name(written: str) -> str:
+    """`name` or `namespace/name`, whatever follows."""
+    return "/".join(written.split("/")[:2])

@@ -1,0 +1,159 @@
+"""What a test file asks for, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from chartkit.engine.user_values import UserValues
+from chartkit.model import Body, Diagnostic, Location, Status
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceSpec:
+    """An object named in full; group and namespace may be empty."""
+
+    group: str
+    version: str
+    namespace: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One item of a test file's `results`.
+
+    policy: `name` or `namespace/name`; rule: empty for all of the policy's rules; result: the
+    status that is wanted, as written; resources: `name` or `namespace/name`, None where the file
+    has no such list; patched, generated: files with the objects that are wanted; clone_source: a
+    file with what a generate rule clones; fail_on_missing: whether an object that is not in its
+    file is a failure (else it is passed over); operation: empty, CREATE, UPDATE or DELETE.
+    """
+
+    policy: str
+    rule: str
+    result: str
+    location: Location
+    resources: tuple[str, ...] | None = None
+    specs: tuple[ResourceSpec, ...] = ()
+    patched: str = ""
+    generated: tuple[str, ...] = ()
+    clone_source: str = ""
+    fail_on_missing: bool = False
+    operation: str = ""
+
+    @property
+    def policy_name(self) -> str:
+        """The policy's name without its namespace."""
+        return self.policy.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class TestFile:
+    """One document of a test file (kind Test of cli.kyverno.io/v1alpha1); paths as written."""
+
+    __test__ = False
+
+    path: Path
+    name: str
+    location: Location
+    policies: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    cluster_resources: tuple[str, ...] = ()
+    variables: str = ""
+    values: UserValues | None = None
+    user_info: str = ""
+    api_calls: tuple[Body, ...] = ()
+    global_entries: tuple[Body, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """What its paths are relative to."""
+        return self.path.parent
+
+
+class Verdict(StrEnum):
+    """What the runner says of a row, in the words of Kyverno's test command."""
+
+    PASS = "Pass"
+    FAIL = "Fail"
+    SKIP = "Skip"
+
+
+OK = "Ok"
+EXCLUDED = "Excluded"
+NOT_FOUND = "Not found"
+INVALID_POLICY = "Invalid Policy"
+NOT_EVALUATED = "Not evaluated"
+RESOURCE_DIFF = "Resource diff"
+RESOURCE_ERROR = "Resource error"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One object under one rule, as an expectation sees it.
+
+    verdict: whether what was wanted came; reason: why (`Ok`, `Want pass, got fail` …); message:
+    the engine's own; wanted, got: the statuses, got empty where the rule said nothing; location:
+    that of the expectation.
+    """
+
+    policy: str
+    rule: str
+    resource: str
+    verdict: Verdict
+    reason: str
+    message: str
+    wanted: str
+    got: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSeen:
+    """A rule that was applied: which policy and rule it is, and what it said of one object."""
+
+    policy: str
+    rule: str
+    status: Status
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRules:
+    """A policy that a case loaded. key: its file, line and name; rules: those written in it;
+    judging: those that can fail (validation and images)."""
+
+    key: tuple[str, int, str]
+    rules: tuple[str, ...]
+    judging: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What a test file came to.
+
+    case: its folder relative to what the user named; error: why it could not be run (then there
+    are no rows); diagnostics: policies that could not be loaded; policies, seen: for coverage.
+    """
+
+    case: str
+    path: Path
+    rows: tuple[Row, ...] = ()
+    error: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    policies: tuple[PolicyRules, ...] = ()
+    seen: tuple[RuleSeen, ...] = field(default=(), repr=False)
+
+    @property
+    def failed(self) -> int:
+        """How many rows failed."""
+        return sum(row.verdict is Verdict.FAIL for row in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        """0 where everything came as wanted, else 1."""
+        return 1 if self.error or self.failed else 0

@@ -1,0 +1,196 @@
+"""Finds test files and reads them: the schema is `cli.kyverno.io/v1alpha1`, kind Test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from chartkit.documents import Document, read_file
+from chartkit.engine.user_values import read_values
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+from chartkit.testing.model import Expectation, ResourceSpec, TestFile
+
+FILE_NAME: Final = "kyverno-test.yaml"
+API_VERSION: Final = "cli.kyverno.io/v1alpha1"
+OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
+
+_TEXT, _TEXTS, _OBJECTS, _OBJECT, _FLAG = (
+    "a text",
+    "a list of texts",
+    "a list",
+    "a mapping",
+    "a flag",
+)
+_FIELDS: Final = {
+    "apiVersion": _TEXT,
+    "kind": _TEXT,
+    "metadata": _OBJECT,
+    "name": _TEXT,
+    "policies": _TEXTS,
+    "resources": _TEXTS,
+    "jsonPayload": _TEXT,
+    "jsonPayloads": _TEXTS,
+    "httpPayloads": _TEXTS,
+    "envoyPayloads": _TEXTS,
+    "targetResources": _TEXTS,
+    "variables": _TEXT,
+    "paramResources": _TEXTS,
+    "userinfo": _TEXT,
+    "results": _OBJECTS,
+    "values": _OBJECT,
+    "exceptions": _TEXTS,
+    "context": _TEXT,
+    "clusterResources": _TEXTS,
+    "apiCallResponses": _OBJECTS,
+    "globalContextEntries": _OBJECTS,
+}
+_RESULT_FIELDS: Final = {
+    "policy": _TEXT,
+    "rule": _TEXT,
+    "isValidatingAdmissionPolicy": _FLAG,
+    "isMutatingAdmissionPolicy": _FLAG,
+    "isValidatingPolicy": _FLAG,
+    "isDeletingPolicy": _FLAG,
+    "isImageValidatingPolicy": _FLAG,
+    "isGeneratingPolicy": _FLAG,
+    "isMutatingPolicy": _FLAG,
+    "result": _TEXT,
+    "kind": _TEXT,
+    "operation": _TEXT,
+    "patchedResources": _TEXT,
+    "generatedResource": _TEXT,
+    "generatedResources": _TEXTS,
+    "cloneSourceResource": _TEXT,
+    "failOnMissingResources": _FLAG,
+    "resources": _TEXTS,
+    "resourceSpecs": _OBJECTS,
+}
+_SPEC_FIELDS: Final = dict.fromkeys(
+    ("group", "version", "kind", "namespace", "subresource", "name"), _TEXT
+)
+
+
+def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
+    """The test files at or below path, folders that are hidden included; raises InputError."""
+    if path.is_file():
+        yield path
+        return
+    try:
+        entries = sorted(os.scandir(path), key=lambda entry: entry.name)
+    except OSError as error:
+        text = f"cannot be read: {error.strerror or error}"
+        raise InputError(text, Location(str(path))) from None
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            yield from find_tests(Path(entry.path), file_name)
+        elif entry.name == file_name:
+            yield Path(entry.path)
+
+
+def read_test_file(path: Path) -> list[TestFile]:
+    """The tests of a file, one a document; raises InputError for what Kyverno would not take."""
+    return [_read(path, document) for document in read_file(path)]
+
+
+def _read(path: Path, document: Document) -> TestFile:
+    body = _checked(document, document.body, _FIELDS, ())
+    for key, wanted in (("apiVersion", API_VERSION), ("kind", "Test")):
+        if not body.get(key):
+            raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
+    metadata = body.get("metadata") or {}
+    values = body.get("values")
+    return TestFile(
+        path=path,
+        name=str(metadata.get("name") or ""),
+        location=document.location,
+        policies=_unique(body, "policies"),
+        resources=_unique(body, "resources"),
+        targets=_unique(body, "targetResources"),
+        exceptions=_unique(body, "exceptions"),
+        cluster_resources=_unique(body, "clusterResources"),
+        variables=body.get("variables") or "",
+        values=None if values is None else read_values(values, document.locate("values")),
+        user_info=body.get("userinfo") or "",
+        api_calls=_objects(document, body, "apiCallResponses"),
+        global_entries=_objects(document, body, "globalContextEntries"),
+        expectations=tuple(_expectations(document, body.get("results") or [])),
+    )
+
+
+def _expectations(document: Document, results: list[Json]) -> Iterator[Expectation]:
+    for index, result in enumerate(results):
+        body = _checked(document, result, _RESULT_FIELDS, ("results", index))
+        place = document.locate("results", index)
+        operation = body.get("operation") or ""
+        if operation and operation not in OPERATIONS:
+            hint = f"one of {', '.join(OPERATIONS)}"
+            where = document.locate("results", index, "operation")
+            raise InputError(f"invalid operation '{operation}'", where, hint)
+        resources = body.get("resources")
+        single = body.get("generatedResource")
+        generated = body.get("generatedResources") or ([single] if single else [])
+        yield Expectation(
+            policy=body.get("policy") or "",
+            rule=body.get("rule") or "",
+            result=body.get("result") or "",
+            location=place,
+            resources=None if resources is None else tuple(resources),
+            specs=tuple(_specs(document, body.get("resourceSpecs") or [], index)),
+            patched=body.get("patchedResources") or "",
+            generated=tuple(generated),
+            clone_source=body.get("cloneSourceResource") or "",
+            fail_on_missing=bool(body.get("failOnMissingResources")),
+            operation=operation,
+        )
+
+
+def _specs(document: Document, specs: list[Json], index: int) -> Iterator[ResourceSpec]:
+    for number, spec in enumerate(specs):
+        body = _checked(document, spec, _SPEC_FIELDS, ("results", index, "resourceSpecs", number))
+        yield ResourceSpec(
+            *(body.get(key) or "" for key in ("group", "version", "namespace", "name"))
+        )
+
+
+def _checked(
+    document: Document, body: Json, fields: dict[str, str], path: tuple[str | int, ...]
+) -> Body:
+    """The object with its fields' own spelling; Kyverno, too, looks at no capitals there."""
+    if not isinstance(body, dict):
+        raise InputError("must be a mapping", document.locate(*path))
+    known = {name.lower(): name for name in fields}
+    checked: Body = {}
+    for key, value in body.items():
+        name = known.get(str(key).lower())
+        place = (*path, key)
+        if name is None:
+            near = get_close_matches(str(key), fields, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(fields)}"
+            raise InputError(f"unknown field '{key}'", document.locate(*place), hint)
+        if value is not None and not _fits(value, fields[name]):
+            raise InputError(f"'{key}' must be {fields[name]}", document.locate(*place))
+        checked[name] = value
+    return checked
+
+
+def _fits(value: Any, what: str) -> bool:
+    if what is _TEXTS:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    types = {_TEXT: str, _OBJECTS: list, _OBJECT: dict, _FLAG: bool}
+    return isinstance(value, types[what])
+
+
+def _unique(body: Body, key: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(body.get(key) or ()))
+
+
+def _objects(document: Document, body: Body, key: str) -> tuple[Body, ...]:
+    items = body.get(key) or []
+    for index, item in enumerate(items):
+        if not isinstance(item, dict):
+            raise InputError(f"each of {key} must be a mapping", document.locate(key, index))
+    return tuple(items)

@@ -1,0 +1,186 @@
+"""Writers of test results, one a format; a new format is one function and one line in `FORMATS`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from chartkit.report.junit import TestCase, junit_xml
+from chartkit.report.markdown import markdown_table
+from chartkit.testing.coverage import Coverage, RuleCoverage
+from chartkit.testing.model import CaseResult, Row, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """detailed: rows that passed, too; colour: ANSI colours; coverage: shown where it is given."""
+
+    detailed: bool = False
+    colour: bool = False
+    coverage: Coverage | None = None
+
+
+def to_text(results: Sequence[CaseResult], options: Options) -> str:
+    """For people: what is wrong, with wanted, got and the message, then the totals."""
+    lines: list[str] = []
+    for case in results:
+        shown = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
+        if shown or case.error or case.diagnostics:
+            lines.append(
+                click.style(str(case.path), bold=True) if options.colour else str(case.path)
+            )
+            lines.extend(_indented(f"error: {case.error}", 2) if case.error else [])
+            for diagnostic in case.diagnostics:
+                lines.extend(_indented(str(diagnostic), 2))
+            for row in shown:
+                lines.extend(_row_lines(row, options))
+            lines.append("")
+    if options.coverage is not None:
+        lines.extend(_coverage_lines(options.coverage))
+    return "\n".join([*lines, _totals(results)]) + "\n"
+
+
+def to_json(results: Sequence[CaseResult], options: Options) -> str:
+    """For programs: a list of cases in the shape that Kyverno's own answers are recorded in.
+
+    With coverage: an object of `cases` and `coverage`.
+    """
+    cases = [_case_json(case) for case in results]
+    whole: Any = cases
+    if options.coverage is not None:
+        whole = {"cases": cases, "coverage": _coverage_json(options.coverage)}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def to_junit(results: Sequence[CaseResult], options: Options) -> str:  # noqa: ARG001 - one shape
+    """A suite a test file, a test case a row."""
+    return junit_xml((case.case, _junit_cases(case)) for case in results)
+
+
+def to_markdown(results: Sequence[CaseResult], options: Options) -> str:
+    """Totals and a table of what failed; with `detailed` of everything."""
+    text = f"{_totals(results)}\n"
+    rows = [
+        (case.case, row.policy, row.rule, row.resource, str(row.verdict), row.reason, row.message)
+        for case in results
+        for row in case.rows
+        if options.detailed or row.verdict is Verdict.FAIL
+    ]
+    rows.extend(
+        (case.case, "", "", "", "Error", "could not be run", case.error)
+        for case in results
+        if case.error
+    )
+    if rows:
+        headers = ("Test", "Policy", "Rule", "Resource", "Result", "Reason", "Message")
+        text += f"\n{markdown_table(headers, rows)}"
+    if options.coverage is not None:
+        found = [
+            (title, *_names(rule)) for title, rules in _gaps(options.coverage) for rule in rules
+        ]
+        text += f"\n{markdown_table(('Coverage', 'Rule', 'Where'), found)}"
+    return text
+
+
+FORMATS: dict[str, Callable[[Sequence[CaseResult], Options], str]] = {
+    "text": to_text,
+    "json": to_json,
+    "junit": to_junit,
+    "markdown": to_markdown,
+}
+
+
+def _row_lines(row: Row, options: Options) -> list[str]:
+    verdict = f"{row.verdict:<4}"
+    if options.colour:
+        colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.SKIP: "cyan"}
+        verdict = click.style(verdict, fg=colours[row.verdict])
+    rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
+    lines = [f"  {verdict} {rule} {row.resource}  {row.location}"]
+    if row.verdict is Verdict.PASS:
+        return [*lines, f"       {row.reason}"] if row.reason != "Ok" else lines
+    got = row.got or "nothing"
+    return [
+        *lines,
+        f"       wanted {row.wanted or 'nothing'}, got {got}: {row.reason}",
+        *_indented(row.message, 7),
+    ]
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return [" " * width + line for line in text.rstrip().splitlines()]
+
+
+def _totals(results: Sequence[CaseResult]) -> str:
+    rows = [row for case in results for row in case.rows]
+    counts = {verdict: sum(row.verdict is verdict for row in rows) for verdict in Verdict}
+    errors = sum(bool(case.error) for case in results)
+    text = f"{len(results)} tests, {len(rows)} results: {counts[Verdict.PASS]} passed, "
+    text += f"{counts[Verdict.FAIL]} failed, {counts[Verdict.SKIP]} skipped"
+    return f"{text}; {errors} tests could not be run" if errors else text
+
+
+def _case_json(case: CaseResult) -> dict[str, Any]:
+    rows = [
+        {
+            "message": row.message,
+            "policy": row.policy,
+            "reason": row.reason,
+            "resource": row.resource,
+            "result": str(row.verdict),
+            "rule": row.rule,
+        }
+        for row in case.rows
+    ]
+    found: dict[str, Any] = {"case": case.case, "exit_code": case.exit_code, "rows": rows}
+    return {**found, "error": case.error} if case.error else found
+
+
+def _junit_cases(case: CaseResult) -> list[TestCase]:
+    outcomes = {Verdict.PASS: "", Verdict.FAIL: "failure", Verdict.SKIP: "skipped"}
+    cases = []
+    for row in case.rows:
+        name = f"{row.policy}/{row.rule}" if row.rule else row.policy
+        text = f"wanted {row.wanted}, got {row.got or 'nothing'}\n{row.message}\n{row.location}"
+        cases.append(TestCase(name, row.resource, outcomes[row.verdict], row.reason, text))
+    if case.error:
+        cases.append(TestCase(case.case, str(case.path), "error", "could not be run", case.error))
+    return cases
+
+
+def _gaps(coverage: Coverage) -> list[tuple[str, list[RuleCoverage]]]:
+    return [
+        ("no test reaches", coverage.unreached),
+        ("match nothing", coverage.unmatched),
+        ("never failed", coverage.never_failed),
+    ]
+
+
+def _names(rule: RuleCoverage) -> tuple[str, str]:
+    return f"{rule.policy}/{rule.rule}", str(rule.location)
+
+
+def _coverage_lines(coverage: Coverage) -> list[str]:
+    lines = [f"coverage of {len(coverage.rules)} rules"]
+    for title, rules in _gaps(coverage):
+        lines.append(f"  {title}: {len(rules)}")
+        lines.extend(f"    {name}  {place}" for name, place in map(_names, rules))
+    return [*lines, ""]
+
+
+def _coverage_json(coverage: Coverage) -> list[dict[str, Any]]:
+    return [
+        {
+            "policy": rule.policy,
+            "rule": rule.rule,
+            "location": str(rule.location),
+            "reached": rule.reached,
+            "matched": rule.matched,
+            "failed": rule.failed,
+        }
+        for rule in coverage.rules
+    ]

@@ -21,8 +21,8 @@ from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.match import bind_match
 from chartkit.engine.mutate import compile_mutate
-from chartkit.engine.policy import Policy, Rule, RuleKind
 from chartkit.engine.podsecurity import compile_pod_security
+from chartkit.engine.policy import Policy, Rule, RuleKind
 from chartkit.engine.policy_check import check_policy
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.conditions import Conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import ContextEntries
-from chartkit.engine.exceptions import BoundException
-from chartkit.engine.handler import Handler
+from chartkit.engine.exceptions import BoundException, PolicyException
+from chartkit.engine.handler import ExceptedHandler, Handler
 from chartkit.engine.lookups import OFFLINE
 from chartkit.engine.match import Facts, Predicate
 from chartkit.engine.policy import Rule, RuleKind
@@ -68,12 +68,19 @@ class CompiledRule:
             unmet = self._unmet(body.preconditions, context)
             if unmet is not None:
                 return unmet
-        result = self._excepted(facts, context) if self.exceptions else None
-        if result is None:
-            result = body.handle(context, request)
+        result = self._handle(context, request, facts)
         if body.properties is None or result is None:
             return result
         return _described(result, body.properties, context)
+
+    def _handle(self, context: Context, request: Request, facts: Facts) -> RuleResult | None:
+        handle = self.body.handle
+        applying = tuple(one.exception for one in self.exceptions if one.applies(facts, context))
+        if not applying:
+            return handle(context, request)
+        if isinstance(handle, ExceptedHandler):
+            return handle.excepted(context, request, applying)
+        return self._excepted(applying)
 
     def _load(self, context: Context) -> None:
         try:
@@ -91,10 +98,8 @@ class CompiledRule:
         message = f"{_UNMET}; {outcome.message}" if outcome.message else _UNMET
         return self._answer(Status.SKIP, message)
 
-    def _excepted(self, facts: Facts, context: Context) -> RuleResult | None:
-        keys = [one.exception.key for one in self.exceptions if one.applies(facts, context)]
-        if not keys:
-            return None
+    def _excepted(self, exceptions: Sequence[PolicyException]) -> RuleResult:
+        keys = [one.key for one in exceptions]
         text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
         names = ",".join(key.rpartition("/")[2] for key in keys)
         result = self._answer(Status.SKIP, text + ", ".join(keys))

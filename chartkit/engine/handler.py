@@ -3,13 +3,15 @@ preconditions have been dealt with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from chartkit.model import RuleResult
 
 if TYPE_CHECKING:
     from chartkit.engine.context import Context
+    from chartkit.engine.exceptions import PolicyException
     from chartkit.engine.policy import Policy, Rule
     from chartkit.engine.request import Request
 
@@ -22,3 +24,19 @@ EvaluationError, which becomes an error result.
 
 Compiler = Callable[["Rule", "Policy"], Handler]
 """Makes a rule's handler, once; the rule may be one generated for pod controllers."""
+
+
+class ExceptedHandler(ABC):
+    """A handler that deals with PolicyExceptions itself; every other one is not asked then."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self, context: Context, request: Request) -> RuleResult | None:
+        """Judges a request that no exception applies to."""
+
+    @abstractmethod
+    def excepted(
+        self, context: Context, request: Request, exceptions: Sequence[PolicyException]
+    ) -> RuleResult | None:
+        """Judges a request that these exceptions apply to, at least one."""

@@ -1,0 +1,55 @@
+"""From an object to the pod that it is or makes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.podsecurity.pod import Pod, pod_of
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json, Resource
+
+_CONTROLLERS: Final = (
+    "DaemonSet",
+    "Deployment",
+    "Job",
+    "StatefulSet",
+    "ReplicaSet",
+    "ReplicationController",
+)
+_TEMPLATE: Final = ("spec", "template")
+_JOB_TEMPLATE: Final = ("spec", "jobTemplate")
+
+PREFIXES: Final[dict[str, str]] = {
+    **dict.fromkeys(_CONTROLLERS, "spec.template.spec"),
+    "CronJob": "spec.jobTemplate.spec.template.spec",
+}
+"""What stands for `spec` in the paths of a controller's fields."""
+
+
+def read_pod(resource: Resource) -> Pod:
+    """The pod of a workload. Raises EvaluationError for other kinds and for wrong types.
+
+    A CronJob's annotations are those of its job template, as Kyverno has it.
+    """
+    body, kind = resource.body, resource.kind
+    if kind == "Pod":
+        return _pod(body, body)
+    if kind == "CronJob":
+        job = _at(body, _JOB_TEMPLATE)
+        return _pod(job, _at(job, _TEMPLATE))
+    if kind in _CONTROLLERS:
+        template = _at(body, _TEMPLATE)
+        return _pod(template, template)
+    raise EvaluationError("could not find correct resource type")
+
+
+def _pod(described: Body, template: Body) -> Pod:
+    return pod_of(_at(described, ("metadata", "annotations")), _at(template, ("spec",)))
+
+
+def _at(body: Body, steps: tuple[str, ...]) -> Body:
+    value: Json = body
+    for step in steps:
+        value = value.get(step) or {}
+    found: Body = value
+    return found

@@ -1,0 +1,130 @@
+{{/*
+One policy as the cluster gets it: its text from the define kyverno-policies.policy.NAME, with
+everything that the values say of it. Takes root (the chart's context) and name (the policy's).
+*/}}
+{{- define "kyverno-policies.render" -}}
+{{- if eq (include "kyverno-policies.enabled" .) "true" -}}
+{{- $text := include "kyverno-policies.body" . -}}
+{{- if $text -}}
+{{- $policy := fromYaml $text -}}
+{{- if hasKey $policy "Error" -}}
+{{- fail (printf "policy %s is not YAML with these parameters: %s" .name $policy.Error) -}}
+{{- end -}}
+{{- $call := dict "root" .root "name" .name "policy" $policy -}}
+{{- $_ := set $call "own" (include "kyverno-policies.own" . | fromJson) -}}
+{{- $_ := set $call "about" (include "kyverno-policies.about" . | fromJson) -}}
+{{- $_ := set $call "release" (include "kyverno-policies.release" .root | int) -}}
+{{- include "kyverno-policies.requireVersion" $call -}}
+{{- include "kyverno-policies.applyMetadata" $call -}}
+{{- include "kyverno-policies.applySpec" $call -}}
+{{- range $policy.spec.rules -}}
+{{- $_ := set $call "rule" . -}}
+{{- include "kyverno-policies.applyRule" $call -}}
+{{- end -}}
+{{- include "kyverno-policies.applyAction" $call -}}
+{{- include "kyverno-policies.applyFields" $call -}}
+{{- toYaml $policy -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where the Kyverno here is too old for the policy. */}}
+{{- define "kyverno-policies.requireVersion" -}}
+{{- if lt .release (include "kyverno-policies.number" .about.minimum | int) -}}
+{{- fail (printf "policy %s needs Kyverno %s, and this is %s; leave it out with policies.%s.enabled=false" .name .about.minimum (include "kyverno-policies.kyvernoVersion" .root) .name) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Kind, namespace, labels and annotations. */}}
+{{- define "kyverno-policies.applyMetadata" -}}
+{{- $values := .root.Values -}}
+{{- $_ := set .policy "kind" ($values.policyKind | default .policy.kind) -}}
+{{- $metadata := .policy.metadata -}}
+{{- if eq .policy.kind "Policy" -}}
+{{- $_ := set $metadata "namespace" .root.Release.Namespace -}}
+{{- end -}}
+{{- $labels := include "kyverno-policies.labels" .root | fromYaml -}}
+{{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels (.own.labels | default dict)) -}}
+{{- $annotations := mergeOverwrite (dict) .about.annotations ($metadata.annotations | default dict) -}}
+{{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
+{{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default .root.Chart.KubeVersion) -}}
+{{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
+{{- $_ := unset $annotations "policies.kyverno.io/severity" -}}
+{{- if $severity -}}
+{{- $_ := set $annotations "policies.kyverno.io/severity" $severity -}}
+{{- end -}}
+{{- $controllers := coalesce .own.autogenControllers (index $annotations "pod-policies.kyverno.io/autogen-controllers") $values.autogenControllers -}}
+{{- if $controllers -}}
+{{- $_ := set $annotations "pod-policies.kyverno.io/autogen-controllers" $controllers -}}
+{{- end -}}
+{{- $custom := include "kyverno-policies.annotations" . | fromJson -}}
+{{- $_ := set $metadata "annotations" (mergeOverwrite $annotations $custom) -}}
+{{- end -}}
+
+{{/* What stands in spec, rules aside. A policy that cannot run in the background says so itself. */}}
+{{- define "kyverno-policies.applySpec" -}}
+{{- $spec := .policy.spec -}}
+{{- $background := ternary .own.background .root.Values.background (hasKey .own "background") -}}
+{{- $_ := set $spec "background" (and (ne (toString $background) "false") (ne (toString $spec.background) "false")) -}}
+{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy .root.Values.failurePolicy "Fail") -}}
+{{- end -}}
+
+{{/* What stands in one rule: exclusions, preconditions, requests of the background controller. */}}
+{{- define "kyverno-policies.applyRule" -}}
+{{- $values := .root.Values -}}
+{{- $rule := .rule -}}
+{{- $byRule := index ($values.policyExclude | default dict) $rule.name | default dict -}}
+{{- $byPolicy := .own.exclude | default (index ($values.policyExclude | default dict) .name) | default dict -}}
+{{- range keys $byRule -}}
+{{- $byPolicy = omit $byPolicy . -}}
+{{- end -}}
+{{- $blocks := list $rule.exclude $values.exclude $byPolicy $byRule -}}
+{{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" $blocks "name" .name "rule" $rule.name) -}}
+{{- if ne $joined "null" -}}
+{{- $_ := set $rule "exclude" (fromJson $joined) -}}
+{{- end -}}
+{{- $byRule = index ($values.policyPreconditions | default dict) $rule.name | default dict -}}
+{{- $byPolicy = .own.preconditions | default (index ($values.policyPreconditions | default dict) .name) | default dict -}}
+{{- range keys $byRule -}}
+{{- $byPolicy = omit $byPolicy . -}}
+{{- end -}}
+{{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
+{{- if ne $joined "null" -}}
+{{- $_ := set $rule "preconditions" (fromJson $joined) -}}
+{{- end -}}
+{{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
+{{- if kindIs "bool" $skip -}}
+{{- $_ := set $rule "skipBackgroundRequests" $skip -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The action, where this Kyverno reads it: in spec, and from 1.13 in each validate rule too. */}}
+{{- define "kyverno-policies.applyAction" -}}
+{{- $spec := .policy.spec -}}
+{{- $action := include "kyverno-policies.action" . -}}
+{{- $overrides := include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
+{{- $allow := ternary .own.allowExistingViolations .root.Values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
+{{- $inRules := ge .release 1013 -}}
+{{- range $spec.rules -}}
+{{- if and .validate (kindIs "bool" $allow) -}}
+{{- $_ := set .validate "allowExistingViolations" $allow -}}
+{{- end -}}
+{{- if and .validate $inRules -}}
+{{- $_ := set .validate "failureAction" $action -}}
+{{- if $overrides -}}
+{{- $_ := set .validate "failureActionOverrides" $overrides -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if lt .release 1009 -}}
+{{- $action = lower $action -}}
+{{- range $overrides -}}
+{{- $_ := set . "action" (lower .action) -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $spec "validationFailureAction" $action -}}
+{{- $_ := unset $spec "validationFailureActionOverrides" -}}
+{{- if and $overrides (not $inRules) -}}
+{{- $_ := set $spec "validationFailureActionOverrides" $overrides -}}
+{{- end -}}
+{{- end -}}

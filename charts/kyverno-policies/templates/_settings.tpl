@@ -1,0 +1,112 @@
+{{/*
+What the values say of one policy. Each takes root (the chart's context) and name (the policy's).
+The nearest word counts: policies.NAME, then the value ending in ByPolicy, then the one for all.
+*/}}
+
+{{/*
+What the chart knows of the policy, as JSON. group: baseline, restricted or another category;
+standard: whether it is a control of the Pod Security Standards; minimum: the oldest Kyverno that
+has its fields; shared: the parameters that `parameters` sets; defaults; annotations.
+*/}}
+{{- define "kyverno-policies.about" -}}
+{{- include (printf "kyverno-policies.about.%s" .name) .root | fromYaml | toJson -}}
+{{- end -}}
+
+{{/* policies.NAME as JSON, an empty object where there is none. */}}
+{{- define "kyverno-policies.own" -}}
+{{- index (.root.Values.policies | default dict) .name | default dict | toJson -}}
+{{- end -}}
+
+{{/* "true" where the policy is installed. */}}
+{{- define "kyverno-policies.enabled" -}}
+{{- $values := .root.Values -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $group := (include "kyverno-policies.about" . | fromJson).group -}}
+{{- $standard := $values.podSecurityStandard | default "baseline" -}}
+{{- $listed := and (eq $standard "custom") (has .name ($values.podSecurityPolicies | default list)) -}}
+{{- if kindIs "bool" $own.enabled -}}
+{{- $own.enabled -}}
+{{- else if eq $group "baseline" -}}
+{{- or $listed (has $standard (list "baseline" "restricted")) -}}
+{{- else if eq $group "restricted" -}}
+{{- or $listed (eq $standard "restricted") (has .name ($values.includeRestrictedPolicies | default list)) -}}
+{{- else -}}
+{{- has .name ($values.includeOtherPolicies | default list) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* An action as Kyverno writes it now: Audit or Enforce. Takes the text. */}}
+{{- define "kyverno-policies.canonicalAction" -}}
+{{- $action := title (lower .) -}}
+{{- if eq $action "Force" -}}
+{{- fail (printf "'%s' is not an action; did you mean Enforce?" .) -}}
+{{- else if not (has $action (list "Audit" "Enforce")) -}}
+{{- fail (printf "'%s' is not an action; it is Audit or Enforce" .) -}}
+{{- end -}}
+{{- $action -}}
+{{- end -}}
+
+{{/* The policy's action, Audit or Enforce. */}}
+{{- define "kyverno-policies.action" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $byPolicy := index (.root.Values.validationFailureActionByPolicy | default dict) .name -}}
+{{- coalesce $own.action $byPolicy .root.Values.validationFailureAction "Audit" | include "kyverno-policies.canonicalAction" -}}
+{{- end -}}
+
+{{/* The policy's actions by namespace as a JSON list: those for all policies, then its own. */}}
+{{- define "kyverno-policies.actionOverrides" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $overrides := .root.Values.validationFailureActionOverrides | default dict -}}
+{{- $specific := $own.actionOverrides | default (index $overrides .name) | default list -}}
+{{- $result := list -}}
+{{- range concat ($overrides.all | default list) $specific -}}
+{{- $action := include "kyverno-policies.canonicalAction" .action -}}
+{{- $result = append $result (merge (dict "action" $action) .) -}}
+{{- end -}}
+{{- toJson $result -}}
+{{- end -}}
+
+{{/* The policy's severity; takes the policy's own as severity. Empty: no annotation. */}}
+{{- define "kyverno-policies.severity" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $byPolicy := .root.Values.podSecuritySeverityByPolicy | default dict -}}
+{{- if hasKey $own "severity" -}}
+{{- $own.severity -}}
+{{- else if hasKey $byPolicy .name -}}
+{{- index $byPolicy .name -}}
+{{- else if (include "kyverno-policies.about" . | fromJson).standard -}}
+{{- .root.Values.podSecuritySeverity | default .severity -}}
+{{- else -}}
+{{- .severity -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The policy's parameters as JSON: policies.NAME.parameters, then shared ones from `parameters`, then
+the defaults.
+*/}}
+{{- define "kyverno-policies.parameters" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- $shared := dict -}}
+{{- range $about.shared -}}
+{{- if not (kindIs "invalid" (index ($.root.Values.parameters | default dict) .)) -}}
+{{- $_ := set $shared . (index $.root.Values.parameters .) -}}
+{{- end -}}
+{{- end -}}
+{{- mergeOverwrite (dict) $about.defaults $shared ($own.parameters | default dict) | toJson -}}
+{{- end -}}
+
+{{/* The policy's own text with its parameters; empty where they leave nothing of it. */}}
+{{- define "kyverno-policies.body" -}}
+{{- $parameters := include "kyverno-policies.parameters" . | fromJson -}}
+{{- include (printf "kyverno-policies.policy.%s" .name) (dict "root" .root "parameters" $parameters) | trim -}}
+{{- end -}}
+
+{{/* The policy's annotations beside its own, as JSON. */}}
+{{- define "kyverno-policies.annotations" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $values := .root.Values -}}
+{{- $byPolicy := index ($values.customAnnotationsByPolicy | default dict) .name -}}
+{{- mergeOverwrite (dict) ($values.customAnnotations | default dict) ($byPolicy | default dict) ($own.annotations | default dict) | toJson -}}
+{{- end -}}

@@ -62,8 +62,8 @@ class Lookups(Protocol):
         ...
 
     @property
-    def has_cluster(self) -> bool:
-        """Whether calls are answered; where they are not, a user's value stands for one."""
+    def values_answer_calls(self) -> bool:
+        """Whether a value that the user gave under a call's name stands for its answer."""
         ...
 
     def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
@@ -75,7 +75,7 @@ class OfflineLookups:
     """A world with nothing in it: every question fails and says what was asked."""
 
     has_recorded = False
-    has_cluster = False
+    values_answer_calls = False
 
     def configmap(self, _namespace: str, name: str, /) -> Body:
         raise NoSource(f'configmaps "{name}" not found', hint=_OFFLINE)

@@ -206,15 +206,19 @@ class UserLookups(OfflineLookups):
         api_calls: Sequence[Body] = (),
         global_entries: Sequence[Body] = (),
         configmaps: Sequence[Body] = (),
+        values_answer_calls: bool = False,
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
-        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects.
+        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects;
+        values_answer_calls: a value under a call's name stands for its answer, as in Kyverno's
+        test command (its apply command has no answer there).
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
         self._globals = {str(entry.get("name")): entry for entry in global_entries}
         self._configmaps = {_configmap_key(body): body for body in configmaps}
         self.has_recorded = bool(self._calls)
+        self.values_answer_calls = values_answer_calls
 
     def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
         return self._values.for_rule(policy, rule)

@@ -78,6 +78,7 @@ def load_world(test: TestFile, sources: Sources) -> World:
         api_calls=test.api_calls,
         global_entries=_global_entries(test, sources),
         configmaps=[one.body for one in cluster if one.kind == "ConfigMap"],
+        values_answer_calls=not test.cluster_resources,
     )
     return World(
         test=test,

@@ -63,7 +63,7 @@ def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
     lookups = context.lookups
     if lookups.has_recorded and loader.prepare(context):
         return True
-    return not lookups.has_cluster and loader.name in context.data
+    return lookups.values_answer_calls and loader.name in context.data
 
 
 def compile_entries(

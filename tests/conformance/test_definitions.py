@@ -102,8 +102,13 @@ def test_a_misspelt_field_is_refused(place: str, field: str) -> None:
     assert any(field in message for message in messages)
 
 
-def test_kubernetes_passes_them(tmp_path_factory: pytest.TempPathFactory) -> None:
-    program = build_judge(tmp_path_factory.mktemp("judge"))
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Kubernetes' own validation, as a program."""
+    return build_judge(tmp_path_factory.mktemp("judge"))
+
+
+def test_kubernetes_passes_them(program: Path) -> None:
     wrong = [_misspelt(place, field) for place, field in _MISSPELT]
     answer = judge(program, list(definitions().values()), [_POLICY, *wrong])
     assert {name: found for name, found in answer["definitions"].items() if found} == {}
@@ -113,11 +118,8 @@ def test_kubernetes_passes_them(tmp_path_factory: pytest.TempPathFactory) -> Non
 
 
 @pytest.mark.parametrize("folder", ["kyverno-cli", "policy-library"])
-def test_kubernetes_accepts_the_same_policies(
-    folder: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_kubernetes_accepts_the_same_policies(folder: str, program: Path) -> None:
     found = list(policies(shared(f"conformance/{folder}")))
-    program = build_judge(tmp_path_factory.mktemp("judge"))
     answer = judge(program, list(definitions().values()), [body for _, body in found])
     refused = {
         file: problems
@@ -158,8 +160,7 @@ def _misspelt(place: str, field: str) -> Body:
     return body
 
 
-def test_the_judge_refuses_a_schema_that_is_not_structural(tmp_path: Path) -> None:
-    program = build_judge(tmp_path)
+def test_the_judge_refuses_a_schema_that_is_not_structural(program: Path) -> None:
     broken = copy.deepcopy(definitions()["policies.kyverno.io"])
     schema = broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["properties"]["spec"]["properties"]["admission"].pop("type")

@@ -13,7 +13,7 @@ import pytest
 
 from chartkit.documents import read_file
 from chartkit.errors import ChartkitError
-from chartkit.model import Body
+from chartkit.model import Body, Json
 from chartkit.schemas.crds import definition, kinds
 from tests.shared import ROOT
 
@@ -31,7 +31,6 @@ def definitions() -> dict[str, Body]:
 
 def policies(folder: Path) -> Iterator[tuple[str, Body]]:
     """Every object below folder that has one of our definitions, with the file it stands in."""
-    known = {(kind.group, kind.kind) for kind in kinds()}
     for file in sorted(folder.rglob("*.y*ml")):
         if any(part.startswith(_ASSERTIONS) for part in file.parts):
             continue
@@ -39,11 +38,26 @@ def policies(folder: Path) -> Iterator[tuple[str, Body]]:
             bodies = [document.body for document in read_file(file)]
         except ChartkitError:
             continue
-        for body in bodies:
-            if isinstance(body, dict):
-                group = str(body.get("apiVersion")).partition("/")[0]
-                if (group, body.get("kind")) in known:
-                    yield str(file.relative_to(folder)), body
+        for body in kyverno_objects(bodies):
+            yield str(file.relative_to(folder)), body
+
+
+@cache
+def _known() -> frozenset[tuple[str, str]]:
+    return frozenset((kind.group, kind.kind) for kind in kinds())
+
+
+def kyverno_objects(value: Json) -> Iterator[Body]:
+    """Every object inside a value that has one of our definitions."""
+    if isinstance(value, list):
+        for each in value:
+            yield from kyverno_objects(each)
+    elif isinstance(value, dict):
+        group = str(value.get("apiVersion")).partition("/")[0]
+        if (group, value.get("kind")) in _known():
+            yield value
+        else:
+            yield from kyverno_objects(list(value.values()))
 
 
 def build_judge(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,13 @@ from jsonschema import Draft7Validator
 from chartkit.documents import read_file
 from chartkit.model import Body, Json
 from chartkit.schemas.convert import json_schema
-from tests.conformance.definitions import build_judge, definitions, judge, policies
+from tests.conformance.definitions import (
+    build_judge,
+    definitions,
+    judge,
+    kyverno_objects,
+    policies,
+)
 from tests.engine_chart import CRD, objects
 from tests.shared import shared
 
@@ -92,6 +99,22 @@ def test_policies_that_the_engine_accepts_are_accepted(folder: str) -> None:
         file: error.message for file, body in found for error in _validator(body).iter_errors(body)
     }
     assert refused == {}
+
+
+_CASES = ("match", "mutate", "patterns", "podsecurity", "generate", "variables", "cel-policies")
+
+
+@pytest.mark.parametrize("name", _CASES)
+def test_what_the_schemas_refuse_the_engine_did_not_load(name: str) -> None:
+    file = shared(f"conformance/engine/{name}.jsonl")
+    found = [
+        (case, body)
+        for case in map(json.loads, file.read_text("utf-8").splitlines())
+        for body in kyverno_objects(case)
+    ]
+    assert found
+    refused = [case for case, body in found if not _validator(body).is_valid(body)]
+    assert [case["id"] for case in refused if case.get("expected")] == []
 
 
 @pytest.mark.parametrize(("place", "field"), _MISSPELT)

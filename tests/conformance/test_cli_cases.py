@@ -83,25 +83,29 @@ def _compare(results: Iterator[CaseResult], folder: Path, sources: Sources) -> O
     found: dict[str, list[Row]] = {}
     waiting: dict[str, set[str]] = {}
     for result in results:
-        if result.case not in recorded:
-            continue
         if _names_missing_file(result):
             outcome.unrecorded += 1
             continue
-        found.setdefault(result.case, []).extend(result.rows)
+        if result.case not in recorded:
+            continue
         try:
-            waiting[result.case] = _waiting_policies(result.path, sources)
+            names = _waiting_policies(result.path, sources)
         except ChartkitError as error:
             outcome.differing[result.case] = str(error)
+            continue
+        found.setdefault(result.case, []).extend(result.rows)
+        waiting.setdefault(result.case, set()).update(names)
     for case, rows in found.items():
-        names = waiting.get(case, set())
+        names = waiting[case]
         wanted = Counter(map(_of_record, recorded[case]["rows"]))
         got = Counter(map(_of_row, rows))
         total = wanted.total()
         wanted, got = (_without(counted, names) for counted in (wanted, got))
         outcome.waiting += total - wanted.total()
-        outcome.compared += wanted.total()
-        if got != wanted:
+        outcome.compared += got.total()
+        # A case was recorded with the tests below its folder, of which some were not kept.
+        has_more = any(other.startswith(f"{case}/") for other in recorded)
+        if not got <= wanted if has_more else got != wanted:
             outcome.differing[case] = f"recorded: {wanted - got}; found: {got - wanted}"
     return outcome
 

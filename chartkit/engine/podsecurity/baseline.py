@@ -40,7 +40,7 @@ def host_path_volumes(pod: Pod) -> Violation | None:
     """No volume is a hostPath."""
     names, errors = [], []
     for index, volume in enumerate(pod.spec.get("volumes") or ()):
-        host_path = (volume or {}).get("hostPath")
+        host_path = volume.get("hostPath")
         if host_path is not None:
             names.append(volume.get("name") or "")
             path = host_path.get("path") or ""
@@ -58,7 +58,7 @@ def host_ports(pod: Pod) -> Violation | None:
         found = [
             FieldError(f"{container.path}.ports[{index}].hostPort", host_port, container.name)
             for index, port in enumerate(container.body.get("ports") or ())
-            if (host_port := (port or {}).get("hostPort"))
+            if (host_port := port.get("hostPort"))
         ]
         if found:
             names.append(container.name)
@@ -176,7 +176,7 @@ def added_capabilities(
     every: set[str] = set()
     for container in pod.containers:
         added = ((container.security or {}).get("capabilities") or {}).get("add") or ()
-        bad = {one or "" for one in added} - allowed
+        bad = set(added) - allowed
         if bad:
             names.append(container.name)
             every |= bad
@@ -221,7 +221,7 @@ def sysctls(allowed: frozenset[str]) -> Judge:
         bad = [
             (index, name)
             for index, sysctl in enumerate(pod.security.get("sysctls") or ())
-            if (name := (sysctl or {}).get("name") or "") not in allowed
+            if (name := sysctl.get("name", "")) not in allowed
         ]
         if not bad:
             return None

@@ -22,12 +22,12 @@ class Container:
     @property
     def name(self) -> str:
         """The container's name; empty if missing."""
-        return self.body.get("name") or ""
+        return str(self.body.get("name", ""))
 
     @property
     def image(self) -> str:
         """The image as written; empty if missing."""
-        return self.body.get("image") or ""
+        return str(self.body.get("image", ""))
 
     @property
     def security(self) -> Body | None:
@@ -72,9 +72,9 @@ def pod_of(annotations: Mapping[str, str], spec: Body) -> Pod:
 def _containers(spec: Body) -> Iterator[Container]:
     for key in CONTAINER_LISTS:
         for index, body in enumerate(spec.get(key) or ()):
-            yield Container(body or {}, f"spec.{key}[{index}]")
+            yield Container(body, f"spec.{key}[{index}]")
 
 
 def _kept(spec: Body, key: str, wanted: Callable[[str], bool]) -> list[Body]:
     bodies: list[Body] = spec.get(key) or []
-    return [body for body in bodies if wanted((body or {}).get("image") or "")]
+    return [body for body in bodies if wanted(body.get("image", ""))]

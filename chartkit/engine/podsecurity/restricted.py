@@ -76,7 +76,7 @@ def _kept(container: Container) -> FieldError | None:
     if "ALL" in dropped:
         return None
     path = f"{container.path}.securityContext.capabilities.drop"
-    return FieldError(path, tuple(sorted({one or "" for one in dropped})), container.name)
+    return FieldError(path, tuple(sorted(set(dropped))), container.name)
 
 
 def run_as_non_root(pod: Pod) -> Violation | None:
@@ -168,9 +168,9 @@ def restricted_volumes(pod: Pod) -> Violation | None:
     """Every volume is of a type that a namespace's own user may mount."""
     names, kinds, errors = [], set(), []
     for index, volume in enumerate(pod.spec.get("volumes") or ()):
-        kind = _other_kind(volume or {})
+        kind = _other_kind(volume)
         if kind is not None:
-            names.append((volume or {}).get("name") or "")
+            names.append(volume.get("name", ""))
             kinds.add(kind)
             errors.append(FieldError(f"spec.volumes[{index}].{kind}"))
     if not names:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from chartkit.engine.podsecurity.decode import decode
 from chartkit.engine.podsecurity.pod import Pod, pod_of
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Resource
 
 _CONTROLLERS: Final = (
     "DaemonSet",
@@ -31,14 +32,15 @@ def read_pod(resource: Resource) -> Pod:
 
     A CronJob's annotations are those of its job template, as Kyverno has it.
     """
-    body, kind = resource.body, resource.kind
+    kind = resource.kind
     if kind == "Pod":
-        return _pod(body, body)
+        pod = decode("core/v1.Pod", resource.body)
+        return _pod(pod, pod)
     if kind == "CronJob":
-        job = _at(body, _JOB_TEMPLATE)
+        job = _at(decode("batch/v1.CronJob", resource.body), _JOB_TEMPLATE)
         return _pod(job, _at(job, _TEMPLATE))
     if kind in _CONTROLLERS:
-        template = _at(body, _TEMPLATE)
+        template = _at(decode("apps/v1.Deployment", resource.body), _TEMPLATE)
         return _pod(template, template)
     raise EvaluationError("could not find correct resource type")
 
@@ -48,8 +50,7 @@ def _pod(described: Body, template: Body) -> Pod:
 
 
 def _at(body: Body, steps: tuple[str, ...]) -> Body:
-    value: Json = body
+    found = body
     for step in steps:
-        value = value.get(step) or {}
-    found: Body = value
+        found = found.get(step, {})
     return found

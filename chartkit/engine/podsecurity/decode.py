@@ -1,0 +1,258 @@
+"""Decodes objects into Kubernetes' Go types, as `encoding/json` does, with its errors.
+
+The table `pod_types.json` is made by `tools/pod_types.py`. Field names are matched exactly or
+else without regard to case; null is as good as missing; unknown fields are dropped. The first
+wrong type, by the order of keys, is the error; a text that its own type cannot read stops at once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Final, NoReturn
+
+from chartkit.engine.values.gofmt import go_json
+from chartkit.engine.values.quantity import Quantity, QuantityError
+from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json
+
+_TABLE: Final = "pod_types.json"
+_INT32: Final = (-(2**31), 2**31 - 1)
+_INT64: Final = (-(2**63), 2**63 - 1)
+
+
+@dataclass(slots=True)
+class _State:
+    """Where the decoder stands: the struct, the fields on the way; and the first wrong type."""
+
+    struct: str = ""
+    fields: list[str] = field(default_factory=list)
+    wrong: str | None = None
+
+    def refuse(self, what: str, wanted: str) -> None:
+        if self.wrong is None:
+            place = f"Go struct field {self.struct}.{'.'.join(self.fields)}"
+            if not self.fields:
+                place = "Go value"
+            self.wrong = f"json: cannot unmarshal {what} into {place} of type {wanted}"
+
+
+Decoder = Callable[[Json, _State], Json]
+
+
+def decode(root: str, body: Body) -> Body:
+    """The object as a type of the table has it (`core/v1.Pod`): only known fields, none null.
+
+    Raises EvaluationError with Go's text.
+    """
+    state = _State()
+    decoded: Body = _decoder(root)(body, state)
+    if state.wrong is not None:
+        raise EvaluationError(state.wrong)
+    return decoded
+
+
+@cache
+def _types() -> dict[str, dict[str, str]]:
+    text = files(__package__).joinpath(_TABLE).read_text("utf-8")
+    types: dict[str, dict[str, str]] = json.loads(text)["types"]
+    return types
+
+
+@cache
+def _decoder(entry: str, name: str = "") -> Decoder:
+    """What decodes a type of the table; name: as Go calls it, where that is not the type's own."""
+    shown = name or _shown(entry)
+    if entry.startswith("[]"):
+        return _list_of(_decoder(entry.removeprefix("[]")), shown)
+    if entry.startswith(_MAP):
+        return _map_of(_decoder(entry.removeprefix(_MAP)), shown)
+    if "=" in entry:
+        return _decoder(entry.partition("=")[2], shown)
+    if entry in _types():
+        return _struct(entry, shown)
+    return _READERS.get(entry) or _scalar(entry, shown)
+
+
+_MAP: Final = "map[string]"
+
+
+def _shown(entry: str) -> str:
+    """A type as Go prints it."""
+    for prefix in ("[]", _MAP):
+        if entry.startswith(prefix):
+            return prefix + _shown(entry.removeprefix(prefix))
+    return entry.partition("=")[0].rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field: its name with the types embedded before it, and what decodes it."""
+
+    name: str
+    steps: tuple[str, ...]
+    decode: Decoder
+
+
+@cache
+def _fields(struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
+    """The fields of a struct by their names, and by their names in lower case."""
+    found = {}
+    for name, entry in _types()[struct].items():
+        *embedded, kind = entry.split(" ")
+        found[name] = _Field(name, (*embedded, name), _late(kind))
+    return found, {_folded(name): one for name, one in found.items()}
+
+
+def _late(entry: str) -> Decoder:
+    """The decoder of a type, looked up when it is needed: types may hold themselves."""
+    return lambda value, state: _decoder(entry)(value, state)
+
+
+def _folded(name: str) -> str:
+    return name.replace("\u017f", "s").replace("\u212a", "k").lower()
+
+
+def _struct(name: str, shown: str) -> Decoder:
+    title = shown.rpartition(".")[2]
+
+    def decode_struct(value: Json, state: _State) -> Body:
+        if not isinstance(value, dict):
+            if value is not None:
+                state.refuse(_kind(value), shown)
+            return {}
+        exact, folded = _fields(name)
+        outer, depth = state.struct, len(state.fields)
+        decoded: Body = {}
+        for key in sorted(value):
+            found = exact.get(key) or folded.get(_folded(key))
+            member = value[key]
+            if found is None or member is None:
+                continue
+            state.struct = title
+            state.fields += found.steps
+            decoded[found.name] = found.decode(member, state)
+            del state.fields[depth:]
+        state.struct = outer
+        return decoded
+
+    return decode_struct
+
+
+def _list_of(decode_one: Decoder, shown: str) -> Decoder:
+    def decode_list(value: Json, state: _State) -> list[Json]:
+        if not isinstance(value, list):
+            if value is not None:
+                state.refuse(_kind(value), shown)
+            return []
+        return [decode_one(one, state) for one in value]
+
+    return decode_list
+
+
+def _map_of(decode_one: Decoder, shown: str) -> Decoder:
+    def decode_map(value: Json, state: _State) -> Body:
+        if not isinstance(value, dict):
+            if value is not None:
+                state.refuse(_kind(value), shown)
+            return {}
+        return {key: decode_one(value[key], state) for key in sorted(value)}
+
+    return decode_map
+
+
+def _scalar(kind: str, shown: str) -> Decoder:
+    if kind in _LIMITS:
+        return _integer(_LIMITS[kind], shown)
+    zero = "" if kind == "string" else False
+    wanted = type(zero)
+
+    def decode_scalar(value: Json, state: _State) -> Json:
+        if type(value) is wanted:
+            return value
+        if value is not None:
+            state.refuse(_kind(value), shown)
+        return zero
+
+    return decode_scalar
+
+
+_LIMITS: Final = {"int32": _INT32, "int64": _INT64}
+
+
+def _integer(limits: tuple[int, int], shown: str) -> Decoder:
+    least, most = limits
+
+    def decode_integer(value: Json, state: _State) -> int:
+        if value is None:
+            return 0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            state.refuse(_kind(value), shown)
+            return 0
+        text = _number(value)
+        if not text.removeprefix("-").isdigit() or not least <= int(text) <= most:
+            state.refuse(f"number {text}", shown)
+            return 0
+        return int(text)
+
+    return decode_integer
+
+
+def _number(value: float) -> str:
+    """A number as JSON has it: what fits into an int64 is one."""
+    is_whole = isinstance(value, int) and _INT64[0] <= value <= _INT64[1]
+    return str(int(value)) if is_whole else go_json(value)
+
+
+def _kind(value: Json) -> str:
+    """What JSON calls a value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "number"
+
+
+def _quantity(value: Json, _state: _State) -> Json:
+    if value is None:
+        return None
+    try:
+        Quantity.parse(value.strip() if isinstance(value, str) else go_json(value))
+    except QuantityError as error:
+        _stop(error)
+    return value
+
+
+def _int_or_string(value: Json, state: _State) -> Json:
+    return value if isinstance(value, str) else _INT32_VALUE(value, state)
+
+
+def _time(value: Json, state: _State) -> Json:
+    if not isinstance(value, str):
+        if value is not None:
+            state.refuse(_kind(value), "string")
+        return None
+    try:
+        parse_time(RFC3339, value)
+    except TimeError as error:
+        _stop(error)
+    return value
+
+
+def _stop(error: ValueError) -> NoReturn:
+    raise EvaluationError(str(error)) from error
+
+
+_INT32_VALUE: Final = _integer(_LIMITS["int32"], "int32")
+_READERS: Final[dict[str, Decoder]] = {
+    "Quantity": _quantity,
+    "IntOrString": _int_or_string,
+    "Time": _time,
+    "Raw": lambda value, _state: value,
+}

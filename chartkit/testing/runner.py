@@ -8,8 +8,8 @@ from pathlib import Path
 from chartkit.engine.compile import PHASES, CompiledPolicy, Phase
 from chartkit.engine.evaluate import PolicyResponse, respond
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Location
-from chartkit.testing.matching import Answers, Key, Matcher, key_of
+from chartkit.model import Location, Resource
+from chartkit.testing.matching import Answers, Key, Matcher, Target, key_of
 from chartkit.testing.model import CaseResult, PolicyRules, RuleSeen, TestFile
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
 from chartkit.testing.sources import Sources
@@ -75,13 +75,29 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
 def _answers(world: World) -> Answers:
     operations = {"", *(wanted.operation for wanted in world.test.expectations)}
     triggers = {operation: _responses(world, operation) for operation in sorted(operations)}
-    return Answers(triggers, {})
+    given = [one for responses in triggers.values() for one in _flat(responses.values())]
+    targets: dict[Key, list[Target]] = {}
+    for resource in world.targets:
+        found = [_changed(resource, response) for response in given]
+        if any(found):
+            targets[key_of(resource)] = [target for target in found if target is not None]
+    return Answers(triggers, targets)
+
+
+def _changed(resource: Resource, response: PolicyResponse) -> Target | None:
+    """What a policy made of an existing object; None where it left it alone."""
+    for result in response.results:
+        if result.patched_target is not None:
+            changed = Resource(result.patched_target)
+            if key_of(changed) == key_of(resource):
+                return Target(response, result, changed)
+    return None
 
 
 def _responses(world: World, operation: str) -> dict[Key, list[PolicyResponse]]:
     return {
         key_of(resource): respond(
-            world.policies.compiled, world.request(resource, operation), world.lookups
+            world.policies.compiled, world.admissions.request(resource, operation), world.lookups
         )
         for resource in world.resources
     }

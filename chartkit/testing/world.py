@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from chartkit.engine.admission import Admissions
+from chartkit.engine.cluster import Cluster
 from chartkit.engine.kinds import kind_of
-from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.policy import RuleKind
+from chartkit.engine.request import User
 from chartkit.engine.user_info import read_user_info
 from chartkit.engine.user_values import UserLookups, UserValues, read_values
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.model import Body, Location, Resource
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
-
-_OPERATION = "request.operation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,41 +27,8 @@ class World:
     policies: Policies
     resources: tuple[Resource, ...]
     targets: tuple[Resource, ...]
-    values: UserValues
+    admissions: Admissions
     lookups: UserLookups
-    user: User | None
-    cluster: bool = False
-    labels: dict[str, dict[str, str]] = field(default_factory=dict)
-
-    def request(self, resource: Resource, operation: str) -> Request:
-        """The admission of an object; operation: that of an expectation, or empty."""
-        variables: dict[str, dict[str, Json]] = {}
-        for compiled in self.policies.compiled:
-            name = compiled.policy.name
-            given = dict(self.values.for_resource(name, resource.name))
-            if operation:
-                given[_OPERATION] = operation
-            if given:
-                variables[name] = given
-        kind, subresource = None, ""
-        if not self.cluster:
-            kind, subresource = self.values.parent(kind_of(resource))
-        return Request(
-            resource,
-            None,
-            Operation.CREATE,
-            self.user,
-            self._namespace_labels(resource),
-            subresource,
-            kind,
-            variables,
-        )
-
-    def _namespace_labels(self, resource: Resource) -> dict[str, str]:
-        given = self.values.namespace_labels(resource.namespace)
-        if given or not self.cluster or resource.kind == "Namespace":
-            return dict(given)
-        return self.labels.get(resource.namespace, {})
 
 
 def load_world(test: TestFile, sources: Sources) -> World:
@@ -79,18 +47,18 @@ def load_world(test: TestFile, sources: Sources) -> World:
         global_entries=_global_entries(test, sources),
         configmaps=[one.body for one in cluster if one.kind == "ConfigMap"],
         values_answer_calls=not test.cluster_resources,
+        cluster=Cluster(one.body for one in objects),
+        clone_sources=_clone_sources(test, policies, sources),
     )
-    return World(
-        test=test,
-        policies=policies,
-        resources=tuple(resources),
-        targets=tuple(targets),
-        values=values,
-        lookups=lookups,
-        user=_user(test, sources),
-        cluster=bool(test.cluster_resources),
-        labels=_labels(objects),
+    # With a cluster's own objects, Kyverno takes subresources and labels from them.
+    is_cluster = bool(test.cluster_resources)
+    admissions = Admissions(
+        (compiled.policy.name for compiled in policies.compiled),
+        replace(values, subresources={}) if is_cluster else values,
+        _user(test, sources),
+        _labels(objects) if is_cluster else {},
     )
+    return World(test, policies, tuple(resources), tuple(targets), admissions, lookups)
 
 
 def _values(test: TestFile, sources: Sources) -> UserValues:
@@ -133,6 +101,26 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
             found.append(Resource(body, location))
         for crd in spec.get("crds") or []:
             found.extend(sources.objects(test.folder / str(crd)))
+    return found
+
+
+def _clone_sources(
+    test: TestFile, policies: Policies, sources: Sources
+) -> dict[tuple[str, str], Cluster]:
+    """What is there for each generate rule: what the first expectation that names the rule gives
+    to be cloned, and nothing else."""
+    found: dict[tuple[str, str], Cluster] = {}
+    for policy in (compiled.policy for compiled in policies.compiled):
+        for rule in policy.rules:
+            if rule.kind is RuleKind.GENERATE:
+                named = (
+                    one.clone_source
+                    for one in test.expectations
+                    if (one.policy, one.rule) == (policy.key, rule.name)
+                )
+                name = next(named, "")
+                objects = _objects(test.folder, (name,), sources) if name else []
+                found[policy.key, rule.name] = Cluster(one.body for one in objects)
     return found
 
 

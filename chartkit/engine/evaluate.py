@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine.compile import CompiledPolicy, Phase
 from chartkit.engine.context import Context, admission_context
+from chartkit.engine.int64 import mark_literals
 from chartkit.engine.kinds import kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
@@ -98,7 +99,9 @@ class _Run:
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)
             if result.patched is not None:
-                resource = Resource(result.patched, request.resource.location)
+                # Kyverno reads it anew, and whole numbers become int64.
+                body = mark_literals(result.patched)
+                resource = Resource(body, request.resource.location)
                 self._take(replace(self.request, resource=resource))
                 if not result.patched:
                     break

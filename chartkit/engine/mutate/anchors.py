@@ -23,14 +23,12 @@ from chartkit.engine.mutate.keys import (
 )
 from chartkit.engine.mutate.nodes import (
     MISSING,
-    DuplicateKeyError,
     PatchError,
     copied,
     expect_list,
     get_field,
     is_empty,
     scalar_text,
-    set_field,
 )
 from chartkit.engine.mutate.removal import remove_anchors, remove_top_anchors
 from chartkit.engine.pattern import Pattern, compile_pattern
@@ -72,9 +70,6 @@ def decide(patch: Json, resource: Json) -> None:
 
 
 def _undecided(error: PatchError) -> PatchError:
-    # Kyverno finds it when it reads what it has merged.
-    if isinstance(error, DuplicateKeyError):
-        return error
     return PatchError(f"failed to preProcess rule: {error.message}")
 
 
@@ -101,9 +96,6 @@ def _add_what_is_missing(patch: Json, resource: Json) -> bool:
     for anchor in anchors:
         if get_field(resource, anchor.key) is not MISSING:
             patch.pop(str(anchor), None)
-        elif anchor.key in patch and isinstance(resource, dict):
-            # The object takes the first of two keys that have come to be equal.
-            patch[anchor.key] = patch.pop(str(anchor), patch[anchor.key])
         else:
             rename(patch, str(anchor), anchor.key)
     return bool(anchors)
@@ -176,5 +168,5 @@ def _add_named(patch: list[Json], part: Json, element: Json) -> None:
     made = copied(part)
     if remove_anchors(made, True):
         return
-    set_field(made, "name", name)
+    made["name"] = name
     patch.append(made)

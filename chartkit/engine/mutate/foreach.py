@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.foreach import compile_list
+from chartkit.engine.int64 import mark_literals
 from chartkit.engine.mutate.nodes import same
 from chartkit.engine.mutate.patcher import MERGE, Patched, Patcher, compile_element_patcher, failed
 from chartkit.errors import ChartkitError, EvaluationError
@@ -23,7 +24,10 @@ _DESCENDING: Final = "Descending"
 
 @dataclass(frozen=True, slots=True)
 class _Loop:
-    """One entry of a `foreach` list. text: its own `list`; is_reversed: whether the last element comes first."""
+    """One entry of a `foreach` list.
+
+    text: its own `list`; is_reversed: whether the last element comes first.
+    """
 
     text: str
     elements: Callable[[Context], list[Json]]
@@ -59,10 +63,10 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
 
 
 def show_object(context: Context, body: Body) -> None:
-    """Lets expressions see an object as `request.object`."""
+    """Lets expressions see a patched object as `request.object`."""
     seen = context.data.get("request")
     request = dict(seen) if isinstance(seen, dict) else {}
-    context.set("request", {**request, "object": body})
+    context.set("request", {**request, "object": mark_literals(body)})
 
 
 def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop:

@@ -60,7 +60,7 @@ def _raw(value: Json) -> Json:
 def _add(document: Document, operation: Body) -> None:
     path, value = operation["path"], _value(operation)
     if not path:
-        document.root = _whole(value)
+        document.root = _whole_added(value)
         return
     document.ensure(path)
     container, key = document.find(path)
@@ -78,6 +78,20 @@ def _whole(value: Json) -> Json:
     if not isinstance(value, dict | list):
         raise PatchError("replace operation value must be object or array: %!w(<nil>)")
     return value
+
+
+def _whole_added(value: Json) -> Json:
+    if isinstance(value, dict | list):
+        return value
+    if value is WRITTEN_NULL:
+        raise PatchError(
+            "json: error calling MarshalJSON for type *jsonpatch.partialDoc: "
+            "invalid value, expected object"
+        )
+    name = "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
+    raise PatchError(
+        f"json: cannot unmarshal {name} into Go value of type map[string]*jsonpatch.lazyNode"
+    )
 
 
 def _remove(document: Document, operation: Body) -> None:

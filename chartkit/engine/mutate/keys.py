@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from chartkit.engine.mutate.nodes import DuplicateKeyError, PatchError, is_empty
+from chartkit.engine.mutate.nodes import PatchError, SecondKey, is_empty
 from chartkit.engine.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.model import Body, Json
 
@@ -43,12 +43,17 @@ def take(patch: Body, anchor: Anchor) -> Json:
 
 
 def rename(patch: Body, old: str, new: str) -> None:
-    """Gives a key another name, in its place; raises `DuplicateKeyError`."""
+    """Gives a key another name, in its place; of two that are equal then, the first counts."""
     if old not in patch:
         return
-    if new in patch:
-        raise DuplicateKeyError(new)
-    members = [(new if key == old else key, value) for key, value in patch.items()]
+    members: list[tuple[str, Json]] = []
+    taken = False
+    for key, value in patch.items():
+        if key in (old, new):
+            members.append((SecondKey(new) if taken else new, value))
+            taken = True
+        else:
+            members.append((key, value))
     patch.clear()
     patch.update(members)
 

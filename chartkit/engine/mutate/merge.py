@@ -13,6 +13,7 @@ from chartkit.engine.mutate.nodes import (
     KEPT_NULL,
     MISSING,
     PatchError,
+    SecondKey,
     expect_list,
     expect_object,
     expect_scalar,
@@ -80,6 +81,8 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None) -> Json:
         return target
     names = target.keys() | patch.keys() if isinstance(patch, dict) else target.keys()
     for name in sorted(names):
+        if isinstance(name, SecondKey):
+            continue
         here, there = target.get(name, MISSING), get_field(patch, name)
         if there is MISSING and not isinstance(here, dict | list):
             continue

@@ -6,7 +6,8 @@ A strategic merge works on a copy of the object and changes it in place; `copied
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from operator import itemgetter
 from typing import Any, Final
 
 from chartkit.engine.int64 import Int64
@@ -19,13 +20,19 @@ class PatchError(EvaluationError):
     """A patch that cannot be applied to an object; the text is Kyverno's."""
 
 
-class DuplicateKeyError(PatchError):
-    """Two keys of a patch that are one without their anchors."""
+class SecondKey(str):
+    """A key that another key of its object has come to be equal to; the first one counts."""
 
-    def __init__(self, key: str) -> None:
-        super().__init__(
-            f'yaml: unmarshal errors:\n  line 1: mapping key "{key}" already defined at line 1'
-        )
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __ne__(self, other: object) -> bool:
+        return self is not other
+
+    def __hash__(self) -> int:
+        return id(self)
 
 
 Patch = Callable[[Body], Json]
@@ -84,15 +91,29 @@ def set_field(target: dict[str, Json], name: str, value: Json) -> None:
 
 
 def copied(value: Json) -> Json:
-    """A copy whose objects and lists of objects can be changed."""
+    """A copy whose objects and lists can be changed, the keys of objects in order."""
     if isinstance(value, dict):
         return {
             key: copied(member) if isinstance(member, dict | list) else member
-            for key, member in value.items()
+            for key, member in sorted(value.items(), key=_first)
         }
     if isinstance(value, list):
         return [copied(member) if isinstance(member, dict | list) else member for member in value]
     return value
+
+
+_first: Final = itemgetter(0)
+
+
+def second_key(value: Json) -> SecondKey | None:
+    """The first key that stands twice in an object, at any depth."""
+    members: Iterable[Json] = value if isinstance(value, list) else ()
+    if isinstance(value, dict):
+        for key in value:
+            if isinstance(key, SecondKey):
+                return key
+        members = value.values()
+    return next(filter(None, map(second_key, members)), None)
 
 
 def same(left: Json, right: Json) -> bool:
@@ -143,9 +164,9 @@ def _kind(value: Json) -> str:
 
 
 def flow_text(value: Json) -> str:
-    """The value as YAML in one line, its keys sorted."""
+    """The value as YAML in one line."""
     if isinstance(value, dict):
-        members = (f"{_quoted(key)}: {flow_text(value[key])}" for key in sorted(value))
+        members = (f"{_quoted(key)}: {flow_text(member)}" for key, member in value.items())
         return "{" + ", ".join(members) + "}"
     if isinstance(value, list):
         return "[" + ", ".join(map(flow_text, value)) + "]"

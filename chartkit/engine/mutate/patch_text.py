@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Final
 
@@ -9,12 +10,12 @@ from chartkit.documents import parse_yaml
 from chartkit.engine.mutate.json_document import opened
 from chartkit.engine.mutate.json_patch import NAMES, apply_operations
 from chartkit.engine.mutate.nodes import Patch, PatchError
-from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
 from chartkit.engine.values.gojson import JsonError, parse_json
 from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
 from chartkit.model import Body, Json
 
+_HTML: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _MOST_TEXTS: Final = 256
 
 
@@ -73,10 +74,15 @@ def patch_problem(value: Json) -> str:
 
 
 def _shown(operation: Json) -> str:
-    try:
-        return go_json(operation)
-    except UnsupportedValueError as error:
-        return str(error)
+    """The operation as JSON; what stands in its members keeps its order."""
+    if operation is None:
+        return "null"
+    members = (f"{_text(key)}:{_text(operation[key])}" for key in sorted(operation))
+    return "{" + ",".join(members) + "}"
+
+
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).translate(_HTML)
 
 
 def _operation_problem(operation: Body) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.handler import Handler
 from chartkit.engine.mutate.foreach import compile_foreach
-from chartkit.engine.mutate.patcher import Patched, Patcher, compile_rule_patcher
+from chartkit.engine.mutate.patcher import Patched, Patcher, as_json, compile_rule_patcher
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
 
     def handle(context: Context, request: Request) -> RuleResult | None:
         done = patch(context.child(), request.resource.body)
-        patched = None if done.status is Status.SKIP else done.body
+        patched = None if done.status is Status.SKIP else as_json(done.body)
         return RuleResult(
             policy.key, rule.name, RuleType.MUTATION, done.status, describe(done), patched=patched
         )

@@ -9,6 +9,7 @@ from chartkit.engine.conditions.check import check_conditions
 from chartkit.engine.entries import check_entries
 from chartkit.engine.policy import ResourceFilter, Rule, RuleKind
 from chartkit.engine.policy_check.actions import action_fault
+from chartkit.engine.policy_check.json_patches import json_patch_fault
 from chartkit.engine.policy_check.kinds import METADATA_ONLY
 from chartkit.engine.policy_check.metadata import labels_are_text, only_metadata
 from chartkit.engine.variables.syntax import find_variables
@@ -18,6 +19,9 @@ from chartkit.model import Body, Json
 def rule_fault(index: int, rule: Rule) -> str | None:
     """The first thing that is wrong with the rule at an index; None where it is sound."""
     place = f"spec.rules[{index}]"
+    fault = json_patch_fault(rule, index)
+    if fault:
+        return fault
     fault = _resources_fault(rule)
     if fault:
         return f"path: {place}.{fault}"

@@ -108,7 +108,9 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
 
 def _type_faults(rule: Rule, place: str) -> Iterator[str]:
     body = rule.body
-    given = [bool(body.get(name)) for name in ("mutate", "generate", "verifyImages")]
+    mutate = (body.get("mutate") or {}).values()
+    given = [any(value is not None and value != "" for value in mutate)]
+    given += [bool(body.get(name)) for name in ("generate", "verifyImages")]
     given.append(body.get("validate") is not None)
     if not any(given):
         yield (

@@ -110,6 +110,16 @@ _VALIDATE: Final[dict[str, Print]] = dict.fromkeys(
     ),
     go_json,
 )
+_MUTATE: Final[dict[str, Print]] = dict.fromkeys(
+    (
+        "mutateExistingOnPolicyUpdate",
+        "targets",
+        "patchStrategicMerge",
+        "patchesJson6902",
+        "foreach",
+    ),
+    go_json,
+)
 _RULE: Final[dict[str, Print]] = {
     "name": go_json,
     "context": go_json,
@@ -119,7 +129,7 @@ _RULE: Final[dict[str, Print]] = {
     "imageExtractors": go_json,
     "preconditions": go_json,
     "celPreconditions": go_json,
-    "mutate": go_json,
+    "mutate": _object(_MUTATE),
     "validate": _object(_VALIDATE),
     "generate": go_json,
     "verifyImages": go_json,

@@ -23,7 +23,7 @@ ValuesSource = Path | Document | Mapping[str, Any]
 HOOK = "helm.sh/hook"
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
-_SCHEMA_LINE = re.compile(r"^- at '([^']*)': (.+)$", re.MULTILINE)
+_SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
 _SEVERITIES = {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
 
@@ -218,15 +218,18 @@ def _explain(
 
 
 def _refused(
-    refused: Sequence[tuple[str, str]], shown: Path, values: Values
+    refused: Sequence[tuple[str, str, str]], shown: Path, values: Values
 ) -> tuple[Location, str, str | None]:
-    pointer, problem = refused[0]
+    """The first thing that the schema refuses: of nested reasons, the one farthest in."""
+    tops = [at for at, (indent, _, _) in enumerate(refused) if not indent] or [0]
+    first = refused[tops[0] : tops[1] if len(tops) > 1 else None]
+    _, pointer, problem = max(first, key=lambda line: len(line[0]))
     path: list[str | int] = [_step(step) for step in pointer.split("/")[1:]]
     if problem.startswith("additional properties"):
         path.extend(_SCHEMA_KEY.findall(problem)[:1])
     place = values.locate(path) or Location(str(shown / "values.yaml"))
     name = ".".join(map(str, path)) or "the values"
-    more = f"and {len(refused) - 1} more of the kind" if len(refused) > 1 else None
+    more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
     return place, f"the chart's schema refuses '{name}': {problem}", more
 
 

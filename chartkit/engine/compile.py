@@ -12,18 +12,21 @@ from enum import IntEnum
 from typing import Final
 
 from chartkit.engine.autogen import all_rules, controllers, rules_for_kind
+from chartkit.engine.background_rule import BackgroundRule
 from chartkit.engine.compiled_rule import CompiledRule, RuleBody
 from chartkit.engine.conditions import compile_conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import compile_entries
 from chartkit.engine.exceptions import PolicyException, bind_exceptions
+from chartkit.engine.generate import compile_generate
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.match import bind_match
-from chartkit.engine.mutate import compile_mutate
+from chartkit.engine.match import always, bind_match
+from chartkit.engine.mutate import compile_mutate, compile_mutate_existing
 from chartkit.engine.podsecurity import compile_pod_security
 from chartkit.engine.policy import Policy, Rule, RuleKind
 from chartkit.engine.policy_check import check_policy
+from chartkit.engine.policy_check.generation import IsClusterWide, nothing_cluster_wide
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request
 from chartkit.engine.validate import compile_validate
@@ -75,8 +78,8 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.ASSERT: compile_unevaluated,
     RuleKind.CEL: compile_unevaluated,
     RuleKind.MUTATE: compile_mutate,
-    RuleKind.MUTATE_EXISTING: compile_unevaluated,
-    RuleKind.GENERATE: compile_unevaluated,
+    RuleKind.MUTATE_EXISTING: compile_mutate_existing,
+    RuleKind.GENERATE: compile_generate,
     RuleKind.VERIFY_IMAGES: compile_unevaluated,
 }
 """What compiles each kind of rule."""
@@ -131,17 +134,20 @@ class CompiledPolicy:
             rules = rules_for_kind(self.policy, self._extended, kind.kind)
         else:
             rules = all_rules(self.policy)
-        found = []
+        found: list[CompiledRule] = []
         for index, rule in enumerate(rules):
             if PHASES[rule.kind] is not phase:
                 continue
             matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
-            if matches is not None:
-                bound = bind_exceptions(
-                    self.exceptions, self.policy.key, rule.name, kind, subresource
-                )
-                body = self._body(index, rule)
-                found.append(CompiledRule(rule, self.policy.key, matches, bound, body))
+            background = phase is Phase.GENERATE
+            if matches is None and not (background and self.exceptions):
+                continue
+            bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
+            body, key = self._body(index, rule), self.policy.key
+            if background:
+                found.append(BackgroundRule(rule, key, always, bound, body, matches))
+            elif matches is not None:
+                found.append(CompiledRule(rule, key, matches, bound, body))
         return found
 
     def _body(self, index: int, rule: Rule) -> RuleBody:
@@ -165,15 +171,20 @@ def _broken_body(message: str) -> RuleBody:
 
 
 def compile_policy(
-    resource: Resource, exceptions: Sequence[PolicyException] = ()
+    resource: Resource,
+    exceptions: Sequence[PolicyException] = (),
+    cluster_wide: IsClusterWide = nothing_cluster_wide,
 ) -> CompiledPolicy:
     """Compiles a ClusterPolicy or Policy of kyverno.io, with the PolicyExceptions there are.
+
+    cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there;
+    by default none, as for Kyverno's command-line program without a cluster.
 
     Raises CompileError with every diagnostic found where Kyverno's webhook refuses the policy or
     its custom resource definition would not take it.
     """
     policy = read_policy(resource)
-    check_policy(policy)
+    check_policy(policy, cluster_wide)
     phases = frozenset(PHASES[rule.kind] for rule in policy.rules)
     compiled = CompiledPolicy(
         policy,

@@ -106,7 +106,7 @@ class _Run:
                 if not result.patched:
                     break
                 request, facts, base = self._seen_by(policy)
-            if policy.policy.apply_one and result.status in _APPLIED:
+            if policy.policy.apply_one and result.status in _APPLIED[phase]:
                 break
 
     def _seen_by(self, policy: CompiledPolicy) -> tuple[Request, Facts, Context]:
@@ -140,7 +140,14 @@ class _Run:
 
 _OPERATION: Final = "request.operation"
 _MATCHED: Final = (Operation.UPDATE, Operation.DELETE)
-_APPLIED = (Status.PASS, Status.FAIL, Status.WARN)
+_DECIDED: Final = (Status.PASS, Status.FAIL, Status.WARN)
+_APPLIED: Final = {
+    Phase.MUTATE: _DECIDED,
+    Phase.IMAGES: _DECIDED,
+    Phase.VALIDATE: _DECIDED,
+    Phase.GENERATE: (*_DECIDED, Status.ERROR),
+}
+"""What counts as applied where a policy applies one rule alone."""
 
 
 def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:

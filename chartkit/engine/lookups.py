@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
+from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 
@@ -70,6 +71,10 @@ class Lookups(Protocol):
         """Variables (dotted names) that the user gave for one rule."""
         ...
 
+    def cluster(self, policy: str, rule: str, /) -> Cluster:
+        """The objects that are there for a rule of a policy (`name` or `namespace/name`)."""
+        ...
+
 
 class OfflineLookups:
     """A world with nothing in it: every question fails and says what was asked."""
@@ -97,6 +102,9 @@ class OfflineLookups:
 
     def rule_values(self, _policy: str, _rule: str, /) -> Mapping[str, Json]:
         return _NOTHING
+
+    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        return EMPTY
 
 
 _OFFLINE = "give the answer in a values file; nothing outside is asked"

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
@@ -207,21 +208,29 @@ class UserLookups(OfflineLookups):
         global_entries: Sequence[Body] = (),
         configmaps: Sequence[Body] = (),
         values_answer_calls: bool = False,
+        cluster: Cluster = EMPTY,
+        clone_sources: Mapping[tuple[str, str], Cluster] | None = None,
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
         `{name, data or resources, fieldPath, projections}`; configmaps: whole objects;
         values_answer_calls: a value under a call's name stands for its answer, as in Kyverno's
-        test command (its apply command has no answer there).
+        test command (its apply command has no answer there); cluster: the objects that are there;
+        clone_sources: those that are there for one rule (policy and rule), in their place.
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
         self._globals = {str(entry.get("name")): entry for entry in global_entries}
         self._configmaps = {_configmap_key(body): body for body in configmaps}
+        self._cluster = cluster
+        self._clone_sources = clone_sources or {}
         self.has_recorded = bool(self._calls)
         self.values_answer_calls = values_answer_calls
 
     def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
         return self._values.for_rule(policy, rule)
+
+    def cluster(self, policy: str, rule: str, /) -> Cluster:
+        return self._clone_sources.get((policy, rule), self._cluster)
 
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         return self._calls.get(f"{method}:{url}") or self._calls.get(url)

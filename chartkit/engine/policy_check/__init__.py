@@ -8,6 +8,7 @@ from typing import Final
 from chartkit.engine.autogen import all_rules
 from chartkit.engine.conditions.check import ConditionsMalformed
 from chartkit.engine.policy import Policy
+from chartkit.engine.policy_check.generation import IsClusterWide, nothing_cluster_wide
 from chartkit.engine.policy_check.kinds import kinds_fault
 from chartkit.engine.policy_check.overrides import overrides_fault
 from chartkit.engine.policy_check.rule import rule_fault
@@ -20,10 +21,13 @@ POLICY_RULE: Final = "policy"
 """The id of diagnostics for what Kyverno's webhook refuses."""
 
 
-def check_policy(policy: Policy) -> None:
-    """Raises CompileError, with Kyverno's text, for a policy that Kyverno does not take."""
+def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> None:
+    """Raises CompileError, with Kyverno's text, for a policy that Kyverno does not take.
+
+    cluster_wide: which kinds stand outside namespaces.
+    """
     try:
-        fault = policy_fault(policy)
+        fault = policy_fault(policy, cluster_wide)
     except ConditionsMalformed as error:
         fault = error.message
     if fault:
@@ -31,13 +35,13 @@ def check_policy(policy: Policy) -> None:
         raise CompileError([diagnostic])
 
 
-def policy_fault(policy: Policy) -> str | None:
+def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
     """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
     rules = all_rules(policy)
     fault = variables_fault(policy, rules)
     if fault:
         return fault
-    faults = spec_faults(policy)
+    faults = spec_faults(policy, cluster_wide)
     if faults:
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
     fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)

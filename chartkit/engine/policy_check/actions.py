@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.engine.policy import Rule, RuleKind, Validation
+from chartkit.engine.values.gofmt import go_json
+from chartkit.engine.values.wildcard import has_wildcard
 from chartkit.model import Body, Json
 
 _ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
@@ -56,6 +58,25 @@ def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
     return None
 
 
+def _generate_fault(rule: Rule) -> str | None:
+    generate = rule.generate or {}
+    selector = (generate.get("cloneList") or {}).get("selector")
+    if selector is not None and has_wildcard(go_json(selector)):
+        return "generate.selector.: wildcard characters `*/?` not supported"
+    found = _pattern_fault(generate.get("data"), "/", frozenset())
+    if found:
+        return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
+    return None
+
+
+def same_kind_fault(rule: Rule) -> str | None:
+    """A rule that would be triggered by what it generates, where its match names kinds directly."""
+    kind = (rule.generate or {}).get("kind") or ""
+    if kind in rule.match.direct.kinds:
+        return "generation kind and match resource kind should not be the same"
+    return None
+
+
 def _validate_fault(rule: Rule) -> str | None:
     validate = rule.validate
     listed = rule.body["validate"].get("foreach") is not None
@@ -63,7 +84,7 @@ def _validate_fault(rule: Rule) -> str | None:
     if fault:
         return f"validate..: {fault}"
     if validate.pattern is not None:
-        found = _pattern_fault(validate.pattern, "/")
+        found = _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS)
         if found:
             return f"validate.pattern.{found[0]}.: {found[1]}"
     fault = _any_pattern_fault(validate.any_pattern)
@@ -107,7 +128,7 @@ def _any_pattern_fault(patterns: Json) -> str | None:
             f"{_go_kind(patterns)} into Go value of type []interface {{}}"
         )
     for index, pattern in enumerate(patterns):
-        fault = _pattern_fault(pattern, "/")
+        fault = _pattern_fault(pattern, "/", _KNOWN_ANCHORS)
         if fault:
             return f"[{index}].{fault[0]}.: {fault[1]}"
     return None
@@ -135,30 +156,30 @@ def _foreach_fault(block: Body) -> str | None:
     return _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
 
 
-def _pattern_fault(pattern: Json, path: str) -> tuple[str, str] | None:
-    """The first anchor that validation does not know, its path and what Kyverno says of it."""
+def _pattern_fault(pattern: Json, path: str, known: frozenset[str]) -> tuple[str, str] | None:
+    """The first anchor that is not among those known, its path and what Kyverno says of it."""
     if isinstance(pattern, dict):
         for key, value in pattern.items():
-            fault = _key_fault(key, value)
+            fault = _key_fault(key, value, known)
             if fault:
                 return f"{path}/{key}", fault
-            below = _pattern_fault(value, f"{path}/{key}")
+            below = _pattern_fault(value, f"{path}/{key}", known)
             if below:
                 return below
     elif isinstance(pattern, list):
         for index, value in enumerate(pattern):
-            below = _pattern_fault(value, f"{path}{index}/")
+            below = _pattern_fault(value, f"{path}{index}/", known)
             if below:
                 return below
     return None
 
 
-def _key_fault(key: str, value: Json) -> str | None:
+def _key_fault(key: str, value: Json, known: frozenset[str]) -> str | None:
     match = _ANCHOR.fullmatch(key.strip())
     if match is None:
         return None
     kind = match[1] or ""
-    if kind not in _KNOWN_ANCHORS:
+    if kind not in known:
         return f"unsupported anchor {key}"
     if kind == "^" and not isinstance(value, list):
         return "existence anchor should have value of type list"
@@ -170,6 +191,6 @@ def _key_fault(key: str, value: Json) -> str | None:
 _CHECKS: Final[dict[RuleKind, Callable[[Rule], str | None]]] = {
     RuleKind.MUTATE: _mutate_fault,
     RuleKind.MUTATE_EXISTING: _mutate_fault,
-    RuleKind.GENERATE: _no_fault,
+    RuleKind.GENERATE: _generate_fault,
     RuleKind.VERIFY_IMAGES: _no_fault,
 }

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.engine.conditions.check import check_conditions
 from chartkit.engine.entries import check_entries
 from chartkit.engine.policy import ResourceFilter, Rule, RuleKind
-from chartkit.engine.policy_check.actions import action_fault
+from chartkit.engine.policy_check.actions import action_fault, same_kind_fault
 from chartkit.engine.policy_check.json_patches import json_patch_fault
 from chartkit.engine.policy_check.kinds import METADATA_ONLY
 from chartkit.engine.policy_check.metadata import labels_are_text, only_metadata
@@ -38,6 +38,9 @@ def rule_fault(index: int, rule: Rule) -> str | None:
     fault = action_fault(rule)
     if fault:
         return f"path: {place}.{fault}"
+    fault = same_kind_fault(rule)
+    if fault:
+        return fault
     if not labels_are_text(rule):
         return (
             "labels and annotations supports only string values, "

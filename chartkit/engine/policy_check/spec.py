@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.engine.autogen import ANNOTATION
 from chartkit.engine.policy import LabelSelector, Match, Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.policy_check.conflict import matches_nothing
+from chartkit.engine.policy_check.generation import IsClusterWide, generation_faults
 from chartkit.engine.policy_check.typed_json import rule_json, selector_json
 from chartkit.engine.selectors import selector_problem
 from chartkit.engine.values.wildcard import has_wildcard
@@ -19,12 +20,12 @@ from chartkit.model import Body, Json
 _NAME_LENGTH: Final = 63
 
 
-def spec_faults(policy: Policy) -> list[str]:
+def spec_faults(policy: Policy, cluster_wide: IsClusterWide) -> list[str]:
     """Everything that is wrong with a policy's fields, without repetition."""
-    return list(dict.fromkeys(_faults(policy)))
+    return list(dict.fromkeys(_faults(policy, cluster_wide)))
 
 
-def _faults(policy: Policy) -> Iterator[str]:
+def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     if policy.annotations.get(ANNOTATION) == "all":
         yield (
             "metadata.annotations: Forbidden: Autogen annotation does not support 'all' anymore, "
@@ -46,7 +47,9 @@ def _faults(policy: Policy) -> Iterator[str]:
             )
         seen.add(rule.name)
     for index, rule in enumerate(policy.rules):
-        yield from _rule_faults(policy, rule, f"spec.rules[{index}]")
+        place = f"spec.rules[{index}]"
+        yield from _rule_faults(policy, rule, place)
+        yield from generation_faults(policy, rule, place, cluster_wide)
     if policy.namespace and policy.failure_action_overrides:
         yield (
             "spec.validationFailureActionOverrides: Forbidden: Use of "

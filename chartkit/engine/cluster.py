@@ -1,0 +1,71 @@
+"""The objects that are there already: what generate rules clone from and would write over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from chartkit.engine.policy import LabelSelector
+from chartkit.engine.selectors import compile_selector
+from chartkit.model import Body, Json
+
+
+class ObjectKey(NamedTuple):
+    """What names an object; namespace is empty for objects outside namespaces."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+
+def key_of(body: Body) -> ObjectKey:
+    """The key of an object; what is missing or no text is empty."""
+    metadata = body.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    parts = (
+        body.get("apiVersion"),
+        body.get("kind"),
+        metadata.get("namespace"),
+        metadata.get("name"),
+    )
+    return ObjectKey(*(part if isinstance(part, str) else "" for part in parts))
+
+
+class Cluster:
+    """Objects by their keys; of two with one key the last counts. Nothing in it changes."""
+
+    __slots__ = ("_by_kind",)
+
+    def __init__(self, objects: Iterable[Body] = ()) -> None:
+        self._by_kind: dict[tuple[str, str], dict[tuple[str, str], Body]] = {}
+        for body in objects:
+            key = key_of(body)
+            of_kind = self._by_kind.setdefault((key.api_version, key.kind), {})
+            of_kind[key.namespace, key.name] = body
+
+    def find(self, key: ObjectKey) -> Body | None:
+        """The object of a key; None where there is none."""
+        return self._by_kind.get((key.api_version, key.kind), {}).get((key.namespace, key.name))
+
+    def select(
+        self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[Body]:
+        """The objects of a kind, by name; namespace: empty for all, selector: None for all."""
+        fits = compile_selector(selector) if selector is not None else None
+        of_kind = self._by_kind.get((api_version, kind), {})
+        for (there, _), body in sorted(of_kind.items(), key=lambda item: item[0]):
+            if namespace in ("", there) and (fits is None or fits(labels_of(body))):
+                yield body
+
+
+EMPTY: Final = Cluster()
+
+
+def labels_of(body: Body) -> Mapping[str, str]:
+    """An object's labels; none at all if one of them is no text, as Kubernetes reads them."""
+    metadata = body.get("metadata")
+    labels: Json = metadata.get("labels") if isinstance(metadata, dict) else None
+    if not isinstance(labels, dict):
+        return {}
+    return labels if all(isinstance(text, str) for text in labels.values()) else {}

@@ -1,0 +1,89 @@
+"""A generate rule compiled: its one pattern, or a loop over elements for each of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from chartkit.engine.conditions import compile_conditions
+from chartkit.engine.entries import compile_entries
+from chartkit.engine.foreach import compile_list
+from chartkit.engine.generate.pattern import compile_pattern
+from chartkit.engine.generate.store import Store
+from chartkit.engine.generate.write import UnversionedKindError, Writer
+from chartkit.engine.handler import Handler
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.context import Context
+    from chartkit.engine.policy import Policy, Rule
+    from chartkit.engine.request import Request
+
+Step = Callable[["Context", Store], None]
+"""Writes what one part of a rule asks for; raises ChartkitError."""
+
+
+def compile_generate(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a generate rule.
+
+    The rule passes whatever becomes of its objects, as Kyverno's does: what cannot be made (a
+    variable or a source that is missing) shows in that nothing is generated.
+    """
+    body = rule.generate or {}
+    writer = Writer(policy, rule, body.get("synchronize") is True)
+    if body.get("foreach") is None:
+        steps = [_compile_pattern(body, writer)]
+    else:
+        steps = [_compile_loop(loop, writer) for loop in body["foreach"]]
+
+    def handle(context: Context, request: Request) -> RuleResult | None:
+        cluster = context.lookups.cluster(policy.key, rule.name)
+        store = Store(cluster, request.resource.body)
+        generated: tuple[Body, ...] = ()
+        try:
+            for step in steps:
+                step(context, store)
+            generated = store.made
+        except UnversionedKindError:
+            raise
+        except ChartkitError:
+            # One object that cannot be made fails the whole update request.
+            generated = ()
+        return RuleResult(
+            policy.key, rule.name, RuleType.GENERATION, Status.PASS, "", generated=generated
+        )
+
+    return handle
+
+
+def _compile_pattern(body: Body, writer: Writer) -> Step:
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        writer.write(pattern(context), store)
+
+    return step
+
+
+def _compile_loop(body: Body, writer: Writer) -> Step:
+    elements = compile_list(body.get("list") or "")
+    policy, rule = writer.policy, writer.rule
+    entries = compile_entries(
+        body.get("context") or (), policy=policy.name, rule=rule.name, namespace=policy.namespace
+    )
+    given = body.get("preconditions")
+    conditions = None if given is None else compile_conditions(given)
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        for index, element in enumerate(elements(context)):
+            if element is None:
+                continue
+            inner = context.child()
+            inner.set_element(element, index, 0)
+            entries.attach(inner)
+            if conditions is None or conditions.evaluate(inner).holds:
+                writer.write(pattern(inner), store)
+
+    return step

@@ -1,0 +1,47 @@
+"""The objects as one generate rule meets them: those that are there and those it has made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.engine.cluster import Cluster, ObjectKey, key_of
+from chartkit.engine.policy import LabelSelector
+from chartkit.model import Body
+
+
+class Store:
+    """A cluster, the object that triggered the rule, and what the rule has made so far."""
+
+    __slots__ = ("_cluster", "_made", "_trigger", "trigger")
+
+    def __init__(self, cluster: Cluster, trigger: Body) -> None:
+        self.trigger = trigger
+        self._cluster = cluster
+        self._trigger = Cluster((trigger,))
+        self._made: dict[ObjectKey, Body] = {}
+
+    @property
+    def made(self) -> tuple[Body, ...]:
+        """What the rule made, in order, each as it was last written."""
+        return tuple(self._made.values())
+
+    def find(self, key: ObjectKey) -> Body | None:
+        """The object of a key; None where there is none."""
+        made = self._made.get(key)
+        return made or self._trigger.find(key) or self._cluster.find(key)
+
+    def select(
+        self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[Body]:
+        """The objects of a kind that were there before the rule ran."""
+        own = key_of(self.trigger)
+        for body in self._trigger.select(api_version, kind, namespace, selector):
+            yield body
+        for body in self._cluster.select(api_version, kind, namespace, selector):
+            if key_of(body) != own:
+                yield body
+
+    def write(self, key: ObjectKey, body: Body) -> None:
+        """Creates an object, or writes over one that the rule itself made."""
+        if key in self._made or self.find(key) is None:
+            self._made[key] = body

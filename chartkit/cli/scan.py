@@ -6,46 +6,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
 
-from chartkit.errors import InputError
-from chartkit.model import Json, Resource, RuleResult, Status
+from chartkit.cli.request_options import load_requests, request_options
+from chartkit.model import Resource, RuleResult, Status
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="PATH…")
-@click.option(
-    "-p",
-    "--policies",
-    "sources",
-    multiple=True,
-    default=("pss-restricted",),
-    show_default=True,
-    metavar="PATH|PROFILE",
-    help="A policy file, a folder with policies, a chart or a profile; repeatable.",
-)
-@click.option(
-    "--param",
-    "parameters",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the profile's policies (NAME or POLICY.NAME); repeatable.",
-)
-@click.option(
-    "-f",
-    "--values",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    help="A values file for the charts among the paths; repeatable, the last wins.",
-)
-@click.option(
-    "-n", "--namespace", default="default", show_default=True, help="The charts' namespace."
-)
-@click.option("--release", default="release", show_default=True, help="The charts' release name.")
-@click.option("--kube-version", help="The Kubernetes version that charts are rendered for.")
+@request_options
 @click.option(
     "-o",
     "--output",
@@ -53,65 +23,46 @@ from chartkit.model import Json, Resource, RuleResult, Status
     multiple=True,
     default=("text",),
     metavar="FORMAT[=FILE]",
-    help="text, json or policyreport; repeatable; without =FILE to standard output.",
+    help="text, json, policyreport, openreports, junit or markdown; repeatable; without =FILE to "
+    "standard output.",
 )
 @click.option("--detailed", is_flag=True, help="Show passes and skips too.")
 @click.option(
     "--audit-warn", is_flag=True, help="Failures of policies that only audit are warnings."
 )
-def scan(
-    paths: Sequence[str],
-    sources: Sequence[str],
-    parameters: Sequence[str],
-    outputs: Sequence[str],
-    detailed: bool,
-    audit_warn: bool,
-    **chart: Any,
-) -> None:
+def scan(outputs: Sequence[str], detailed: bool, audit_warn: bool, **given: Any) -> None:
     """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin).
 
     Exits 1 where anything fails, is in error, or a policy cannot be compiled.
     """
     from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output, Outputs
-    from chartkit.scan.inputs import ChartOptions, read_inputs
-    from chartkit.scan.policies import load_policies
-    from chartkit.scan.run import namespace_labels, run_scan
+    from chartkit.scan.run import run_scan
 
     wanted = [Output.parse(text) for text in outputs]
-    policies = load_policies(sources, parse_parameters(parameters))
-    for diagnostic in policies.diagnostics:
-        click.echo(str(diagnostic), err=True)
-    found = read_inputs(paths, sys.stdin, ChartOptions(**_chart_options(chart)))
-    namespaces = namespace_labels(found)
-    options = ReportOptions(policies.facts(namespaces), detailed, colour=sys.stdout.isatty())
+    loaded = load_requests(given, sys.stdin)
+    policies, statements = loaded.policies, loaded.statements
+    facts = policies.facts(loaded.namespaces)
+    options = ReportOptions(facts, detailed, colour=sys.stdout.isatty())
     reports = Outputs(wanted, options, sys.stdout)
-    with _progress(len(found)) as step:
+    with _progress(len(loaded.found)) as step:
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             reports.add(resource, results)
             step()
 
-        counts = run_scan(policies.policies, found, sink, namespaces, audit_warn=audit_warn)
+        counts = run_scan(
+            policies.policies,
+            loaded.found,
+            sink,
+            loaded.namespaces,
+            lookups=statements.lookups(policies.policies, loaded.found),
+            audit_warn=audit_warn,
+            values=statements.values,
+            user=statements.user,
+        )
     reports.finish(counts)
     raise SystemExit(_exit_code(counts, bool(policies.diagnostics)))
-
-
-def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:
-    """`NAME=VALUE` pairs, the value read as YAML; raises InputError for anything else."""
-    from chartkit.documents import parse_yaml
-
-    parameters: dict[str, Json] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise InputError(f"--param '{text}' is not NAME=VALUE")
-        parameters[name] = parse_yaml(value)
-    return parameters
-
-
-def _chart_options(given: dict[str, Any]) -> dict[str, Any]:
-    return {**given, "values": tuple(given["values"])}
 
 
 def _exit_code(counts: Counter[Status], broken: bool) -> int:

@@ -29,19 +29,20 @@ class JsonWriter:
         location = str(resource.location)
         for result in results:
             facts = self._options.facts(result.policy)
-            self._rows.append(
-                {
-                    "policy": result.policy,
-                    "rule": result.rule,
-                    "resource": identity,
-                    "result": str(result.status),
-                    "message": result.message,
-                    "action": self._options.action(resource, result),
-                    "severity": facts.severity,
-                    "category": facts.category,
-                    "location": location,
-                }
-            )
+            row: dict[str, Any] = {
+                "policy": result.policy,
+                "rule": result.rule,
+                "resource": identity,
+                "result": str(result.status),
+                "message": result.message,
+                "action": self._options.action(resource, result),
+                "severity": facts.severity,
+                "category": facts.category,
+                "location": location,
+            }
+            if result.generated:
+                row["generated"] = list(result.generated)
+            self._rows.append(row)
 
     def finish(self, counts: Counter[Status]) -> str:
         """The report, ending with a newline."""

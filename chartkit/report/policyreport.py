@@ -1,27 +1,49 @@
-"""PolicyReports (wgpolicyk8s.io/v1alpha2): one a namespace, and one for the cluster.
+"""PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1): one a namespace,
+and one for the cluster.
 
-The fields are those of the policy working group's API; results say `source: kyverno`, as the
-reports that Kyverno's own controller writes.
+The fields are those of the two APIs; results say `source: kyverno`, as the reports that Kyverno's
+own controller writes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, summary
 from chartkit.yaml_dump import dump_documents
 
-API_VERSION = "wgpolicyk8s.io/v1alpha2"
+SOURCE = "kyverno"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportApi:
+    """One API for reports: its version, the kinds of reports of a namespace and of the cluster,
+    and whether a report names its source."""
+
+    version: str
+    namespaced: str
+    cluster: str
+    has_source: bool
+
+
+WGPOLICY: Final = ReportApi(
+    "wgpolicyk8s.io/v1alpha2", "PolicyReport", "ClusterPolicyReport", has_source=False
+)
+OPENREPORTS: Final = ReportApi(
+    "openreports.io/v1alpha1", "Report", "ClusterReport", has_source=True
+)
 
 
 class PolicyReportWriter:
     """A stream of YAML documents, sorted by namespace; the cluster's report comes first."""
 
-    def __init__(self, options: ReportOptions) -> None:
+    def __init__(self, options: ReportOptions, api: ReportApi = WGPOLICY) -> None:
         self._options = options
+        self._api = api
         self._results: dict[str, list[dict[str, Any]]] = {}
         self._counts: dict[str, Counter[Status]] = {}
 
@@ -43,10 +65,12 @@ class PolicyReportWriter:
         metadata = {"name": "chartkit"}
         if namespace:
             metadata["namespace"] = namespace
+        api = self._api
         return {
-            "apiVersion": API_VERSION,
-            "kind": "PolicyReport" if namespace else "ClusterPolicyReport",
+            "apiVersion": api.version,
+            "kind": api.namespaced if namespace else api.cluster,
             "metadata": metadata,
+            **({"source": SOURCE} if api.has_source else {}),
             "summary": summary(self._counts[namespace]),
             "results": self._results[namespace],
         }
@@ -60,7 +84,7 @@ class PolicyReportWriter:
             "namespace": resource.namespace,
         }
         row: dict[str, Any] = {
-            "source": "kyverno",
+            "source": SOURCE,
             "policy": result.policy,
             "rule": result.rule,
             "result": str(result.status),

@@ -26,9 +26,16 @@ class TextWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._lines: list[str] = []
+        self._generated: list[str] = []
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
+        for result in results:
+            self._generated.extend(
+                f"  {resource_id(Resource(body))} by {result.policy}/{result.rule} for "
+                f"{resource_id(resource)}"
+                for body in result.generated
+            )
         if not self._options.detailed:
             results = [result for result in results if result.status in _SHOWN]
         if not results:
@@ -41,7 +48,8 @@ class TextWriter:
     def finish(self, counts: Counter[Status]) -> str:
         """The report, ending with a newline."""
         total = ", ".join(f"{status}: {counts[status]}" for status in Status)
-        return "\n".join([*self._lines, total]) + "\n"
+        generated = ["would be generated:", *self._generated, ""] if self._generated else []
+        return "\n".join([*self._lines, *generated, total]) + "\n"
 
     def _result(self, resource: Resource, result: RuleResult) -> list[str]:
         facts = self._options.facts(result.policy)

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.exceptions import PolicyException
 from chartkit.engine.failure_action import rule_action
 from chartkit.engine.policy import Policy
 from chartkit.errors import CompileError, InputError
@@ -45,7 +46,11 @@ def is_policy(resource: Resource) -> bool:
     return resource.kind in _KINDS.get(group, ())
 
 
-def load_policies(sources: Sequence[str], parameters: Mapping[str, Json]) -> PolicySet:
+def load_policies(
+    sources: Sequence[str],
+    parameters: Mapping[str, Json],
+    exceptions: Sequence[PolicyException] = (),
+) -> PolicySet:
     """Compiles the policies of every source; raises InputError where a source has none.
 
     A source is a file, a folder, a chart or the name of a profile; parameters (`name` or
@@ -57,16 +62,16 @@ def load_policies(sources: Sequence[str], parameters: Mapping[str, Json]) -> Pol
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
-    return compile_all(found)
+    return compile_all(found, exceptions)
 
 
-def compile_all(found: Iterable[Resource]) -> PolicySet:
+def compile_all(found: Iterable[Resource], exceptions: Sequence[PolicyException] = ()) -> PolicySet:
     """Compiles each policy; what does not compile becomes diagnostics."""
     compiled: list[CompiledPolicy] = []
     diagnostics: list[Diagnostic] = []
     for resource in found:
         try:
-            compiled.append(compile_policy(resource))
+            compiled.append(compile_policy(resource, exceptions))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
     return PolicySet(tuple(compiled), tuple(diagnostics))

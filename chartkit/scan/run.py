@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from chartkit.engine.admission import NO_VALUES, Admissions
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.failure_action import ENFORCE, rule_action
-from chartkit.engine.kinds import in_namespace
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policy import Policy
-from chartkit.engine.request import Request
+from chartkit.engine.request import User
+from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_values import UserValues
 from chartkit.model import Resource, RuleResult, Status
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
@@ -26,17 +28,22 @@ def run_scan(
     *,
     lookups: Lookups = OFFLINE,
     audit_warn: bool = False,
+    values: UserValues = NO_VALUES,
+    user: User | None = None,
 ) -> Counter[Status]:
     """Evaluates every object, calls sink with it and its results, and counts the statuses.
 
-    namespaces: the labels of each namespace, for namespace selectors. audit_warn: a failure of a
-    policy that only audits is a warning.
+    The policies run in admission order: what one mutates, the next ones see. namespaces: the
+    labels of each namespace, for namespace selectors; audit_warn: a failure of a policy that only
+    audits is a warning; values, user: what the user says about the requests.
     """
+    names = (policy.policy.name for policy in policies)
+    admissions = Admissions(names, values, user, namespaces)
     by_key = {policy.policy.key: policy.policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
-        resource = in_namespace(given)
-        request = Request(resource, namespace_labels=namespaces.get(resource.namespace, {}))
+        resource = as_submitted(given)
+        request = admissions.request(resource)
         results: Sequence[RuleResult] = evaluate(policies, request, lookups)
         if audit_warn:
             labels = request.namespace_labels

@@ -1,0 +1,125 @@
+"""The options of commands that put objects before policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+from chartkit.errors import InputError
+from chartkit.model import Json, Resource
+
+if TYPE_CHECKING:
+    from chartkit.scan.policies import PolicySet
+    from chartkit.scan.statements import Statements
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.argument("paths", nargs=-1, required=True, metavar="PATH…"),
+    click.option(
+        "-p",
+        "--policies",
+        "sources",
+        multiple=True,
+        default=("pss-restricted",),
+        show_default=True,
+        metavar="PATH|PROFILE",
+        help="A policy file, a folder with policies, a chart or a profile; repeatable.",
+    ),
+    click.option(
+        "--param",
+        "parameters",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A parameter of the profile's policies (NAME or POLICY.NAME); repeatable.",
+    ),
+    click.option(
+        "--exceptions",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="A file or folder with PolicyExceptions; repeatable.",
+    ),
+    click.option(
+        "-f",
+        "--values",
+        multiple=True,
+        type=click.Path(path_type=Path),
+        help="A values file for the charts among the paths, the last wins; or one of Kyverno's "
+        "(cli.kyverno.io, kind Values) for the policies' variables; repeatable.",
+    ),
+    click.option(
+        "--set",
+        "settings",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A variable of the policies, above the values file; repeatable.",
+    ),
+    click.option(
+        "--userinfo",
+        type=click.Path(path_type=Path),
+        help="A file that says who asks (cli.kyverno.io, kind UserInfo).",
+    ),
+    click.option(
+        "-n", "--namespace", default="default", show_default=True, help="The charts' namespace."
+    ),
+    click.option(
+        "--release", default="release", show_default=True, help="The charts' release name."
+    ),
+    click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+)
+
+
+def request_options(command: Command) -> Command:
+    """Adds the options; the command gets them as keywords, for `load_requests`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """What was loaded: policies, objects, and what the user says about the requests."""
+
+    policies: PolicySet
+    found: Sequence[Resource]
+    namespaces: Mapping[str, Mapping[str, str]]
+    statements: Statements
+
+
+def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
+    """Loads what the options name; what is wrong with single policies goes to standard error."""
+    from chartkit.scan.inputs import ChartOptions, read_inputs
+    from chartkit.scan.policies import load_policies
+    from chartkit.scan.run import namespace_labels
+    from chartkit.scan.statements import read_exceptions, read_statements
+
+    statements = read_statements(given["values"], given["settings"], given["userinfo"])
+    exceptions = read_exceptions(given["exceptions"])
+    policies = load_policies(given["sources"], parse_parameters(given["parameters"]), exceptions)
+    for diagnostic in policies.diagnostics:
+        click.echo(str(diagnostic), err=True)
+    chart = ChartOptions(
+        values=statements.chart_values,
+        release=given["release"],
+        namespace=given["namespace"],
+        kube_version=given["kube_version"],
+    )
+    found = read_inputs(given["paths"], stdin, chart)
+    return Requests(policies, found, namespace_labels(found), statements)
+
+
+def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:
+    """`NAME=VALUE` pairs, the value read as YAML; raises InputError for anything else."""
+    from chartkit.documents import parse_yaml
+
+    parameters: dict[str, Json] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--param '{text}' is not NAME=VALUE")
+        parameters[name] = parse_yaml(value)
+    return parameters

@@ -1,0 +1,134 @@
+"""What the user says about requests: values, settings, user info and exceptions, from files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents import Document, read_file, resources
+from chartkit.engine.admission import NO_VALUES
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.exceptions import API_VERSIONS, KINDS, PolicyException, read_exception
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.policy import RuleKind
+from chartkit.engine.request import User
+from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_info import read_user_info
+from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.errors import InputError
+from chartkit.model import Json, Location, Resource
+from chartkit.scan.files import existing, walk
+
+CLI_GROUP: Final = "cli.kyverno.io/"
+_AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """values: of one or no values file, with settings above it; chart_values: the values files
+    that are charts'; user: None where nothing is said of who asks."""
+
+    values: UserValues = NO_VALUES
+    chart_values: tuple[Path, ...] = ()
+    user: User | None = None
+
+    def lookups(self, policies: Sequence[CompiledPolicy], found: Sequence[Resource]) -> Lookups:
+        """The world that policies see: the objects that are scanned, and the user's values."""
+        if self.values is NO_VALUES and not any(map(_looks_around, policies)):
+            return OFFLINE
+        bodies = [as_submitted(one).body for one in found]
+        return UserLookups(
+            self.values,
+            cluster=Cluster(bodies),
+            configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"],
+            values_answer_calls=True,
+        )
+
+
+def _looks_around(compiled: CompiledPolicy) -> bool:
+    """Whether a policy may ask for more than the object of the request."""
+    return any(rule.kind in _AROUND or _has_context(rule.body) for rule in compiled.policy.rules)
+
+
+def _has_context(value: Json) -> bool:
+    if isinstance(value, dict):
+        return "context" in value or any(map(_has_context, value.values()))
+    return isinstance(value, list) and any(map(_has_context, value))
+
+
+def read_statements(
+    values: Sequence[Path], settings: Sequence[str], user_info: Path | None
+) -> Statements:
+    """Reads what the user names; raises InputError.
+
+    values: files of kind Values of cli.kyverno.io give variables and namespaces' labels, all
+    others are values files of charts; settings: `name=value`.
+    """
+    charts: list[Path] = []
+    kyverno: list[Document] = []
+    for path in values:
+        document = _kyverno_values(path)
+        if document is None:
+            charts.append(path)
+        else:
+            kyverno.append(document)
+    if len(kyverno) > 1:
+        raise InputError("is a second file of Kyverno's values", kyverno[1].location, "merge them")
+    given = read_settings([part for text in settings for part in text.split(",")])
+    if len(given) < len(settings):
+        raise InputError("--set takes NAME=VALUE, for names outside request.object")
+    read = NO_VALUES
+    if kyverno or given:
+        body, place = (
+            (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
+        )
+        read = read_values(body, place, given)
+    return Statements(read, tuple(charts), _user(user_info))
+
+
+def _kyverno_values(path: Path) -> Document | None:
+    documents = read_file(path)
+    for document in documents:
+        body = document.body
+        version = body.get("apiVersion") if isinstance(body, dict) else None
+        if isinstance(version, str) and version.startswith(CLI_GROUP):
+            return document
+    return None
+
+
+def _user(path: Path | None) -> User | None:
+    if path is None:
+        return None
+    documents = read_file(path)
+    if not documents:
+        raise InputError("is empty", Location(str(path)))
+    return read_user_info(documents[0].body, documents[0].location)
+
+
+def read_exceptions(paths: Sequence[Path]) -> list[PolicyException]:
+    """The PolicyExceptions of files and folders; raises InputError where a path holds none, and
+    CompileError for one that Kyverno would not take."""
+    found: list[PolicyException] = []
+    for path in paths:
+        here = [read_exception(resource) for resource in _exceptions(existing(path))]
+        if not here:
+            hint = f"write {KINDS[0]} in {' or '.join(API_VERSIONS)}"
+            raise InputError("holds no PolicyException", Location(str(path)), hint)
+        found.extend(here)
+    return found
+
+
+def _exceptions(path: Path) -> Iterator[Resource]:
+    files = [file for file in walk(path) if not file.is_dir()] if path.is_dir() else [path]
+    for file in files:
+        for document in read_file(file):
+            body = document.body
+            if isinstance(body, dict) and body.get("kind") in (*KINDS, "List"):
+                yield from (one for one in resources([document]) if _is_exception(one))
+
+
+def _is_exception(resource: Resource) -> bool:
+    return resource.kind in KINDS and resource.api_version.startswith("kyverno.io/")

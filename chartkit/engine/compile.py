@@ -21,6 +21,7 @@ from chartkit.engine.exceptions import PolicyException, bind_exceptions
 from chartkit.engine.generate import compile_generate
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.manifests import compile_manifests
 from chartkit.engine.match import always, bind_match
 from chartkit.engine.mutate import compile_mutate, compile_mutate_existing
 from chartkit.engine.podsecurity import compile_pod_security
@@ -51,7 +52,6 @@ PHASES: Final[dict[RuleKind, Phase]] = {
     RuleKind.VALIDATE: Phase.VALIDATE,
     RuleKind.POD_SECURITY: Phase.VALIDATE,
     RuleKind.MANIFESTS: Phase.VALIDATE,
-    RuleKind.ASSERT: Phase.VALIDATE,
     RuleKind.CEL: Phase.VALIDATE,
     RuleKind.GENERATE: Phase.GENERATE,
 }
@@ -74,8 +74,7 @@ def compile_unmatched(rule: Rule, policy: Policy) -> Handler:
 COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.VALIDATE: compile_validate,
     RuleKind.POD_SECURITY: compile_pod_security,
-    RuleKind.MANIFESTS: compile_unevaluated,
-    RuleKind.ASSERT: compile_unevaluated,
+    RuleKind.MANIFESTS: compile_manifests,
     RuleKind.CEL: compile_unevaluated,
     RuleKind.MUTATE: compile_mutate,
     RuleKind.MUTATE_EXISTING: compile_mutate_existing,

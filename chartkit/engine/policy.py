@@ -15,7 +15,6 @@ class RuleKind(StrEnum):
     VALIDATE = "validate"
     POD_SECURITY = "validate.podSecurity"
     MANIFESTS = "validate.manifests"
-    ASSERT = "validate.assert"
     CEL = "validate.cel"
     MUTATE = "mutate"
     MUTATE_EXISTING = "mutate.targets"
@@ -112,7 +111,7 @@ class ActionOverride:
 class Validation:
     """The `validate` part of a rule; what is written as null counts as missing.
 
-    pattern, any_pattern, deny, foreach, pod_security, manifests, assertion, cel: as written;
+    pattern, any_pattern, deny, foreach, pod_security, manifests, cel: as written;
     at most one decides (deny before pattern before any_pattern before foreach).
     """
 
@@ -123,7 +122,6 @@ class Validation:
     foreach: tuple[Body, ...] = ()
     pod_security: Body | None = None
     manifests: Body | None = None
-    assertion: Json = None
     cel: Body | None = None
     failure_action: str | None = None
     failure_action_overrides: tuple[ActionOverride, ...] = ()

@@ -100,15 +100,16 @@ def read_rule(body: Body, location: Location) -> Rule:
 
 
 _VALIDATE_KINDS: Final = (
-    ("manifests", RuleKind.MANIFESTS),
     ("podSecurity", RuleKind.POD_SECURITY),
     ("cel", RuleKind.CEL),
-    ("assert", RuleKind.ASSERT),
 )
 
 
 def rule_kind(body: Body) -> RuleKind:
-    """What handles a rule, in the order in which Kyverno looks."""
+    """What handles a rule, in the order in which Kyverno looks.
+
+    `validate.assert` has had no effect since Kyverno 1.19, whatever stands beside it.
+    """
     mutate = body.get("mutate")
     if mutate:
         return RuleKind.MUTATE_EXISTING if mutate.get("targets") else RuleKind.MUTATE
@@ -117,6 +118,8 @@ def rule_kind(body: Body) -> RuleKind:
     if body.get("verifyImages"):
         return RuleKind.VERIFY_IMAGES
     validate = body.get("validate") or {}
+    if (validate.get("manifests") or {}).get("attestors"):
+        return RuleKind.MANIFESTS
     for key, kind in _VALIDATE_KINDS:
         if validate.get(key):
             return kind
@@ -186,7 +189,6 @@ def _validation(body: Body) -> Validation:
         foreach=tuple(body.get("foreach") or ()),
         pod_security=body.get("podSecurity"),
         manifests=body.get("manifests"),
-        assertion=body.get("assert"),
         cel=body.get("cel"),
         failure_action=body.get("failureAction"),
         failure_action_overrides=_overrides(body.get("failureActionOverrides")),

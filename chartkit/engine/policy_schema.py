@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chartkit.engine.attestor_schema import MANIFESTS
 from chartkit.engine.schema import (
     Check,
     Problem,
@@ -192,7 +193,7 @@ _VALIDATE: Final = struct(
                 "exclude": _POD_SECURITY_EXCLUDES,
             }
         ),
-        "manifests": struct({}, open_ended=True),
+        "manifests": MANIFESTS,
         "assert": anything,
         "cel": struct({}, open_ended=True),
         "failureAction": text(among=_RULE_ACTIONS),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
-from chartkit.engine.podsecurity.decode import decode
+from chartkit.engine.go_types import GoTypes
 from chartkit.engine.podsecurity.pod import Pod, pod_of
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Resource
@@ -34,13 +37,13 @@ def read_pod(resource: Resource) -> Pod:
     """
     kind = resource.kind
     if kind == "Pod":
-        pod = decode("core/v1.Pod", resource.body)
+        pod = _types().decode("core/v1.Pod", resource.body)
         return _pod(pod, pod)
     if kind == "CronJob":
-        job = _at(decode("batch/v1.CronJob", resource.body), _JOB_TEMPLATE)
+        job = _at(_types().decode("batch/v1.CronJob", resource.body), _JOB_TEMPLATE)
         return _pod(job, _at(job, _TEMPLATE))
     if kind in _CONTROLLERS:
-        template = _at(decode("apps/v1.Deployment", resource.body), _TEMPLATE)
+        template = _at(_types().decode("apps/v1.Deployment", resource.body), _TEMPLATE)
         return _pod(template, template)
     raise EvaluationError("could not find correct resource type")
 
@@ -54,3 +57,10 @@ def _at(body: Body, steps: tuple[str, ...]) -> Body:
     for step in steps:
         found = found.get(step, {})
     return found
+
+
+@cache
+def _types() -> GoTypes:
+    """The table that `tools/pod_types.py` makes."""
+    text = files(__package__).joinpath("pod_types.json").read_text("utf-8")
+    return GoTypes(json.loads(text)["types"])

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable
 
 from chartkit.engine.jmespath.declaration import ANY, STRING, FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
 from chartkit.engine.values.gojson import JsonError
 from chartkit.engine.values.gojson import parse_json as read_json
 from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
 from chartkit.model import Json
-
-_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
-_BASE64_DIGIT = re.compile(r"[A-Za-z0-9+/]")
 
 
 def _bytes(text: str) -> bytes:
@@ -33,45 +30,10 @@ def _bytes(text: str) -> bytes:
     example="base64_decode('aGVsbG8=')",
 )
 def base64_decode(text: str) -> str:
-    plain = text.replace("\r", "").replace("\n", "")
-    if not _BASE64.match(plain):
-        raise FunctionError(f"illegal base64 data at input byte {_base64_error(text)}")
-    return base64.b64decode(plain).decode("utf-8", "surrogateescape")
-
-
-def _base64_error(text: str) -> int:
-    """Where Go's decoder stops; it counts bytes, line ends included."""
-    data = _bytes(text).decode("latin-1")
-    filled = at = 0
-    while at < len(data):
-        character = data[at]
-        at += 1
-        if character in "\r\n":
-            continue
-        if _BASE64_DIGIT.match(character):
-            filled = (filled + 1) % 4
-            continue
-        if character != "=" or filled < 2:
-            return at - 1
-        return _padding_error(data, at, filled)
-    return at - filled
-
-
-def _padding_error(data: str, at: int, filled: int) -> int:
-    at = _skip_line_ends(data, at)
-    if filled == 2:
-        if at == len(data):
-            return len(data)
-        if data[at] != "=":
-            return at - 1
-        at = _skip_line_ends(data, at + 1)
-    return at
-
-
-def _skip_line_ends(data: str, at: int) -> int:
-    while at < len(data) and data[at] in "\r\n":
-        at += 1
-    return at
+    try:
+        return decode_base64(text).decode("utf-8", "surrogateescape")
+    except Base64Error as error:
+        raise FunctionError(str(error)) from error
 
 
 @function(

@@ -1,17 +1,14 @@
-"""Decodes objects into Kubernetes' Go types, as `encoding/json` does, with its errors.
+"""Decodes objects into Go types, as `encoding/json` does, with its errors.
 
-The table `pod_types.json` is made by `tools/pod_types.py`. Field names are matched exactly or
-else without regard to case; null is as good as missing; unknown fields are dropped. The first
-wrong type, by the order of keys, is the error; a text that its own type cannot read stops at once.
+Field names are matched exactly or else without regard to case; null is as good as missing; unknown
+fields are dropped. The first wrong type, by the order of keys, is the error; a text that its own
+type cannot read stops at once.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
 from typing import Final, NoReturn
 
 from chartkit.engine.values.gofmt import go_json
@@ -20,7 +17,6 @@ from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
-_TABLE: Final = "pod_types.json"
 _INT32: Final = (-(2**31), 2**31 - 1)
 _INT64: Final = (-(2**63), 2**63 - 1)
 
@@ -43,50 +39,7 @@ class _State:
 
 Decoder = Callable[[Json, _State], Json]
 
-
-def decode(root: str, body: Body) -> Body:
-    """The object as a type of the table has it (`core/v1.Pod`): only known fields, none null.
-
-    Raises EvaluationError with Go's text.
-    """
-    state = _State()
-    decoded: Body = _decoder(root)(body, state)
-    if state.wrong is not None:
-        raise EvaluationError(state.wrong)
-    return decoded
-
-
-@cache
-def _types() -> dict[str, dict[str, str]]:
-    text = files(__package__).joinpath(_TABLE).read_text("utf-8")
-    types: dict[str, dict[str, str]] = json.loads(text)["types"]
-    return types
-
-
-@cache
-def _decoder(entry: str, name: str = "") -> Decoder:
-    """What decodes a type of the table; name: as Go calls it, where that is not the type's own."""
-    shown = name or _shown(entry)
-    if entry.startswith("[]"):
-        return _list_of(_decoder(entry.removeprefix("[]")), shown)
-    if entry.startswith(_MAP):
-        return _map_of(_decoder(entry.removeprefix(_MAP)), shown)
-    if "=" in entry:
-        return _decoder(entry.partition("=")[2], shown)
-    if entry in _types():
-        return _struct(entry, shown)
-    return _READERS.get(entry) or _scalar(entry, shown)
-
-
 _MAP: Final = "map[string]"
-
-
-def _shown(entry: str) -> str:
-    """A type as Go prints it."""
-    for prefix in ("[]", _MAP):
-        if entry.startswith(prefix):
-            return prefix + _shown(entry.removeprefix(prefix))
-    return entry.partition("=")[0].rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,49 +51,100 @@ class _Field:
     decode: Decoder
 
 
-@cache
-def _fields(struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
-    """The fields of a struct by their names, and by their names in lower case."""
-    found = {}
-    for name, entry in _types()[struct].items():
-        *embedded, kind = entry.split(" ")
-        found[name] = _Field(name, (*embedded, name), _late(kind))
-    return found, {_folded(name): one for name, one in found.items()}
+class GoTypes:
+    """Struct types by name, each with its fields by their JSON names.
+
+    A field's entry is its type after the names of the structs that are embedded on the way to it:
+    `[]T`, `map[string]T`, a struct's name, `bool`, `int32`, `int64`, `string`; `name=T` for a
+    type that has a name; `Quantity`, `IntOrString`, `Time` and `Raw` are read as Kubernetes does.
+    A name is printed from its last slash on.
+    """
+
+    __slots__ = ("_decoders", "_structs", "_types")
+
+    def __init__(self, types: Mapping[str, Mapping[str, str]]) -> None:
+        self._types = types
+        self._decoders: dict[str, Decoder] = {}
+        self._structs: dict[str, tuple[dict[str, _Field], dict[str, _Field]]] = {}
+
+    def decode(self, root: str, body: Json) -> Body:
+        """The object as a struct has it: only known fields, none null.
+
+        Raises EvaluationError with Go's text.
+        """
+        state = _State()
+        decoded: Body = self._decoder(root)(body, state)
+        if state.wrong is not None:
+            raise EvaluationError(state.wrong)
+        return decoded
+
+    def _decoder(self, entry: str) -> Decoder:
+        found = self._decoders.get(entry)
+        if found is None:
+            found = self._decoders[entry] = self._compile(entry, _shown(entry))
+        return found
+
+    def _compile(self, entry: str, shown: str) -> Decoder:
+        if entry.startswith("[]"):
+            return _list_of(self._decoder(entry.removeprefix("[]")), shown)
+        if entry.startswith(_MAP):
+            return _map_of(self._decoder(entry.removeprefix(_MAP)), shown)
+        if "=" in entry:
+            return self._compile(entry.partition("=")[2], shown)
+        if entry in self._types:
+            return self._struct(entry, shown)
+        return _READERS.get(entry) or _scalar(entry, shown)
+
+    def _fields(self, struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
+        """The fields of a struct by their names, and by their names in lower case."""
+        known = self._structs.get(struct)
+        if known is None:
+            found = {}
+            for name, entry in self._types[struct].items():
+                *embedded, kind = entry.split(" ")
+                found[name] = _Field(name, (*embedded, name), self._decoder(kind))
+            known = self._structs[struct] = (
+                found,
+                {_folded(name): one for name, one in found.items()},
+            )
+        return known
+
+    def _struct(self, name: str, shown: str) -> Decoder:
+        title = shown.rpartition(".")[2]
+
+        def decode_struct(value: Json, state: _State) -> Body:
+            if not isinstance(value, dict):
+                if value is not None:
+                    state.refuse(_kind(value), shown)
+                return {}
+            exact, folded = self._fields(name)
+            outer, depth = state.struct, len(state.fields)
+            decoded: Body = {}
+            for key in sorted(value):
+                found = exact.get(key) or folded.get(_folded(key))
+                member = value[key]
+                if found is None or member is None:
+                    continue
+                state.struct = title
+                state.fields += found.steps
+                decoded[found.name] = found.decode(member, state)
+                del state.fields[depth:]
+            state.struct = outer
+            return decoded
+
+        return decode_struct
 
 
-def _late(entry: str) -> Decoder:
-    """The decoder of a type, looked up when it is needed: types may hold themselves."""
-    return lambda value, state: _decoder(entry)(value, state)
+def _shown(entry: str) -> str:
+    """A type as Go prints it."""
+    for prefix in ("[]", _MAP):
+        if entry.startswith(prefix):
+            return prefix + _shown(entry.removeprefix(prefix))
+    return entry.partition("=")[0].rpartition("/")[2]
 
 
 def _folded(name: str) -> str:
     return name.replace("\u017f", "s").replace("\u212a", "k").lower()
-
-
-def _struct(name: str, shown: str) -> Decoder:
-    title = shown.rpartition(".")[2]
-
-    def decode_struct(value: Json, state: _State) -> Body:
-        if not isinstance(value, dict):
-            if value is not None:
-                state.refuse(_kind(value), shown)
-            return {}
-        exact, folded = _fields(name)
-        outer, depth = state.struct, len(state.fields)
-        decoded: Body = {}
-        for key in sorted(value):
-            found = exact.get(key) or folded.get(_folded(key))
-            member = value[key]
-            if found is None or member is None:
-                continue
-            state.struct = title
-            state.fields += found.steps
-            decoded[found.name] = found.decode(member, state)
-            del state.fields[depth:]
-        state.struct = outer
-        return decoded
-
-    return decode_struct
 
 
 def _list_of(decode_one: Decoder, shown: str) -> Decoder:

@@ -1,0 +1,56 @@
+"""Base64 as Go's `encoding/base64` reads it, with its errors."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+_BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
+_DIGIT = re.compile(r"[A-Za-z0-9+/]")
+
+
+class Base64Error(ValueError):
+    """A text that is no Base64; the message is that of `StdEncoding.DecodeString`."""
+
+
+def decode_base64(text: str) -> bytes:
+    """The bytes that a text stands for; line ends in it do not count. Raises Base64Error."""
+    plain = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.match(plain):
+        raise Base64Error(f"illegal base64 data at input byte {_stop(text)}")
+    return base64.b64decode(plain)
+
+
+def _stop(text: str) -> int:
+    """Where Go's decoder stops; it counts bytes, line ends included."""
+    data = text.encode("utf-8", "surrogateescape").decode("latin-1")
+    filled = at = 0
+    while at < len(data):
+        character = data[at]
+        at += 1
+        if character in "\r\n":
+            continue
+        if _DIGIT.match(character):
+            filled = (filled + 1) % 4
+            continue
+        if character != "=" or filled < 2:
+            return at - 1
+        return _padding_error(data, at, filled)
+    return at - filled
+
+
+def _padding_error(data: str, at: int, filled: int) -> int:
+    at = _skip_line_ends(data, at)
+    if filled == 2:
+        if at == len(data):
+            return len(data)
+        if data[at] != "=":
+            return at - 1
+        at = _skip_line_ends(data, at + 1)
+    return at
+
+
+def _skip_line_ends(data: str, at: int) -> int:
+    while at < len(data) and data[at] in "\r\n":
+        at += 1
+    return at

@@ -30,7 +30,8 @@ def draw(name: str, command: Sequence[str], shown: str, width: int) -> None:
         console.print(text)
     svg = console.export_svg(title="chartkit", unique_id=name)
     # The picture must not load anything from elsewhere.
-    (IMAGES / f"{name}.svg").write_text(re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL))
+    svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
+    (IMAGES / f"{name}.svg").write_text(svg.replace("<svg ", '<svg xml:space="preserve" ', 1))
 
 
 def printed(folder: Path, *arguments: str) -> str:
@@ -55,8 +56,7 @@ def main() -> None:
         project.write_text(text.replace('kubernetes: "1.35"', 'kubernetes: "1.29"', 1))
         values = folder / "charts" / "kyverno" / "values_dev.yaml"
         values.write_text(
-            values.read_text("utf-8")
-            + "\nreportController:\n  serviceMonitor:\n    enabled: true\n"
+            values.read_text("utf-8") + "reportController:\n  serviceMonitor:\n    enabled: true\n"
         )
         draw("failing", printed(folder, "render", "dev").splitlines(), "chartkit render dev", 150)
 

@@ -93,4 +93,4 @@ def _environment_values(context: Body, name: str, available: bool) -> str:
     if available:
         for controller in context["controllers"]:
             body[controller["key"]] = {"replicas": 3 if controller["scaled"] else 2}
-    return f"# Kyverno in the environment {name}.\n" + dump_yaml(body)
+    return f"# Kyverno in the environment {name}.\n" + (dump_yaml(body) if body else "")

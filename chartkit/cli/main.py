@@ -19,7 +19,9 @@ COMMANDS = {
         "Say whether a Kyverno version supports a Kubernetes version.",
     ),
     "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
+    "preview": ("chartkit.cli.preview:preview", "Show what policies would make of objects."),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
+    "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),
 }
 """Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""
 

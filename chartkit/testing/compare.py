@@ -6,12 +6,11 @@ count (`pkg` of the command-line program: `resource.Tidy`, `FixupGenerateLabels`
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
 from chartkit.model import Body, Json, Resource
-from chartkit.yaml_dump import dump_documents
+from chartkit.yaml_diff import yaml_diff
 
 _MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
 _GENERATE: Final = "generate.kyverno.io/"
@@ -35,14 +34,7 @@ def differs(actual: Body, expected: Body) -> str:
     got, wanted = _compared(actual), _compared(expected)
     if same(got, wanted):
         return ""
-    return diff(wanted, got, "wanted", "got")
-
-
-def diff(before: Body, after: Body, before_name: str, after_name: str) -> str:
-    """Two objects as YAML, compared line by line."""
-    old, new = (dump_documents([body]).splitlines() for body in (before, after))
-    lines = difflib.unified_diff(old, new, before_name, after_name, lineterm="")
-    return "\n".join(lines)
+    return "\n".join(yaml_diff(wanted, got, "wanted", "got"))
 
 
 def same(one: Json, other: Json) -> bool:

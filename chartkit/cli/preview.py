@@ -1,0 +1,39 @@
+"""`chartkit preview`: what policies would make of objects."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from chartkit.cli.request_options import load_requests, request_options
+
+
+@click.command()
+@request_options
+@click.option(
+    "-o",
+    "--output",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "json"]),
+    help="What to write to standard output.",
+)
+def preview(output: str, **given: Any) -> None:
+    """Show what Kyverno would make of the objects at PATH: mutated ones as a diff, new ones whole.
+
+    Exits 1 where a rule that mutates or generates cannot, or a policy cannot be compiled.
+    """
+    from chartkit.engine.admission import Admissions
+    from chartkit.scan.preview import FORMATS, run_preview
+
+    loaded = load_requests(given, sys.stdin)
+    policies, statements = loaded.policies.policies, loaded.statements
+    names = (policy.policy.name for policy in policies)
+    admissions = Admissions(names, statements.values, statements.user, loaded.namespaces)
+    lookups = statements.lookups(policies, loaded.found)
+    found = list(run_preview(policies, loaded.found, admissions, lookups))
+    click.echo(FORMATS[output](found, sys.stdout.isatty()), nl=False)
+    broken = loaded.policies.diagnostics or any(one.problems for one in found)
+    raise SystemExit(1 if broken else 0)

@@ -1,0 +1,135 @@
+"""What policies would make of objects: mutations and what they generate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from chartkit.engine.admission import Admissions
+from chartkit.engine.compile import CompiledPolicy, Phase
+from chartkit.engine.evaluate import respond
+from chartkit.engine.lookups import Lookups
+from chartkit.engine.submitted import as_submitted
+from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.report.model import resource_id
+from chartkit.yaml_diff import yaml_diff
+from chartkit.yaml_dump import dump_documents
+
+_PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object that a rule would write. before: as it stands, None for a new one; rules: those
+    that had a part in it, as `policy/rule`."""
+
+    before: Body | None
+    after: Body
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What would become of one object. made: itself first, then others; problems: rules that
+    mutate or generate and could not."""
+
+    resource: Resource
+    made: tuple[Made, ...]
+    problems: tuple[RuleResult, ...]
+
+
+def run_preview(
+    policies: Sequence[CompiledPolicy],
+    found: Sequence[Resource],
+    admissions: Admissions,
+    lookups: Lookups,
+) -> Iterator[Preview]:
+    """Every object that something would become of, in order."""
+    existing = {_key(one.body): one.body for one in map(as_submitted, found)}
+    for given in found:
+        resource = as_submitted(given)
+        request = admissions.request(resource)
+        responses = [one for one in respond(policies, request, lookups) if one.phase in _PHASES]
+        results = [result for one in responses for result in one.results]
+        made = list(_made_of_it(resource, results))
+        for result in results:
+            if result.patched_target is not None:
+                before = existing.get(_key(result.patched_target))
+                made.append(Made(before, result.patched_target, (_rule(result),)))
+            made.extend(Made(None, body, (_rule(result),)) for body in result.generated)
+        problems = tuple(one for one in results if one.status in (Status.ERROR, Status.FAIL))
+        if made or problems:
+            yield Preview(resource, tuple(made), problems)
+
+
+def _made_of_it(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Made]:
+    changed = [one for one in results if one.patched and one.status is Status.PASS]
+    last = changed[-1].patched if changed else None
+    if last is not None and last != resource.body:
+        yield Made(resource.body, last, tuple(map(_rule, changed)))
+
+
+def _rule(result: RuleResult) -> str:
+    return f"{result.policy}/{result.rule}"
+
+
+def _key(body: Body) -> tuple[str, str, str, str]:
+    one = Resource(body)
+    return one.api_version, one.kind, one.namespace, one.name
+
+
+def to_text(previews: Sequence[Preview], colour: bool) -> str:
+    """Mutated objects as unified diffs of YAML, new ones whole."""
+    lines: list[str] = []
+    for preview in previews:
+        lines.append(f"# {resource_id(preview.resource)}  {preview.resource.location}")
+        for made in preview.made:
+            lines.append(f"# by {', '.join(made.rules)}")
+            lines.extend(_diff(made, colour) if made.before is not None else _whole(made))
+        for problem in preview.problems:
+            message = " ".join(problem.message.split())
+            lines.append(f"# {problem.status} {_rule(problem)}: {message}")
+        lines.append("")
+    changed = [made for preview in previews for made in preview.made]
+    mutated = sum(made.before is not None for made in changed)
+    problems = sum(len(preview.problems) for preview in previews)
+    text = f"# {mutated} mutated, {len(changed) - mutated} generated, {problems} problems"
+    return "\n".join([*lines, text]) + "\n"
+
+
+def _diff(made: Made, colour: bool) -> Iterator[str]:
+    name = resource_id(Resource(made.after))
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    for line in yaml_diff(made.before or {}, made.after, f"a/{name}", f"b/{name}"):
+        yield click.style(line, fg=colours.get(line[:1])) if colour else line
+
+
+def _whole(made: Made) -> list[str]:
+    return ["---", *dump_documents([made.after]).removeprefix("---\n").splitlines()]
+
+
+def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 - one shape
+    """A list with an entry for every object: `resource`, `made` and `problems`."""
+    entries: list[dict[str, Any]] = [
+        {
+            "resource": "/".join(_key(preview.resource.body)),
+            "location": str(preview.resource.location),
+            "made": [
+                {"rules": list(one.rules), "before": one.before, "after": one.after}
+                for one in preview.made
+            ],
+            "problems": [
+                {"rule": _rule(one), "result": str(one.status), "message": one.message}
+                for one in preview.problems
+            ],
+        }
+        for preview in previews
+    ]
+    return json.dumps(entries, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: dict[str, Callable[[Sequence[Preview], bool], str]] = {"text": to_text, "json": to_json}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chartkit.documents import read_text
+from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import COMPILERS, CompiledPolicy, compile_policy, compile_unevaluated
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.exceptions import read_exception
@@ -22,6 +23,7 @@ from chartkit.engine.user_values import UserLookups, UserValues, read_settings, 
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from tests.conformance.controls import lifts_controls, ordered_message, ordered_properties
+from tests.conformance.patched import patched_differ
 
 Case = dict[str, Any]
 Row = tuple[str, str, str, str, str, tuple[tuple[str, str], ...]]
@@ -63,7 +65,8 @@ def run_case(case: Case) -> str | None:
     refused = _refusals(case)
     if refused and len(policies) == len(_policy_bodies(case)):
         return f"taken, where Kyverno says: {refused}"
-    return _rows_differ(case, _results(case, policies, values))
+    results = _results(case, policies, values)
+    return _rows_differ(case, results) or patched_differ(case, results)
 
 
 def _settings(case: Case) -> list[str]:
@@ -116,6 +119,7 @@ def _results(
         values,
         api_calls=case.get("apiCallResponses") or (),
         global_entries=case.get("globalContextEntries") or (),
+        cluster=_cluster(case),
     )
     results = []
     for body in case["resources"]:
@@ -124,6 +128,12 @@ def _results(
         for result in evaluate(policies, request, lookups):
             results.append((resource, result))
     return results
+
+
+def _cluster(case: Case) -> Cluster:
+    """What is there already: the objects themselves, and those recorded as targets."""
+    targets = case.get("targets") or case.get("target_resources") or ()
+    return Cluster(as_submitted(_resource(body)).body for body in (*case["resources"], *targets))
 
 
 def _request(

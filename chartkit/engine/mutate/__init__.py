@@ -2,5 +2,6 @@
 
 from chartkit.engine.mutate.patch_text import patch_problem
 from chartkit.engine.mutate.rule import compile_mutate
+from chartkit.engine.mutate.targets import compile_mutate_existing
 
-__all__ = ["compile_mutate", "patch_problem"]
+__all__ = ["compile_mutate", "compile_mutate_existing", "patch_problem"]

@@ -103,10 +103,7 @@ def test_context_entries_stay_with_their_rule() -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        {"mutate": {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}},
-        {"validate": {"podSecurity": {"level": "baseline", "version": "latest"}}},
         {"validate": {"cel": {"expressions": [{"expression": "true"}]}}},
-        {"generate": {"kind": "ConfigMap", "apiVersion": "v1", "name": "x", "namespace": "y"}},
         {"verifyImages": [{"imageReferences": ["*"]}]},
     ],
 )

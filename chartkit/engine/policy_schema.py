@@ -347,3 +347,44 @@ EXCEPTION: Final = struct(
     required=("metadata", "spec"),
 )
 """A PolicyException (kyverno.io/v2, v2beta1)."""
+
+_OPERATORS: Final = (
+    "Equals",
+    "NotEquals",
+    "AnyIn",
+    "AllIn",
+    "AnyNotIn",
+    "AllNotIn",
+    "GreaterThanOrEquals",
+    "GreaterThan",
+    "LessThanOrEquals",
+    "LessThan",
+    "DurationGreaterThanOrEquals",
+    "DurationGreaterThan",
+    "DurationLessThanOrEquals",
+    "DurationLessThan",
+)
+_CLEANUP_CONDITIONS: Final = list_of(
+    struct(
+        {"key": anything, "operator": text(among=_OPERATORS), "value": anything, "message": _TEXT}
+    )
+)
+
+CLEANUP_POLICY: Final = struct(
+    {
+        **_OBJECT,
+        "spec": struct(
+            {
+                "schedule": _TEXT,
+                "match": _BLOCKS,
+                "exclude": _BLOCKS,
+                "context": _CONTEXT,
+                "conditions": struct({"any": _CLEANUP_CONDITIONS, "all": _CLEANUP_CONDITIONS}),
+                "deletionPropagationPolicy": text(among=("Foreground", "Background", "Orphan")),
+            },
+            required=("schedule", "match"),
+        ),
+    },
+    required=("metadata", "spec"),
+)
+"""A ClusterCleanupPolicy or CleanupPolicy (kyverno.io/v2, v2beta1)."""

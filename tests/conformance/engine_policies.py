@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chartkit.documents import read_text
+from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
+from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import COMPILERS, CompiledPolicy, compile_policy, compile_unevaluated
 from chartkit.engine.evaluate import evaluate
@@ -23,6 +25,12 @@ from chartkit.engine.user_values import UserLookups, UserValues, read_settings, 
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from tests.conformance.controls import lifts_controls, ordered_message, ordered_properties
+from tests.conformance.generated import (
+    clone_sources,
+    generated_differ,
+    is_test,
+    tested_rows_differ,
+)
 from tests.conformance.patched import patched_differ
 
 Case = dict[str, Any]
@@ -38,6 +46,8 @@ _OPERATORS: Final = re.compile(r"valid values: \[.*\]")
 def waits(case: Case) -> bool:
     """Whether a case needs a kind of rule that the engine does not evaluate yet."""
     for policy in _policy_bodies(case):
+        if policy.get("kind") in CLEANUP_KINDS:
+            continue
         if not policy.get("apiVersion", "").startswith("kyverno.io/v1"):
             return True
         for rule in (policy.get("spec") or {}).get("rules") or ():
@@ -55,18 +65,25 @@ def run_case(case: Case) -> str | None:
         recorded = case.get("cli_error") or case.get("exit_code") == 1
         return None if recorded and not case["expected"] else f"refused: {error}"
     policies: list[CompiledPolicy] = []
+    cleanup: list[CleanupPolicy] = []
     for body in _policy_bodies(case):
         try:
-            policies.append(compile_policy(_resource(body), exceptions))
+            if body.get("kind") in CLEANUP_KINDS:
+                cleanup.append(read_cleanup_policy(_resource(body)))
+            else:
+                policies.append(compile_policy(_resource(body), exceptions))
         except CompileError as error:
             fault = _refusal_differs(case, body["metadata"]["name"], error)
             if fault:
                 return fault
     refused = _refusals(case)
-    if refused and len(policies) == len(_policy_bodies(case)):
+    if refused and len(policies) + len(cleanup) == len(_policy_bodies(case)):
         return f"taken, where Kyverno says: {refused}"
-    results = _results(case, policies, values)
-    return _rows_differ(case, results) or patched_differ(case, results)
+    results = _results(case, policies, values) + _cleaned(case, cleanup, values)
+    if is_test(case):
+        return tested_rows_differ(case, results)
+    fault = _rows_differ(case, results) or patched_differ(case, results)
+    return fault or generated_differ(case, results)
 
 
 def _settings(case: Case) -> list[str]:
@@ -130,8 +147,26 @@ def _results(
     return results
 
 
+def _cleaned(
+    case: Case, policies: Sequence[CleanupPolicy], values: UserValues
+) -> list[tuple[Resource, RuleResult]]:
+    results = []
+    for body in case["resources"]:
+        resource = as_submitted(_resource(body))
+        request = _request(case, resource, (), values)
+        results += [(resource, policy.evaluate(request)) for policy in policies]
+    return results
+
+
 def _cluster(case: Case) -> Cluster:
-    """What is there already: the objects themselves, and those recorded as targets."""
+    """What is there already: the objects themselves, and those recorded as targets.
+
+    A generate rule sees what it clones in the test command alone.
+    """
+    if is_test(case):
+        return Cluster(clone_sources(case))
+    if case.get("generated") is not None:
+        return Cluster()
     targets = case.get("targets") or case.get("target_resources") or ()
     return Cluster(as_submitted(_resource(body)).body for body in (*case["resources"], *targets))
 

@@ -1,0 +1,6 @@
+"""What Kyverno's cleanup controller deletes, and when: cleanup policies and the TTL label."""
+
+from chartkit.engine.cleanup.plan import Deletion, plan_deletions
+from chartkit.engine.cleanup.policy import CleanupPolicy, read_cleanup_policy
+
+__all__ = ["CleanupPolicy", "Deletion", "plan_deletions", "read_cleanup_policy"]

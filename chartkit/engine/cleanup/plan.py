@@ -1,0 +1,95 @@
+"""What would be deleted when: every cleanup policy's next run, and the TTL labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from chartkit.engine.cleanup.policy import CleanupPolicy
+from chartkit.engine.cleanup.ttl import LABEL, PROPAGATION, deletion_time
+from chartkit.engine.jmespath.sources import current_sources, use_sources
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.request import Request
+from chartkit.errors import ChartkitError
+from chartkit.model import Diagnostic, Resource, Severity, Status
+
+TTL_RULE: Final = "ttl-label"
+"""The id of diagnostics for TTL labels that Kyverno cannot read."""
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PROPAGATIONS: Final = frozenset(("Foreground", "Background", "Orphan"))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """An object that goes, when, and by what: a policy's key, or the label's name.
+
+    propagation: Foreground, Background or Orphan; empty for the API server's default.
+    """
+
+    resource: Resource
+    time: datetime
+    cause: str
+    propagation: str = ""
+
+
+def plan_deletions(
+    policies: Sequence[CleanupPolicy],
+    resources: Iterable[Resource],
+    at: datetime,
+    namespaces: Mapping[str, Mapping[str, str]],
+    lookups: Lookups = OFFLINE,
+) -> tuple[list[Deletion], list[Diagnostic]]:
+    """What is deleted of the objects that are there at a time, in order of time.
+
+    A policy deletes what fits it at its next run, so its conditions see that run's time. An object
+    without a creation time counts as created at `at`. namespaces: the labels of each. The
+    diagnostics name labels and policies that could not be evaluated.
+    """
+    found: list[Deletion] = []
+    diagnostics: list[Diagnostic] = []
+    everything = list(resources)
+    for policy in policies:
+        run = policy.schedule.next(at) if policy.schedule is not None else None
+        if run is not None:
+            found += _run(policy, everything, run, namespaces, lookups, diagnostics)
+    for resource in everything:
+        try:
+            time = deletion_time(resource, at)
+        except ChartkitError as error:
+            diagnostics.append(_warning(TTL_RULE, error.message, resource))
+            continue
+        if time is not None:
+            found.append(Deletion(resource, max(time, at), LABEL, _propagation(resource)))
+    return sorted(found, key=lambda one: one.time), diagnostics
+
+
+def _run(
+    policy: CleanupPolicy,
+    resources: Iterable[Resource],
+    run: datetime,
+    namespaces: Mapping[str, Mapping[str, str]],
+    lookups: Lookups,
+    diagnostics: list[Diagnostic],
+) -> Iterator[Deletion]:
+    nanoseconds = (run - _EPOCH) // timedelta(microseconds=1) * 1000
+    with use_sources(replace(current_sources(), now=lambda: nanoseconds)):
+        for resource in resources:
+            labels = namespaces.get(resource.namespace, {})
+            result = policy.evaluate(Request(resource, namespace_labels=labels), lookups)
+            if result.status is Status.PASS:
+                yield Deletion(resource, run, policy.key, policy.propagation)
+            elif result.status is Status.ERROR:
+                message = f"{policy.key}: {result.message}"
+                diagnostics.append(_warning("cleanup-policy", message, resource))
+
+
+def _propagation(resource: Resource) -> str:
+    annotations = (resource.body.get("metadata") or {}).get("annotations")
+    given = annotations.get(PROPAGATION) if isinstance(annotations, dict) else None
+    return given if isinstance(given, str) and given in _PROPAGATIONS else ""
+
+
+def _warning(rule: str, message: str, resource: Resource) -> Diagnostic:
+    return Diagnostic(rule, Severity.WARNING, message, resource.location)

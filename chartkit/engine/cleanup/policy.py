@@ -1,0 +1,164 @@
+"""ClusterCleanupPolicy and CleanupPolicy (kyverno.io/v2, v2beta1), compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.engine.cleanup.conditions import AnyAll, compile_any_all
+from chartkit.engine.context import Context
+from chartkit.engine.entries import ContextEntries, compile_entries
+from chartkit.engine.images import ImagesLoader, has_images
+from chartkit.engine.kinds import GroupVersionKind, kind_of
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.match import Facts, Predicate, always, bind_exception
+from chartkit.engine.policy import Match
+from chartkit.engine.policy_reader import check_schema, check_served, read_match
+from chartkit.engine.policy_schema import CLEANUP_POLICY
+from chartkit.engine.request import Request
+from chartkit.engine.values.cron import Schedule
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
+
+API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
+KINDS: Final = ("ClusterCleanupPolicy", "CleanupPolicy")
+CLEANUP_RULE: Final = "cleanup-policy"
+"""The id of diagnostics for what Kyverno's webhook refuses in a cleanup policy."""
+
+_MATCHED: Final = "resource matched"
+_UNMATCHED: Final = "resource did not match"
+_TOO_DEEP: Final = "the object or the policy is nested too deep"
+
+
+@dataclass(frozen=True, slots=True)
+class CleanupPolicy:
+    """A cleanup policy that is ready to run.
+
+    namespace: where alone it deletes, empty for everywhere; schedule: None where it cannot be read,
+    and then it never runs; propagation: what becomes of the objects that a deleted one owns;
+    diagnostics: why a cluster would not take the policy, though Kyverno's command-line program
+    evaluates it.
+    """
+
+    name: str
+    resource: Resource
+    namespace: str
+    schedule: Schedule | None
+    propagation: str
+    diagnostics: tuple[Diagnostic, ...]
+    _match: Match
+    _exclude: Match | None
+    _entries: ContextEntries
+    _conditions: AnyAll | None
+    _bound: dict[GroupVersionKind, tuple[Predicate | None, Predicate | None]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    @property
+    def key(self) -> str:
+        """The name in results: `name`, or `namespace/name`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    def evaluate(self, request: Request, lookups: Lookups = OFFLINE) -> RuleResult:
+        """Whether it would delete an object: pass for yes, fail for no. Never raises for what
+        stands in the policy or the object."""
+        try:
+            deletes = self._deletes(request, lookups)
+        except ChartkitError as error:
+            return self._answer(Status.ERROR, error.message)
+        except RecursionError:
+            return self._answer(Status.ERROR, _TOO_DEEP)
+        if deletes:
+            return self._answer(Status.PASS, _MATCHED)
+        return self._answer(Status.FAIL, _UNMATCHED)
+
+    def _deletes(self, request: Request, lookups: Lookups) -> bool:
+        context = Context({}, lookups)
+        self._entries.attach(context)
+        resource = request.resource
+        if self.namespace and resource.namespace != self.namespace:
+            return False
+        facts = Facts(request)
+        wanted, unwanted = self._bind(kind_of(resource))
+        if wanted is None or not wanted(facts):
+            return False
+        if unwanted is not None and unwanted(facts):
+            return False
+        return self._conditions is None or self._conditions(_about(context, resource))
+
+    def _bind(self, kind: GroupVersionKind) -> tuple[Predicate | None, Predicate | None]:
+        found = self._bound.get(kind)
+        if found is None:
+            exclude = None if self._exclude is None else _bind(self._exclude, kind)
+            found = self._bound[kind] = (_bind(self._match, kind), exclude)
+        return found
+
+    def _answer(self, status: Status, message: str) -> RuleResult:
+        return RuleResult(self.key, self.name, RuleType.CLEANUP, status, message)
+
+
+def _bind(match: Match, kind: GroupVersionKind) -> Predicate | None:
+    """A block without filters fits every object."""
+    return bind_exception(match, kind, "") if match.any or match.all else always
+
+
+def _about(context: Context, resource: Resource) -> Context:
+    context.set("target", resource.body)
+    context.set("request", {"namespace": resource.namespace})
+    if has_images(resource.body):
+        context.defer(ImagesLoader(resource.body))
+    return context
+
+
+def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
+    """Compiles a cleanup policy; raises CompileError for one that its schema does not take."""
+    check_schema(CLEANUP_POLICY, resource)
+    check_served(resource, API_VERSIONS, KINDS)
+    spec: Body = resource.body["spec"]
+    namespaced = resource.kind == "CleanupPolicy"
+    conditions, exclude = spec.get("conditions"), spec.get("exclude")
+    try:
+        schedule = Schedule.parse(spec["schedule"])
+    except ValueError:
+        schedule = None
+    return CleanupPolicy(
+        name=resource.name,
+        resource=resource,
+        namespace=resource.namespace if namespaced else "",
+        schedule=schedule,
+        propagation=spec.get("deletionPropagationPolicy") or "",
+        diagnostics=tuple(
+            Diagnostic(CLEANUP_RULE, Severity.WARNING, fault, resource.location)
+            for fault in _faults(spec, schedule)
+        ),
+        _match=read_match(spec["match"]),
+        _exclude=None if exclude is None else read_match(exclude),
+        _entries=compile_entries(spec.get("context") or ()),
+        _conditions=None if conditions is None else compile_any_all(conditions),
+    )
+
+
+def _faults(spec: Body, schedule: Schedule | None) -> list[str]:
+    """What Kyverno's webhook says of a policy that its command-line program evaluates."""
+    faults = []
+    for entry in spec.get("context") or ():
+        for kind, name in (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap")):
+            if entry.get(kind) is not None:
+                faults.append(f"spec.context: {name} is not allowed in CleanUp Policy")
+    if schedule is None:
+        faults.append(
+            f'spec.schedule: Invalid value: "{spec["schedule"]}": schedule spec in the '
+            "cleanupPolicy is not in proper cron format"
+        )
+    for name in ("match", "exclude"):
+        block = spec.get(name) or {}
+        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
+            faults.extend(
+                f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
+                for user in ("roles", "clusterRoles", "subjects")
+                if one.get(user)
+            )
+    wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
+    if any(one in unwanted for one in wanted):
+        faults.append("spec: CleanupPolicy is matching an empty set")
+    return faults

@@ -16,6 +16,7 @@ from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
+from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location
@@ -206,21 +207,25 @@ class UserLookups(OfflineLookups):
         *,
         api_calls: Sequence[Body] = (),
         global_entries: Sequence[Body] = (),
-        configmaps: Sequence[Body] = (),
+        configmaps: Sequence[Body] | None = None,
         values_answer_calls: bool = False,
+        api: ObjectApi | None = None,
         cluster: Cluster = EMPTY,
         clone_sources: Mapping[tuple[str, str], Cluster] | None = None,
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
-        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects;
-        values_answer_calls: a value under a call's name stands for its answer, as in Kyverno's
-        test command (its apply command has no answer there); cluster: the objects that are there;
-        clone_sources: those that are there for one rule (policy and rule), in their place.
+        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
+        there is nobody to ask for one; values_answer_calls: a value under a call's name stands for
+        its answer, as in Kyverno's test command (its apply command has no answer there); api: what
+        answers calls; cluster: the objects that are there; clone_sources: those that are there for
+        one rule (policy and rule), in their place.
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
         self._globals = {str(entry.get("name")): entry for entry in global_entries}
-        self._configmaps = {_configmap_key(body): body for body in configmaps}
+        self._configmaps = {_configmap_key(body): body for body in configmaps or ()}
+        self._has_configmaps = configmaps is not None
+        self._api = api
         self._cluster = cluster
         self._clone_sources = clone_sources or {}
         self.has_recorded = bool(self._calls)
@@ -235,11 +240,16 @@ class UserLookups(OfflineLookups):
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         return self._calls.get(f"{method}:{url}") or self._calls.get(url)
 
+    def api_call(self, method: str, path: str, data: Json, /) -> Json:
+        if self._api is None:
+            return super().api_call(method, path, data)
+        return self._api.answer(method, path)
+
     def configmap(self, namespace: str, name: str, /) -> Body:
         found = self._configmaps.get((namespace, name))
         if found is not None:
             return found
-        if self._configmaps:
+        if self._has_configmaps:
             raise LookupFailed(f'configmaps "{name}" not found')
         raise NoSource(f'configmaps "{name}" not found')
 

@@ -43,7 +43,7 @@ class Statements:
         return UserLookups(
             self.values,
             cluster=Cluster(bodies),
-            configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"],
+            configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
             values_answer_calls=True,
         )
 

@@ -12,6 +12,7 @@ from chartkit.documents import Document, read_file
 from chartkit.engine.user_values import read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from chartkit.testing.mocks import read_api_calls, read_global_entries
 from chartkit.testing.model import Expectation, ResourceSpec, TestFile
 
 FILE_NAME: Final = "kyverno-test.yaml"
@@ -115,8 +116,8 @@ def _read(path: Path, document: Document) -> TestFile:
         variables=body.get("variables") or "",
         values=None if values is None else read_values(values, document.locate("values")),
         user_info=body.get("userinfo") or "",
-        api_calls=_objects(document, body, "apiCallResponses"),
-        global_entries=_objects(document, body, "globalContextEntries"),
+        api_calls=read_api_calls(document, body.get("apiCallResponses") or []),
+        global_entries=read_global_entries(document, body.get("globalContextEntries") or []),
         expectations=tuple(_expectations(document, body.get("results") or [])),
     )
 
@@ -186,11 +187,3 @@ def _fits(value: Any, what: str) -> bool:
 
 def _unique(body: Body, key: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(body.get(key) or ()))
-
-
-def _objects(document: Document, body: Body, key: str) -> tuple[Body, ...]:
-    items = body.get(key) or []
-    for index, item in enumerate(items):
-        if not isinstance(item, dict):
-            raise InputError(f"each of {key} must be a mapping", document.locate(key, index))
-    return tuple(items)

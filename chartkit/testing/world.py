@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chartkit.engine.admission import Admissions
-from chartkit.engine.cluster import Cluster
+from chartkit.engine.cluster import Cluster, labels_of
 from chartkit.engine.kinds import kind_of
+from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
 from chartkit.engine.user_info import read_user_info
@@ -41,17 +42,18 @@ def load_world(test: TestFile, sources: Sources) -> World:
     targets = _objects(folder, test.targets, sources)
     cluster = _cluster_objects(test, sources)
     objects = [*resources, *targets, *cluster]
+    is_cluster = bool(test.cluster_resources)
     lookups = UserLookups(
         values,
         api_calls=test.api_calls,
         global_entries=_global_entries(test, sources),
-        configmaps=[one.body for one in cluster if one.kind == "ConfigMap"],
-        values_answer_calls=not test.cluster_resources,
+        configmaps=[one.body for one in objects if one.kind == "ConfigMap"] if is_cluster else None,
+        api=ObjectApi(one.body for one in objects) if is_cluster else None,
+        values_answer_calls=not is_cluster,
         cluster=Cluster(one.body for one in objects),
         clone_sources=_clone_sources(test, policies, sources),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
-    is_cluster = bool(test.cluster_resources)
     admissions = Admissions(
         (compiled.policy.name for compiled in policies.compiled),
         replace(values, subresources={}) if is_cluster else values,
@@ -160,6 +162,5 @@ def _labels(found: Sequence[Resource]) -> dict[str, dict[str, str]]:
     labels: dict[str, dict[str, str]] = {}
     for one in found:
         if one.kind == "Namespace" and one.api_version == "v1":
-            metadata = one.body.get("metadata") or {}
-            labels[one.name] = dict(metadata.get("labels") or {})
+            labels[one.name] = dict(labels_of(one.body))
     return labels

@@ -21,7 +21,7 @@ from chartkit.model import Json
 
 _TEXT: Final = text()
 _TEXTS: Final = list_of(_TEXT)
-_REKOR: Final = struct({"url": _TEXT, "pubkey": _TEXT, "ignoreTlog": boolean}, required=("url",))
+_REKOR: Final = struct({"url": _TEXT, "pubkey": _TEXT, "ignoreTlog": boolean})
 _CTLOG: Final = struct({"ignoreSCT": boolean, "pubkey": _TEXT, "tsaCertChain": _TEXT})
 _LOGS: Final[dict[str, Check]] = {"rekor": _REKOR, "ctlog": _CTLOG}
 

@@ -14,7 +14,7 @@ from chartkit.engine.handler import ExceptedHandler, Handler
 from chartkit.engine.lookups import OFFLINE
 from chartkit.engine.match import Facts, Predicate
 from chartkit.engine.policy import Rule, RuleKind
-from chartkit.engine.request import Request
+from chartkit.engine.request import Operation, Request
 from chartkit.engine.variables import Template
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import RuleResult, Status
@@ -59,6 +59,8 @@ class CompiledRule:
             return self._answer(Status.ERROR, _TOO_DEEP)
 
     def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        if request.operation is Operation.DELETE and self.rule.kind is RuleKind.MANIFESTS:
+            return None
         body = self.body
         context = base
         if not (body.is_plain and base.lookups is OFFLINE):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.decision import NO_ELEMENT, Check, Checked
 from chartkit.engine.kinds import kind_of
 from chartkit.engine.match import Facts, bind_match
 from chartkit.engine.request import Operation, Request, User
-from chartkit.errors import EvaluationError
 from chartkit.model import Json, Status
 
 if TYPE_CHECKING:
@@ -37,7 +35,9 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
     action = rule.validate.failure_action or policy.failure_action
     if action not in _ENFORCED or not rule.validate.allow_existing_violations:
         return check
-    preconditions = None if rule.preconditions is None else compile_conditions(rule.preconditions)
+    if rule.preconditions is not None:
+        # Kyverno fails to read the preconditions here, and takes the old object as not matched.
+        return check
 
     def checked(context: Context, request: Request, element: Json) -> Checked | None:
         found = check(context, request, element)
@@ -48,10 +48,9 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
         before = replace(
             request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
         )
-        earlier = _before(context, before)
-        if not _matches(rule, policy, before) or not _holds(preconditions, earlier):
+        if not _matches(rule, policy, before):
             return found
-        prior = check(earlier, before, NO_ELEMENT)
+        prior = check(_before(context, before), before, NO_ELEMENT)
         return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
 
     return checked
@@ -71,12 +70,3 @@ def _before(context: Context, before: Request) -> Context:
     request["oldObject"] = None
     earlier.set("request", request)
     return earlier
-
-
-def _holds(preconditions: Conditions | None, context: Context) -> bool:
-    if preconditions is None:
-        return True
-    try:
-        return preconditions.evaluate(context).holds
-    except EvaluationError:
-        return False

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from chartkit.engine.attestor_schema import ATTESTOR_TYPES
-from chartkit.engine.request import Operation
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.gofmt import go_json
 from chartkit.errors import EvaluationError
@@ -74,9 +73,7 @@ def compile_manifests(rule: Rule, policy: Policy) -> Handler:
     domain: str = body.get("annotationDomain") or _DOMAIN
     repository: str = body.get("repository") or ""
 
-    def handle(_context: Context, request: Request) -> RuleResult | None:
-        if request.operation is Operation.DELETE:
-            return None
+    def handle(_context: Context, request: Request) -> RuleResult:
         signed = _Signed(_annotations(request.resource.body), domain, repository)
         status, message = _judge(verifies, signed)
         return RuleResult(policy.key, rule.name, rule.kind.type, status, message)

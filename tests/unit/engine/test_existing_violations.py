@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.request import Operation, Request
@@ -55,18 +53,10 @@ def test_only_where_the_old_object_is_matched() -> None:
     assert _update(obj("Service", name="bad"), BAD) == [FAILED]
 
 
-@pytest.mark.parametrize(
-    ("key", "message"),
-    [
-        ("{{ request.object.metadata.labels.a || '' }}", FAILED),
-        ("{{ request.object.metadata.labels.a }}", FAILED),
-        ("b", ALLOWED),
-    ],
-)
-def test_only_where_the_old_object_meets_the_preconditions(key: str, message: str) -> None:
-    wanted = {"all": [{"key": key, "operator": "Equals", "value": "b"}]}
-    labelled = obj(name="bad", labels={"a": "b"})
-    assert _update(BAD, labelled, preconditions=wanted) == [message]
+def test_never_where_the_rule_has_preconditions() -> None:
+    wanted = {"all": [{"key": "b", "operator": "Equals", "value": "b"}]}
+    assert _update(BAD, BAD, preconditions=wanted) == [FAILED]
+    assert _update(BAD, BAD, preconditions=[]) == [FAILED]
 
 
 def test_expressions_see_the_old_object() -> None:

@@ -3,6 +3,7 @@ custom resource definitions in Kyverno 1.19 have them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.attestor_schema import MANIFESTS
@@ -167,24 +168,36 @@ _FOREACH_FIELDS: Final[dict[str, Check]] = {
     "list": _TEXT,
     "context": _CONTEXT,
     "preconditions": _CONDITIONS,
-    "foreach": anything,
 }
+
+
+def _loops(own: Mapping[str, Check], nested: Mapping[str, Check] | None = None) -> Check:
+    """A list of loops; nested: the own fields of loops inside them, where they differ.
+
+    The definition leaves what stands inside open, but Kyverno loads no other types.
+    """
+    inside = {**_FOREACH_FIELDS, **(nested or own)}
+
+    def deeper(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        return inner(value, path)
+
+    inner = list_of(struct({**inside, "foreach": deeper}, open_ended=True))
+    return list_of(struct({**_FOREACH_FIELDS, **own, "foreach": deeper}))
+
+
 _VALIDATE: Final = struct(
     {
         "message": _TEXT,
         "pattern": anything,
         "anyPattern": anything,
         "deny": _DENY,
-        "foreach": list_of(
-            struct(
-                {
-                    **_FOREACH_FIELDS,
-                    "pattern": anything,
-                    "anyPattern": anything,
-                    "deny": _DENY,
-                    "elementScope": boolean,
-                }
-            )
+        "foreach": _loops(
+            {
+                "pattern": anything,
+                "anyPattern": anything,
+                "deny": _DENY,
+                "elementScope": boolean,
+            }
         ),
         "podSecurity": struct(
             {
@@ -202,19 +215,16 @@ _VALIDATE: Final = struct(
     }
 )
 
+_PATCHES: Final[dict[str, Check]] = {
+    "patchStrategicMerge": anything,
+    "patchesJson6902": _TEXT,
+}
 _MUTATE: Final = struct(
     {
-        "patchStrategicMerge": anything,
-        "patchesJson6902": _TEXT,
-        "foreach": list_of(
-            struct(
-                {
-                    **_FOREACH_FIELDS,
-                    "order": text(among=("Ascending", "Descending")),
-                    "patchStrategicMerge": anything,
-                    "patchesJson6902": _TEXT,
-                }
-            )
+        **_PATCHES,
+        "foreach": _loops(
+            {**_PATCHES, "order": text(among=("Ascending", "Descending"))},
+            {**_PATCHES, "order": _TEXT},
         ),
         "mutateExistingOnPolicyUpdate": boolean,
         "targets": list_of(

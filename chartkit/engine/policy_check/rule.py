@@ -100,7 +100,8 @@ def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:
             fault = check_conditions(block["preconditions"], "conditions", values=False)
             if fault:
                 return f"{place}.{fault}"
-        conditions = (block.get("deny") or {}).get("conditions")
+        deny = block.get("deny")
+        conditions = deny.get("conditions") if isinstance(deny, dict) else None
         if conditions is not None:
             fault = check_conditions(conditions, "conditions", values=False)
             if fault:

@@ -1,0 +1,179 @@
+"""Random patches and objects, most of them wrong: only typed errors and results come out."""
+
+from __future__ import annotations
+
+import copy
+import json
+from contextlib import suppress
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.mutate.nodes import PatchError
+from chartkit.engine.mutate.patch_text import compile_json_patch
+from chartkit.engine.mutate.strategic import compile_merge
+from chartkit.engine.request import Request
+from chartkit.engine.user_values import UserLookups
+from chartkit.errors import CompileError
+from chartkit.model import Body, Resource, Status
+
+_TEXTS = st.sampled_from(
+    ["", "a", "*", "x:1", "(a)", "delete", "replace", "1", "{{ element }}", "{{ @ }}"]
+)
+_SCALARS = st.none() | st.booleans() | st.integers(-3, 90) | st.floats(-2, 2) | _TEXTS
+_KEYS = st.sampled_from(
+    [
+        "a",
+        "name",
+        "(name)",
+        "+(name)",
+        "<(name)",
+        " (a) ",
+        "$patch",
+        "containers",
+        "ports",
+        "containerPort",
+        "protocol",
+        "env",
+        "labels",
+        "metadata",
+        "spec",
+        "finalizers",
+        "{{ request.object.spec }}",
+    ]
+)
+_VALUES = st.recursive(
+    _SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+_ELEMENTS = st.lists(st.dictionaries(_KEYS, _VALUES, max_size=3) | _SCALARS, max_size=4)
+_SPECS = st.fixed_dictionaries({}, optional={"containers": _ELEMENTS, "a": _VALUES}) | _VALUES
+_OBJECTS = st.fixed_dictionaries(
+    {
+        "apiVersion": st.just("v1"),
+        "kind": st.just("Pod"),
+        "metadata": st.fixed_dictionaries({"name": st.just("p")}),
+        "spec": _SPECS,
+    }
+)
+_PATHS = st.lists(
+    st.sampled_from(["spec", "containers", "a", "0", "-1", "-", "7", "", "~1"]), max_size=4
+).map(lambda parts: "".join(f"/{part}" for part in parts))
+_OPERATIONS = st.lists(
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"])},
+        optional={"path": _PATHS | _SCALARS, "from": _PATHS | _SCALARS, "value": _VALUES},
+    ),
+    max_size=3,
+)
+_PATCH_TEXTS = _OPERATIONS.map(json.dumps) | _VALUES.map(json.dumps) | st.text(max_size=20)
+
+
+@settings(max_examples=400, deadline=None)
+@given(patch=st.fixed_dictionaries({"spec": _SPECS}) | _VALUES, body=_OBJECTS)
+def test_a_merge_gives_a_value_or_a_typed_error(patch: Any, body: Body) -> None:
+    before = copy.deepcopy((patch, body))
+    run = compile_merge(patch)
+    with suppress(PatchError):
+        json.dumps(run(body))
+    assert (patch, body) == before
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=_PATCH_TEXTS, body=_OBJECTS)
+def test_operations_give_a_value_or_a_typed_error(text: str, body: Body) -> None:
+    before = copy.deepcopy(body)
+    run = compile_json_patch(text)
+    with suppress(PatchError):
+        json.dumps(run(body))
+    assert body == before
+
+
+@settings(max_examples=200, deadline=None)
+@given(patch=st.fixed_dictionaries({"spec": st.dictionaries(_KEYS, _VALUES, max_size=3)}))
+def test_a_patch_that_was_merged_changes_nothing_the_second_time(patch: Body) -> None:
+    body = {"apiVersion": "x/v1", "kind": "W", "spec": {"b": 1}}
+    run = compile_merge(patch)
+    with suppress(PatchError):
+        once = run(body)
+        if "(" not in json.dumps(patch) and "$patch" not in json.dumps(patch):
+            assert run(once) is once
+
+
+_INNER = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "list": st.just("['a']") | _VALUES,
+            "patchStrategicMerge": _VALUES,
+            "patchesJson6902": _PATCH_TEXTS | _VALUES,
+            "order": _VALUES,
+            "deny": _VALUES,
+            "foreach": _VALUES,
+        },
+    )
+    | _VALUES,
+    max_size=2,
+)
+_BLOCKS = st.lists(
+    st.fixed_dictionaries(
+        {"list": st.sampled_from(["request.object.spec.containers", "[[["])},
+        optional={
+            "patchStrategicMerge": _VALUES,
+            "patchesJson6902": _PATCH_TEXTS,
+            "order": st.sampled_from(["Ascending", "Descending"]),
+            "foreach": _VALUES | _INNER,
+            "preconditions": _VALUES,
+            "context": _VALUES,
+        },
+    ),
+    max_size=2,
+)
+_TARGETS = st.lists(
+    st.fixed_dictionaries(
+        {"apiVersion": st.just("v1"), "kind": st.just("Pod")},
+        optional={
+            "name": _TEXTS,
+            "namespace": _TEXTS,
+            "selector": st.fixed_dictionaries({"matchLabels": _VALUES}),
+            "preconditions": _VALUES,
+        },
+    ),
+    max_size=2,
+)
+_MUTATE = st.fixed_dictionaries(
+    {},
+    optional={
+        "patchStrategicMerge": _VALUES,
+        "patchesJson6902": _PATCH_TEXTS,
+        "foreach": _BLOCKS | _VALUES,
+        "targets": _TARGETS | _VALUES,
+    },
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(mutate=_MUTATE, body=_OBJECTS)
+def test_no_mutate_rule_crashes_a_run(mutate: Body, body: Body) -> None:
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    policy = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": [{"name": "r", "match": match, "mutate": mutate}], "background": False},
+    }
+    try:
+        compiled = compile_policy(Resource(policy))
+    except CompileError:
+        return
+    for result in evaluate(
+        [compiled], Request(Resource(body)), UserLookups(cluster=Cluster([body]))
+    ):
+        assert isinstance(result.status, Status)
+        assert isinstance(result.message, str)
+        json.dumps([result.patched, result.patched_target])

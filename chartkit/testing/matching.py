@@ -33,6 +33,7 @@ from chartkit.testing.sources import Policies, Sources
 Key = tuple[str, str, str, str]
 """apiVersion, kind, namespace and name of an object."""
 
+_PATCHED: Final = "PatchedResources"
 _AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
 
 
@@ -134,24 +135,29 @@ class Matcher:
 
     def _compared(self, actual: Resource, wanted: Sequence[tuple[str, str]]) -> _Fault | None:
         """What is wrong with an object; of several files with generated ones any may fit."""
-        fault: _Fault | None = None
+        faults: list[_Fault] = []
         for field, name in wanted:
             fault = self._against(actual, field, name)
-            if field == "patchedResources":
+            if field == _PATCHED:
                 if fault:
                     return fault
             elif fault is None:
                 return None
-        return fault
+            else:
+                faults.append(fault)
+        return next(
+            (one for one in faults if one.reason == RESOURCE_DIFF), next(iter(faults), None)
+        )
 
     def _against(self, actual: Resource, field: str, name: str) -> _Fault | None:
         try:
             candidates = self._sources.objects(self._folder / name)
         except InputError as error:
-            return _Fault(RESOURCE_ERROR, str(error))
+            return _Fault(RESOURCE_ERROR, f"error: failed to load {field} resource ({error})")
         expected = find_expected(actual, candidates)
         if expected is None:
-            text = f"{field}: resource with name {actual.name} not found in manifest"
+            text = f"resource with name {actual.name} not found in manifest"
+            text = f"error: failed to load {field} resource ({text})"
             return _Fault(RESOURCE_ERROR, text, is_missing=True)
         difference = differs(actual.body, expected.body)
         if not difference:
@@ -179,8 +185,9 @@ class _Fault:
 
 def _wanted_files(expectation: Expectation) -> list[tuple[str, str]]:
     """The files with objects to compare, each with its field's name."""
-    patched = [("patchedResources", expectation.patched)] if expectation.patched else []
-    return patched + [("generatedResources", name) for name in expectation.generated]
+    patched = [(_PATCHED, expectation.patched)] if expectation.patched else []
+    field = "GeneratedResource" if len(expectation.generated) == 1 else "GeneratedResources"
+    return patched + [(field, name) for name in expectation.generated]
 
 
 def _chosen(expectation: Expectation, keys: Sequence[Key]) -> Iterator[Key]:

@@ -18,17 +18,14 @@ from chartkit.model import RuleResult, Status
 
 @dataclass(frozen=True, slots=True)
 class BackgroundRule(CompiledRule):
-    """A generate rule for one kind of object. speaks: whether match and exclude fit; None where
-    they never fit the kind, and only exceptions do."""
+    """A generate rule for one kind of object. speaks: whether match and exclude fit."""
 
-    speaks: Predicate | None = None
+    speaks: Predicate
 
     def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
         lifting = [one.exception for one in self.exceptions if one.applies(facts, base)]
         if lifting:
             return self._excepted(lifting)
-        if self.speaks is None:
-            return None
         if not self.speaks(facts):
             return self._left(request)
         if request.operation is Operation.DELETE:
@@ -42,11 +39,17 @@ class BackgroundRule(CompiledRule):
         except ChartkitError:
             return None
         unmet = self._unmet_now(context, request)
-        return unmet or self.body.handle(context, request)
+        if unmet is not None:
+            return unmet
+        result = self.body.handle(context, request)
+        if result is None or not self.rule.properties:
+            return result
+        described = self._answer(result.status, result.message)
+        return replace(described, generated=result.generated)
 
     def _left(self, request: Request) -> RuleResult | None:
         """What is said of an object that the rule spoke of until this update."""
-        if request.old is None or self.speaks is None:
+        if request.old is None:
             return None
         if self.speaks(Facts(replace(request, resource=request.old))):
             return self._answer(Status.FAIL, "")

@@ -138,14 +138,13 @@ class CompiledPolicy:
             if PHASES[rule.kind] is not phase:
                 continue
             matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
-            background = phase is Phase.GENERATE
-            if matches is None and not (background and self.exceptions):
+            if matches is None:
                 continue
             bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
             body, key = self._body(index, rule), self.policy.key
-            if background:
-                found.append(BackgroundRule(rule, key, always, bound, body, matches))
-            elif matches is not None:
+            if phase is Phase.GENERATE:
+                found.append(BackgroundRule(rule, key, always, bound, body, speaks=matches))
+            else:
                 found.append(CompiledRule(rule, key, matches, bound, body))
         return found
 

@@ -10,8 +10,9 @@ from chartkit.engine.entries import compile_entries
 from chartkit.engine.foreach import compile_list
 from chartkit.engine.generate.pattern import compile_pattern
 from chartkit.engine.generate.store import Store
-from chartkit.engine.generate.write import UnversionedKindError, Writer
+from chartkit.engine.generate.write import CloneListError, Writer
 from chartkit.engine.handler import Handler
+from chartkit.engine.lookups import NoSource
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
 
@@ -45,7 +46,7 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
             for step in steps:
                 step(context, store)
             generated = store.made
-        except UnversionedKindError:
+        except (CloneListError, NoSource):
             raise
         except ChartkitError:
             # One object that cannot be made fails the whole update request.

@@ -10,7 +10,7 @@ from chartkit.engine.generate.labels import managed_labels, source_labels
 from chartkit.engine.generate.pattern import CloneList, Wanted
 from chartkit.engine.generate.store import Store
 from chartkit.engine.int64 import Int64
-from chartkit.engine.policy import Policy, Rule
+from chartkit.engine.policy import LabelSelector, Policy, Rule
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
@@ -51,9 +51,15 @@ class Writer:
         self._put(_clone_of(found, target), target, store)
 
     def _clone_all(self, wanted: CloneList, namespace: str, store: Store) -> None:
+        if wanted.selector == LabelSelector():
+            raise CloneListError(
+                "cloneList selector is empty: Kyverno cannot list with it",
+                self.rule.location,
+                "leave it out to clone every object",
+            )
         for api_version, kind in wanted.kinds:
             if not api_version:
-                raise UnversionedKindError(
+                raise CloneListError(
                     f"cloneList kind {kind} names no version: its objects cannot be listed",
                     self.rule.location,
                     f"write v1/{kind} or group/version/{kind}",
@@ -71,8 +77,8 @@ class Writer:
         store.write(target, _finished(data, target, labels))
 
 
-class UnversionedKindError(EvaluationError):
-    """A kind in a cloneList that names no version; Kyverno's command-line program ends there."""
+class CloneListError(EvaluationError):
+    """A cloneList that cannot be listed; Kyverno's command-line program ends there."""
 
 
 def _clone_of(source: Body, target: ObjectKey) -> Body:

@@ -54,7 +54,7 @@ def generation_faults(
             "specified"
         )
         return
-    check = _Check(policy.namespace, cluster_wide)
+    check = _Check(policy, cluster_wide)
     if body.get("foreach") is None:
         yield from check.pattern(body, place)
         return
@@ -63,15 +63,16 @@ def generation_faults(
 
 
 class _Check:
-    """The checks of one pattern, in a policy of a namespace (empty for a ClusterPolicy)."""
+    """The checks of one pattern of a policy."""
 
-    def __init__(self, namespace: str, cluster_wide: IsClusterWide) -> None:
-        self._own = namespace
+    def __init__(self, policy: Policy, cluster_wide: IsClusterWide) -> None:
+        self._namespaced = bool(policy.namespace)
+        self._own = policy.resource.namespace
         self._cluster_wide = cluster_wide
 
     def pattern(self, body: Body, place: str) -> Iterator[str]:
         """What is wrong with a pattern."""
-        if self._own:
+        if self._namespaced:
             fault = self._leaves(body)
             if fault:
                 yield (f"{place}.namespace: Forbidden: target resource scope mismatched: {fault} ")
@@ -120,7 +121,7 @@ class _Check:
 
     def _clone_list(self, body: Body, place: str) -> Iterator[str]:
         kinds, namespace = body["kinds"], body.get("namespace") or ""
-        for kind in kinds if self._own else ():
+        for kind in kinds if self._namespaced else ():
             if self._cluster_wide(kind):
                 yield (
                     f"{place}.kinds: Forbidden: the source in cloneList must be a namespaced "
@@ -140,7 +141,7 @@ class _Check:
                     f"{place}.namespace: Forbidden: namespace is required for namespaced target "
                     "resources"
                 )
-        elif namespace and not self._own:
+        elif namespace and not self._namespaced:
             yield (
                 f"{place}.namespace: Forbidden: namespace is forbidden for cluster-wide target "
                 "resources"

@@ -1,0 +1,23 @@
+"""Recorded cases of generate rules and cleanup policies, and the project's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.engine import read_cases, run_file
+from tests.conformance.engine_policies import run_case
+from tests.shared import shared
+
+OWN = Path(__file__).parent / "data" / "generate.jsonl"
+
+
+@pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
+def test_own_case(case: dict[str, Any]) -> None:
+    assert run_case(case) is None
+
+
+def test_recorded_cases() -> None:
+    assert run_file(shared("conformance/engine/generate.jsonl")).failed == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from chartkit.engine.kinds import resource_name
 from chartkit.engine.policy import LabelSelector
 from chartkit.engine.selectors import compile_selector
 from chartkit.model import Body, Json
@@ -57,6 +58,12 @@ class Cluster:
         for (there, _), body in sorted(of_kind.items(), key=lambda item: item[0]):
             if namespace in ("", there) and (fits is None or fits(labels_of(body))):
                 yield body
+
+    def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
+        """The objects of a resource as URLs name it (`pods`), by name; namespace: empty for all."""
+        for version, kind in sorted(self._by_kind):
+            if version == api_version and resource_name(kind) == resource:
+                yield from self.select(version, kind, namespace, None)
 
 
 EMPTY: Final = Cluster()

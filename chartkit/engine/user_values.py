@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from chartkit.engine.cluster import EMPTY, Cluster
+from chartkit.engine.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
@@ -212,13 +213,15 @@ class UserLookups(OfflineLookups):
         api: ObjectApi | None = None,
         cluster: Cluster = EMPTY,
         clone_sources: Mapping[tuple[str, str], Cluster] | None = None,
+        context_entries: Sequence[GlobalContextEntry] = (),
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
         `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
         there is nobody to ask for one; values_answer_calls: a value under a call's name stands for
         its answer, as in Kyverno's test command (its apply command has no answer there); api: what
         answers calls; cluster: the objects that are there; clone_sources: those that are there for
-        one rule (policy and rule), in their place.
+        one rule (policy and rule), in their place; context_entries: what policies may refer to,
+        held from the objects that are there and the recorded calls.
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
@@ -228,6 +231,7 @@ class UserLookups(OfflineLookups):
         self._api = api
         self._cluster = cluster
         self._clone_sources = clone_sources or {}
+        self._context_entries = {entry.name: entry for entry in context_entries}
         self.has_recorded = bool(self._calls)
         self.values_answer_calls = values_answer_calls
 
@@ -256,7 +260,10 @@ class UserLookups(OfflineLookups):
     def global_context(self, name: str, projection: str, /) -> Json:
         entry = self._globals.get(name)
         if entry is None:
-            failed = LookupFailed if self._globals else NoSource
+            held = self._context_entries.get(name)
+            if held is not None:
+                return held.data(projection, self)
+            failed = LookupFailed if self._globals or self._context_entries else NoSource
             raise failed(f"failed to fetch entry key={name}")
         data = _global_data(entry)
         if not projection:

@@ -1,0 +1,217 @@
+"""Each check of the Pod Security Standards: what it lets pass, what it finds and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.podsecurity.checks import CHECKS, CONTROL_OF, CONTROLS, choose, find
+from chartkit.engine.podsecurity.finding import Finding
+from chartkit.engine.podsecurity.workload import read_pod
+from chartkit.model import Body, Resource
+
+SECURE: Body = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def pod(security: Body | None = None, **spec: Any) -> Resource:
+    """A pod whose one container has a security context; other fields of the spec."""
+    container: Body = {"name": "c", "image": "a"}
+    if security is not None:
+        container["securityContext"] = security
+    metadata = {"name": "p", "annotations": spec.pop("annotations", {})}
+    body = {"metadata": metadata, "spec": {"containers": [container], **spec}}
+    return Resource({"apiVersion": "v1", "kind": "Pod", **body})
+
+
+def found(resource: Resource, level: str = "restricted", version: str = "latest") -> list[Finding]:
+    return find(choose(level, version), read_pod(resource))
+
+
+def texts(resource: Resource, level: str = "restricted", version: str = "latest") -> dict[str, Any]:
+    """What is found: check to the texts of its field errors."""
+    return {
+        one.check: None if one.errors is None else [str(error) for error in one.errors]
+        for one in found(resource, level, version)
+    }
+
+
+def test_a_secure_pod_passes_every_level_and_version() -> None:
+    for level in ("privileged", "baseline", "restricted"):
+        for version in ("latest", "", *(f"v1.{minor}" for minor in range(36))):
+            assert found(pod(SECURE), level, version) == []
+
+
+def test_a_silent_pod_breaks_what_restricted_asks_for() -> None:
+    place = "spec.containers[0].securityContext"
+    assert texts(pod()) == {
+        "allowPrivilegeEscalation": [f"{place}.allowPrivilegeEscalation: Required value"],
+        "capabilities_restricted": [f"{place}.capabilities.drop: Required value"],
+        "runAsNonRoot": [f"{place}.runAsNonRoot: Required value"],
+        "seccompProfile_restricted": [f"{place}.seccompProfile.type: Required value"],
+    }
+    assert found(pod(), "baseline") == []
+    assert [one.check for one in found(pod(), "privileged")] == list(texts(pod()))
+
+
+FORBIDDEN = "is forbidden, forbidden values found:"
+C = "spec.containers[0]"
+S = f"{C}.securityContext"
+
+
+@pytest.mark.parametrize(
+    ("security", "check", "error"),
+    [
+        ({"privileged": True}, "privileged", f"{S}.privileged {FORBIDDEN} true"),
+        ({"procMount": "Unmasked"}, "procMount", f"{S}.procMount {FORBIDDEN} Unmasked"),
+        ({"procMount": ""}, "procMount", f"{S}.procMount: Forbidden"),
+        ({"runAsUser": 0}, "runAsUser", f"{S}.runAsUser {FORBIDDEN} 0"),
+        ({"runAsNonRoot": False}, "runAsNonRoot", f"{S}.runAsNonRoot {FORBIDDEN} false"),
+        (
+            {"allowPrivilegeEscalation": None},
+            "allowPrivilegeEscalation",
+            f"{S}.allowPrivilegeEscalation {FORBIDDEN} nil",
+        ),
+        (
+            {"allowPrivilegeEscalation": True},
+            "allowPrivilegeEscalation",
+            f"{S}.allowPrivilegeEscalation {FORBIDDEN} true",
+        ),
+        (
+            {"capabilities": {"drop": ["KILL", "CHOWN"]}},
+            "capabilities_restricted",
+            f"{S}.capabilities.drop {FORBIDDEN} [CHOWN KILL]",
+        ),
+        (
+            {"capabilities": {"drop": ["ALL"], "add": ["SYS_TIME", "NET_ADMIN"]}},
+            "capabilities_baseline",
+            f"{S}.capabilities.add {FORBIDDEN} [NET_ADMIN SYS_TIME]",
+        ),
+        (
+            {"windowsOptions": {"hostProcess": True}},
+            "windowsHostProcess",
+            f"{S}.windowsOptions.hostProcess {FORBIDDEN} true",
+        ),
+        (
+            {"seccompProfile": {"type": "Unconfined"}},
+            "seccompProfile_baseline",
+            f"{S}.seccompProfile.type {FORBIDDEN} Unconfined",
+        ),
+        (
+            {"seccompProfile": {}},
+            "seccompProfile_restricted",
+            f"{S}.seccompProfile.type: Forbidden",
+        ),
+        (
+            {"appArmorProfile": {"type": "Unconfined"}},
+            "appArmorProfile",
+            f"{S}.appArmorProfile.type {FORBIDDEN} Unconfined",
+        ),
+        (
+            {"seLinuxOptions": {"user": "root"}},
+            "seLinuxOptions",
+            f"{S}.seLinuxOptions.user {FORBIDDEN} root",
+        ),
+    ],
+)
+def test_fields_of_a_container(security: Body, check: str, error: str) -> None:
+    assert texts(pod({**SECURE, **security}))[check] == [error]
+
+
+@pytest.mark.parametrize(
+    ("spec", "check", "error"),
+    [
+        ({"hostPID": True}, "hostNamespaces", f"spec.hostPID {FORBIDDEN} true"),
+        (
+            {"volumes": [{"name": "v", "hostPath": {"path": "/etc"}}]},
+            "hostPathVolumes",
+            f"spec.volumes[0].hostPath {FORBIDDEN} /etc",
+        ),
+        (
+            {"volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "nfs": {}}]},
+            "restrictedVolumes",
+            "spec.volumes[1].nfs: Forbidden",
+        ),
+        (
+            {"volumes": [{"name": "v"}]},
+            "restrictedVolumes",
+            "spec.volumes[0].unknown: Forbidden",
+        ),
+        (
+            {"securityContext": {"sysctls": [{"name": "a.b"}]}},
+            "sysctls",
+            f"spec.securityContext.sysctls[0].name {FORBIDDEN} a.b",
+        ),
+        (
+            {"securityContext": {"runAsUser": 0}},
+            "runAsUser",
+            f"spec.securityContext.runAsUser {FORBIDDEN} 0",
+        ),
+        (
+            {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}},
+            "appArmorProfile",
+            "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c] "
+            f"{FORBIDDEN} unconfined",
+        ),
+        (
+            {"initContainers": [{"name": "i", "ports": [{"hostPort": 80}], "securityContext": {}}]},
+            "hostPorts",
+            f"spec.initContainers[0].ports[0].hostPort {FORBIDDEN} 80",
+        ),
+    ],
+)
+def test_fields_of_a_pod(spec: Body, check: str, error: str) -> None:
+    assert texts(pod(SECURE, **spec))[check] == [error]
+
+
+def test_a_probe_that_names_a_host_has_no_field_errors() -> None:
+    probe = {"name": "c", "livenessProbe": {"httpGet": {"host": "h", "port": 80}}}
+    (one,) = found(pod(containers=[{**probe, "securityContext": SECURE}]))
+    assert (one.check, one.errors) == ("hostProbesAndHostLifecycle", None)
+    assert one.detail == 'container "c" uses probe or lifecycle host "h"'
+
+
+def test_versions_change_what_is_allowed() -> None:
+    tcp = pod(SECURE, securityContext={"sysctls": [{"name": "net.ipv4.tcp_rmem"}]})
+    assert "sysctls" in texts(tcp, version="v1.31")
+    assert texts(tcp, version="v1.32") == {}
+    engine = pod({**SECURE, "seLinuxOptions": {"type": "container_engine_t"}})
+    assert "seLinuxOptions" in texts(engine, version="v1.30")
+    assert texts(engine, version="v1.31") == {}
+    windows = pod({"runAsNonRoot": True}, os={"name": "windows"})
+    assert "seccompProfile_restricted" in texts(windows, version="v1.24")
+    assert texts(windows, version="v1.25") == {}
+
+
+def test_a_check_younger_than_the_version_is_run_in_its_first_form() -> None:
+    assert "capabilities_restricted" in texts(pod(), version="v1.19")
+    assert "runAsUser" in texts(pod({**SECURE, "runAsUser": 0}), version="v1.19")
+
+
+def test_seccomp_annotations_of_old() -> None:
+    key = "container.seccomp.security.alpha.kubernetes.io/c"
+    old = pod(SECURE, annotations={key: "unconfined"})
+    expected = [f"metadata.annotations[{key}] {FORBIDDEN} unconfined"]
+    assert texts(old, version="v1.18") == {"seccompProfile_baseline": expected}
+    assert texts(old, version="v1.19") == {}
+
+
+@pytest.mark.parametrize("version", ["1.24", "v1", "v1.x", "v2.0", "v1.01", "v1.2 "])
+def test_other_versions_are_refused(version: str) -> None:
+    with pytest.raises(ValueError, match=r'must be "latest" or "v1\.x"'):
+        choose("baseline", version)
+
+
+def test_every_check_but_one_belongs_to_a_control() -> None:
+    ids = [check.id for check in CHECKS]
+    assert ids == sorted(set(ids), key=str.encode)
+    assert set(ids) - CONTROL_OF.keys() == {"hostProbesAndHostLifecycle"}
+    assert {check for checks in CONTROLS.values() for check in checks} <= set(ids)
+    for check in CHECKS:
+        minors = [since for since, _ in check.forms]
+        assert minors == sorted(set(minors))

@@ -1,0 +1,151 @@
+"""Manifests rules: what can be said before a signature is verified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Operation
+from chartkit.errors import CompileError
+from chartkit.model import Body
+from tests.unit.engine.policies import obj, policy_resource, request, rule
+
+MESSAGE = "cosign.sigstore.dev/message"
+NOT_FOUND = "YAML manifest not found for this resource: message not found"
+ERROR = "error occurred during manifest verification: "
+
+
+def judge(*sets: Body, annotations: Body | None = None, **manifests: Any) -> tuple[str, str]:
+    parts = {"manifests": {"attestors": list(sets), **manifests}}
+    compiled = compile_policy(policy_resource(rule(validate=parts), background=False))
+    (result,) = evaluate([compiled], request(obj(annotations=annotations or {})))
+    return result.status, result.message
+
+
+def attestors(*entries: Body, **fields: Any) -> Body:
+    return {"entries": list(entries), **fields}
+
+
+def failed(required: int, *reasons: str) -> tuple[str, str]:
+    text = f"verifiedCount 0; requiredCount {required}; message {','.join(reasons)}"
+    return "fail", f"manifest verification failed; {text}"
+
+
+def test_an_object_that_nobody_signed_fails() -> None:
+    place = ".attestors[0].entries[{}]{}: ".format
+    assert judge(attestors({})) == failed(1, place(0, "") + NOT_FOUND)
+    both = place(0, ".keys") + NOT_FOUND, place(1, ".keyless") + NOT_FOUND
+    assert judge(attestors({"keys": {}}, {"keyless": {}})) == failed(2, *both)
+    assert judge(attestors({"keys": {}}, {"keyless": {}}, count=1)) == failed(1, *both)
+    assert judge({}) == failed(0)
+
+
+def test_several_keys_in_one_entry_are_as_many_entries() -> None:
+    pem = "-----BEGIN PUBLIC KEY-----\nYQ==\n-----END PUBLIC KEY-----\n"
+    status, message = judge(attestors({"keys": {"publicKeys": pem * 2}}))
+    assert status == "fail"
+    assert ".entries[1].keys: " in message
+
+
+def test_nested_attestors() -> None:
+    nested = attestors({"attestor": attestors({"certificates": {}})})
+    inner = failed(1, f".attestors[0].entries[0].attestor.entries[0].certificates: {NOT_FOUND}")
+    assert judge(nested) == failed(1, inner[1])
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("x", "json: cannot unmarshal string into Go value of type v1.AttestorSet"),
+        (
+            {"count": "x"},
+            "json: cannot unmarshal string into Go struct field AttestorSet.count of type int",
+        ),
+        (
+            {"entries": [{"keys": []}]},
+            "json: cannot unmarshal array into Go struct field Attestor.entries.keys of type "
+            "v1.StaticKeyAttestor",
+        ),
+    ],
+)
+def test_a_nested_set_that_is_none(body: Any, fault: str) -> None:
+    status, message = judge(attestors({"attestor": body}))
+    assert status == "error"
+    assert message.startswith(
+        f"{ERROR}failed to unmarshal nested attestor .attestors[0].entries[0]"
+    )
+    assert message.endswith(fault)
+
+
+def test_annotations_that_must_be_there() -> None:
+    wanted = attestors({"annotations": {"a": "1"}})
+    mismatch = "annotations mismatch: {} does not match expected value 1 for key a".format
+    assert judge(wanted) == ("error", ERROR + mismatch(""))
+    assert judge(wanted, annotations={"a": "2"}) == ("error", ERROR + mismatch("2"))
+    assert judge(wanted, annotations={"a": "1"})[0] == "fail"
+
+
+def test_roots_that_are_no_certificates() -> None:
+    keyless = attestors({"keyless": {"roots": "x"}})
+    assert judge(keyless) == (
+        "error",
+        f"{ERROR}.attestors[0].entries[0].keyless: failed to load Root certificates: error "
+        "creating root cert pool",
+    )
+    pem = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----"
+    assert judge(attestors({"keyless": {"roots": pem}}))[0] == "fail"
+
+
+def test_a_signature_is_never_taken_for_verified() -> None:
+    status, message = judge(attestors({"keys": {}}), annotations={MESSAGE: "YQ=="})
+    assert status == "error"
+    assert message.endswith("could not be verified: signatures are not evaluated yet")
+    assert judge(attestors({}), annotations={MESSAGE: "YQ=="}, annotationDomain="d")[0] == "fail"
+    status, message = judge(attestors({}), annotations={MESSAGE: "?"})
+    assert status == "error"
+    assert message.endswith("illegal base64 data at input byte 0")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"repository": "r.example/x"},
+        {"annotations": {"cosign.sigstore.dev/resourceBundleRef": "r.example/x"}},
+    ],
+)
+def test_a_registry_is_not_asked(given: Any) -> None:
+    status, message = judge(attestors({}), **given)
+    assert status == "error"
+    assert message.endswith("no registry to ask for r.example/x")
+
+
+def test_nothing_is_said_of_a_deletion() -> None:
+    parts = {"manifests": {"attestors": [{}]}}
+    compiled = compile_policy(policy_resource(rule(validate=parts), background=False))
+    assert evaluate([compiled], request(obj(), operation=Operation.DELETE)) == []
+
+
+@pytest.mark.parametrize(
+    "attestor",
+    [{"key": "x"}, {"keys": {"secret": {"name": "a"}}}, {"annotations": {"a": 1}}],
+)
+def test_the_schema_of_attestors(attestor: Body) -> None:
+    parts: Body = {"manifests": {"attestors": [attestors(attestor)]}}
+    with pytest.raises(CompileError):
+        compile_policy(policy_resource(rule(validate=parts)))
+    parts = {"manifests": {"attestors": [attestors({}, count=0)]}}
+    with pytest.raises(CompileError, match="greater than or equal to 1"):
+        compile_policy(policy_resource(rule(validate=parts)))
+
+
+def test_assert_has_no_effect() -> None:
+    parts = {"assert": {"metadata": {"name": "never"}}}
+    with pytest.raises(CompileError, match="one of pattern, anyPattern, deny, foreach, cel must"):
+        compile_policy(policy_resource(rule(validate=parts)))
+    beside = {**parts, "pattern": {"metadata": {"name": "a"}}}
+    compiled = compile_policy(policy_resource(rule(validate=beside)))
+    (result,) = evaluate([compiled], request(obj()))
+    assert result.status == "pass"

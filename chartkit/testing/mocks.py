@@ -130,7 +130,9 @@ def _is_inside(text: str) -> bool:
 
 
 def _check_projections(place: _Place) -> None:
-    projections = place.body.get("projections") or []
+    projections = place.body.get("projections")
+    if projections is None:
+        return
     if not isinstance(projections, list):
         raise place.fault("projections must be a list", "projections")
     for index in range(len(projections)):

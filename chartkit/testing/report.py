@@ -103,12 +103,10 @@ def _row_lines(row: Row, options: Options) -> list[str]:
     lines = [f"  {verdict} {rule} {row.resource}  {row.location}"]
     if row.verdict is Verdict.PASS:
         return [*lines, f"       {row.reason}"] if row.reason != "Ok" else lines
-    got = row.got or "nothing"
-    return [
-        *lines,
-        f"       wanted {row.wanted or 'nothing'}, got {got}: {row.reason}",
-        *_indented(row.message, 7),
-    ]
+    found = f"       wanted {row.wanted or 'nothing'}, got {row.got or 'nothing'}"
+    if not row.reason.startswith("Want "):
+        found += f": {row.reason}"
+    return [*lines, found, *_indented(row.message, 7)]
 
 
 def _indented(text: str, width: int) -> list[str]:

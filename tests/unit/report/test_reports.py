@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -14,6 +16,7 @@ from chartkit.documents import read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions
+from chartkit.report.markdown import markdown_table
 from chartkit.report.outputs import Output, Outputs, write_whole
 
 POD = Resource(
@@ -127,3 +130,61 @@ def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_whole(tmp_path / "file" / "report", "text")
     assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_openreports_are_the_same_results_under_another_api() -> None:
+    old = [document.body for document in read_text(report("policyreport", options()))]
+    new = [document.body for document in read_text(report("openreports", options()))]
+    assert [(one["apiVersion"], one["kind"]) for one in new] == [
+        ("openreports.io/v1alpha1", "ClusterReport"),
+        ("openreports.io/v1alpha1", "Report"),
+    ]
+    assert [one["source"] for one in new] == ["kyverno", "kyverno"]
+    assert [one["results"] for one in new] == [one["results"] for one in old]
+
+
+def test_junit_has_a_suite_an_object() -> None:
+    root = ElementTree.fromstring(report("junit", options()))
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("3", "1", "1")
+    assert [suite.get("name") for suite in root] == ["Pod/shop/web", "Node/n1"]
+    failure = root.find(".//failure")
+    assert failure is not None
+    assert failure.get("message") == "fail (Enforce)"
+    assert failure.text == "first\nsecond\npods.yaml:3"
+
+
+def test_junit_holds_what_xml_cannot() -> None:
+    writer = FORMATS["junit"](options())
+    writer.add(POD, [result(Status.FAIL, "bell \x07 <&> \ud800 ]]>")])
+    root = ElementTree.fromstring(writer.finish(Counter()))
+    assert root.find(".//failure").text.startswith("bell \ufffd <&> \ufffd ]]>")  # type: ignore[union-attr]
+
+
+def test_markdown_shows_totals_and_failures() -> None:
+    assert report("markdown", options()) == (
+        "| pass | fail | warn | error | skip |\n"
+        "| --- | --- | --- | --- | --- |\n"
+        "| 1 | 1 | 0 | 0 | 1 |\n"
+        "\n"
+        "| Result | Resource | Rule | Message |\n"
+        "| --- | --- | --- | --- |\n"
+        "| fail | Pod/shop/web | p/r | first<br>second |\n"
+    )
+
+
+def test_markdown_cells_cannot_break_the_table() -> None:
+    assert markdown_table(["a"], [["x | y\n<b> `c` *d*"]]).splitlines()[2] == (
+        "| x \\| y<br>&lt;b> \\`c\\` \\*d\\* |"
+    )
+
+
+def test_what_would_be_generated_is_listed() -> None:
+    made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}}
+    given = replace(result(Status.PASS, ""), type=RuleType.GENERATION, generated=(made,))
+    writer = FORMATS["text"](options())
+    writer.add(NODE, [given])
+    text = writer.finish(Counter())
+    assert text.startswith("would be generated:\n  Secret/shop/s by p/r for Node/n1\n")
+    writer = FORMATS["json"](options())
+    writer.add(NODE, [given])
+    assert json.loads(writer.finish(Counter()))["results"][0]["generated"] == [made]

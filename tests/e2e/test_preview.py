@@ -1,0 +1,57 @@
+"""`chartkit preview` from the outside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.e2e.command import chartkit
+from tests.shared import ROOT
+
+CASES = ROOT / "tests" / "cases"
+
+
+def preview(folder: Path, case: str, *more: str) -> tuple[int, str]:
+    policy, objects = CASES / case / "policy.yaml", CASES / case / "resources.yaml"
+    done = chartkit(folder, "preview", str(objects), "-p", str(policy), *more)
+    assert done.err == ""
+    return done.code, done.out
+
+
+def test_a_mutation_is_a_diff(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "mutation")
+    assert code == 0
+    assert "# by add-owner/label\n--- a/Pod/default/free\n+++ b/Pod/default/free\n" in out
+    added = [line for line in out.splitlines() if line.startswith("+") and line[1] != "+"]
+    assert added == ["+  labels:", "+    owner: nobody"]
+    assert out.endswith("# 1 mutated, 0 generated, 0 problems\n")
+
+
+def test_what_is_generated_is_shown_whole(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "generation", str(CASES / "generation" / "source.yaml"))
+    assert code == 0
+    assert "# by new-namespace/quota\n---\napiVersion: v1\nkind: ResourceQuota\n" in out
+    assert "# by new-namespace/secret\n---\napiVersion: v1\nkind: Secret\n" in out
+    assert out.endswith("# 0 mutated, 2 generated, 0 problems\n")
+
+
+def test_existing_objects_are_those_among_the_paths(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "targets", str(CASES / "targets" / "targets.yaml"))
+    assert code == 0
+    assert "--- a/Secret/shop/touched\n+++ b/Secret/shop/touched\n" in out
+    assert "+    by: trigger" in out
+
+
+def test_a_rule_that_cannot_is_a_problem(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "targets")
+    assert code == 1
+    assert "# error touch-secret/touch: " in out
+
+
+def test_json(tmp_path: Path) -> None:
+    _, out = preview(tmp_path, "mutation", "-o", "json")
+    (entry,) = json.loads(out)
+    assert entry["resource"] == "v1/Pod/default/free"
+    (made,) = entry["made"]
+    assert "labels" not in made["before"]["metadata"]
+    assert made["after"]["metadata"]["labels"] == {"owner": "nobody"}

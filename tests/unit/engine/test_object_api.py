@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.object_api import ObjectApi
+from chartkit.errors import LookupFailed
+
+
+def body(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+API = ObjectApi(
+    [
+        body("v1", "Namespace", "", "shop"),
+        body("v1", "Pod", "shop", "b"),
+        body("v1", "Pod", "shop", "a"),
+        body("v1", "Pod", "other", "c"),
+        body("apps/v1", "Deployment", "shop", "a"),
+        body("networking.k8s.io/v1", "Ingress", "shop", "i"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/api/v1/pods", ["c", "a", "b"]),
+        ("api/v1/pods", ["c", "a", "b"]),
+        ("/api/v1/namespaces/shop/pods", ["a", "b"]),
+        ("/api/v1/namespaces", ["shop"]),
+        ("/apis/apps/v1/deployments", ["a"]),
+        ("/apis/networking.k8s.io/v1/namespaces/shop/ingresses", ["i"]),
+        ("/api/v1/namespaces/gone/pods", []),
+        ("/apis/apps/v1/gone", []),
+    ],
+)
+def test_lists(path: str, names: list[str]) -> None:
+    found = API.answer("GET", path)
+    assert [item["metadata"]["name"] for item in found["items"]] == names
+    assert found["kind"].endswith("List")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/api/v1/namespaces/shop/pods/a", "Pod"),
+        ("/api/v1/namespaces/shop", "Namespace"),
+        ("/apis/apps/v1/namespaces/shop/deployments/a", "Deployment"),
+    ],
+)
+def test_objects(path: str, kind: str) -> None:
+    assert API.answer("GET", path)["kind"] == kind
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "message"),
+    [
+        ("POST", "/api/v1/pods", "method POST not supported for fake client"),
+        ("GET", "/api/v1", "failed to parse path: api/v1"),
+        ("GET", "/version", "failed to parse path: version"),
+        ("GET", "", "failed to parse path: "),
+        ("GET", "/apis", "failed to parse path: apis"),
+        ("GET", "/api/v1/namespaces/shop/pods/x", 'pods "x" not found'),
+        ("GET", "/apis/apps/v1/namespaces/shop/deployments/x", 'deployments.apps "x" not found'),
+    ],
+)
+def test_what_has_no_answer(method: str, path: str, message: str) -> None:
+    with pytest.raises(LookupFailed) as caught:
+        API.answer(method, path)
+    assert message in caught.value.message

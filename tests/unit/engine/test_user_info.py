@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.request import User
+from chartkit.engine.user_info import read_user_info
+from chartkit.errors import InputError
+from chartkit.model import Json, Location
+
+PLACE = Location("user.yaml", 1)
+
+
+def test_who_asks() -> None:
+    body = {
+        "roles": ["shop:edit"],
+        "clusterRoles": ["view"],
+        "userInfo": {"username": "ann", "uid": "1", "groups": ["g"], "extra": {"k": ["v"]}},
+    }
+    expected = User("ann", "1", ("g",), {"k": ["v"]}, ("shop:edit",), ("view",))
+    assert read_user_info(body, PLACE) == expected
+    assert read_user_info({}, PLACE) == User()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ([], "user info must be a mapping"),
+        ({"userInfo": []}, "userInfo must be a mapping"),
+        ({"userInfo": {"username": 1}}, "userInfo.username must be a text"),
+        ({"userInfo": {"groups": "a"}}, "userInfo.groups must be a list"),
+        ({"userInfo": {"extra": []}}, None),
+        ({"userInfo": {"extra": [1]}}, "userInfo.extra must be a mapping"),
+        ({"roles": [1]}, "each of roles must be a text"),
+        ({"clusterRoles": {}}, "clusterRoles must be a list"),
+    ],
+)
+def test_what_is_wrong(body: Json, message: str | None) -> None:
+    if message is None:
+        assert read_user_info(body, PLACE) == User()
+        return
+    with pytest.raises(InputError, match=message) as caught:
+        read_user_info(body, PLACE)
+    assert str(caught.value).startswith("user.yaml:1: ")

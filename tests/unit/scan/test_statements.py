@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.engine.admission import NO_VALUES
+from chartkit.engine.lookups import OFFLINE
+from chartkit.errors import CompileError, InputError
+from chartkit.scan.policies import compile_all
+from chartkit.scan.statements import read_exceptions, read_statements
+from tests.unit.engine.policies import obj, policy_resource, rule
+
+KYVERNO = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {color: red}\n"
+EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: e, namespace: kyverno}
+spec:
+  exceptions: [{policyName: p, ruleNames: [r]}]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+"""
+
+
+def file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_values_files_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
+    chart = file(tmp_path, "prd.yaml", "image: {tag: 1}\n")
+    kyverno = file(tmp_path, "k.yaml", KYVERNO)
+    statements = read_statements([chart, kyverno], ["size=3,shape=round"], None)
+    assert statements.chart_values == (chart,)
+    assert statements.values.for_resource("p", "a") == {
+        "color": "red",
+        "size": "3",
+        "shape": "round",
+    }
+
+
+def test_nothing_said(tmp_path: Path) -> None:
+    chart = file(tmp_path, "prd.yaml", "a: 1\n")
+    statements = read_statements([chart], [], None)
+    assert statements.values is NO_VALUES
+    assert statements.user is None
+
+
+def test_who_asks(tmp_path: Path) -> None:
+    user = file(tmp_path, "u.yaml", "userInfo: {username: ann}\n")
+    statements = read_statements([], [], user)
+    assert statements.user is not None
+    assert statements.user.name == "ann"
+
+
+def test_what_is_wrong_with_statements(tmp_path: Path) -> None:
+    one, two = file(tmp_path, "1.yaml", KYVERNO), file(tmp_path, "2.yaml", KYVERNO)
+    with pytest.raises(InputError, match="second file of Kyverno's values"):
+        read_statements([one, two], [], None)
+    for text in ("size", "request.object.a=1", "a=b=c"):
+        with pytest.raises(InputError, match="NAME=VALUE"):
+            read_statements([], [text], None)
+    with pytest.raises(InputError, match="no such file"):
+        read_statements([tmp_path / "gone.yaml"], [], None)
+    with pytest.raises(InputError, match="is empty"):
+        read_statements([], [], file(tmp_path, "empty.yaml", ""))
+
+
+def test_exceptions_come_from_files_and_folders(tmp_path: Path) -> None:
+    path = file(tmp_path, "e.yaml", f"{EXCEPTION}---\napiVersion: v1\nkind: Pod\n")
+    assert [one.key for one in read_exceptions([path])] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([tmp_path])] == ["kyverno/e"]
+
+
+def test_exceptions_that_are_not_there(tmp_path: Path) -> None:
+    path = file(tmp_path, "p.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    with pytest.raises(InputError, match="holds no PolicyException"):
+        read_exceptions([path])
+    with pytest.raises(InputError, match="no such file or folder"):
+        read_exceptions([tmp_path / "gone"])
+    broken = file(tmp_path, "b.yaml", EXCEPTION.replace("exceptions:", "exception:"))
+    with pytest.raises(CompileError):
+        read_exceptions([broken])
+
+
+def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
+    statements = read_statements([], [], None)
+    plain = compile_all([policy_resource()]).policies
+    assert statements.lookups(plain, [obj()]) is OFFLINE
+    context = [{"name": "c", "configMap": {"name": "a", "namespace": "default"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = statements.lookups(asking, [obj("ConfigMap")])
+    assert world.configmap("default", "a")["kind"] == "ConfigMap"

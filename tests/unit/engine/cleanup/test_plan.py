@@ -42,9 +42,7 @@ def _plan(policies: list[Resource], *pods: Resource, **namespaces: Any) -> list[
     compiled = [read_cleanup_policy(policy) for policy in policies]
     found, diagnostics = plan_deletions(compiled, pods, NOW, namespaces)
     assert diagnostics == []
-    return [
-        (one.resource.name, one.time.isoformat(), one.cause, one.propagation) for one in found
-    ]
+    return [(one.resource.name, one.time.isoformat(), one.cause, one.propagation) for one in found]
 
 
 def test_at_the_next_run() -> None:

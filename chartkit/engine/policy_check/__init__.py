@@ -31,8 +31,15 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     except ConditionsMalformed as error:
         fault = error.message
     if fault:
-        diagnostic = Diagnostic(POLICY_RULE, Severity.ERROR, fault, policy.resource.location)
-        raise CompileError([diagnostic])
+        place, hint = policy.resource.location, _hint(policy)
+        raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, place, hint)])
+
+
+def _hint(policy: Policy) -> str | None:
+    """What Kyverno's text does not say of a policy that it took before."""
+    if any((rule.body.get("validate") or {}).get("assert") for rule in policy.rules):
+        return "validate.assert has no effect since Kyverno 1.19"
+    return None
 
 
 def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:

@@ -123,7 +123,7 @@ def test_a_registry_is_not_asked(given: Any) -> None:
 
 
 def test_nothing_is_said_of_a_deletion() -> None:
-    parts = {"manifests": {"attestors": [{}]}}
+    parts: Body = {"manifests": {"attestors": [{}]}}
     compiled = compile_policy(policy_resource(rule(validate=parts), background=False))
     assert evaluate([compiled], request(obj(), operation=Operation.DELETE)) == []
 
@@ -143,8 +143,11 @@ def test_the_schema_of_attestors(attestor: Body) -> None:
 
 def test_assert_has_no_effect() -> None:
     parts = {"assert": {"metadata": {"name": "never"}}}
-    with pytest.raises(CompileError, match="one of pattern, anyPattern, deny, foreach, cel must"):
+    with pytest.raises(
+        CompileError, match="one of pattern, anyPattern, deny, foreach, cel must"
+    ) as error:
         compile_policy(policy_resource(rule(validate=parts)))
+    assert error.value.diagnostics[0].hint == "validate.assert has no effect since Kyverno 1.19"
     beside = {**parts, "pattern": {"metadata": {"name": "a"}}}
     compiled = compile_policy(policy_resource(rule(validate=beside)))
     (result,) = evaluate([compiled], request(obj()))

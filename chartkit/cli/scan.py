@@ -6,11 +6,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from chartkit.cli.request_options import load_requests, request_options
+from chartkit.cli.request_options import Requests, load_requests, request_options
 from chartkit.model import Resource, RuleResult, Status
 
 
@@ -30,16 +31,26 @@ from chartkit.model import Resource, RuleResult, Status
 @click.option(
     "--audit-warn", is_flag=True, help="Failures of policies that only audit are warnings."
 )
-def scan(outputs: Sequence[str], detailed: bool, audit_warn: bool, **given: Any) -> None:
+@click.option(
+    "--at",
+    metavar="TIME",
+    help="Say, too, what cleanup policies and TTL labels delete next after TIME (now, a date or "
+    "2030-01-31T12:00:00Z).",
+)
+def scan(
+    outputs: Sequence[str], detailed: bool, audit_warn: bool, at: str | None, **given: Any
+) -> None:
     """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin).
 
     Exits 1 where anything fails, is in error, or a policy cannot be compiled.
     """
     from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output, Outputs
+    from chartkit.scan.cleanup import parse_time
     from chartkit.scan.run import run_scan
 
     wanted = [Output.parse(text) for text in outputs]
+    time = None if at is None else parse_time(at, datetime.now(UTC))
     loaded = load_requests(given, sys.stdin)
     policies, statements = loaded.policies, loaded.statements
     facts = policies.facts(loaded.namespaces)
@@ -62,7 +73,25 @@ def scan(outputs: Sequence[str], detailed: bool, audit_warn: bool, **given: Any)
             user=statements.user,
         )
     reports.finish(counts)
+    _show_deletions(loaded, time, Output("text") in wanted)
     raise SystemExit(_exit_code(counts, bool(policies.diagnostics)))
+
+
+def _show_deletions(loaded: Requests, time: datetime | None, beside_text: bool) -> None:
+    """What is deleted, behind a text report or else on standard error, where it breaks none."""
+    from chartkit.scan.cleanup import deletions
+
+    policies, statements = loaded.policies, loaded.statements
+    if time is None:
+        if policies.cleanup:
+            click.echo("cleanup policies: --at TIME says what they delete", err=True)
+        return
+    lookups = statements.lookups(policies.policies, loaded.found)
+    lines, diagnostics = deletions(policies.cleanup, loaded.found, time, loaded.namespaces, lookups)
+    for diagnostic in diagnostics:
+        click.echo(str(diagnostic), err=True)
+    for line in lines:
+        click.echo(line, err=not beside_text)
 
 
 def _exit_code(counts: Counter[Status], broken: bool) -> int:

@@ -9,10 +9,13 @@ from types import MappingProxyType
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
+from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
+from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.compile import CompiledPolicy, compile_policy
 from chartkit.engine.exceptions import PolicyException
 from chartkit.engine.failure_action import rule_action
 from chartkit.engine.policy import Policy
+from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
@@ -25,15 +28,16 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 Namespaces = Mapping[str, Mapping[str, str]]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
-_KINDS = {"kyverno.io": frozenset({"ClusterPolicy", "Policy"})}
+_KINDS = {"kyverno.io": frozenset({"ClusterPolicy", "Policy", *CLEANUP_KINDS})}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not."""
+    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes."""
 
     policies: tuple[CompiledPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
+    cleanup: tuple[CleanupPolicy, ...] = ()
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """What reports say of each policy; namespaces: the labels of each."""
@@ -66,15 +70,23 @@ def load_policies(
 
 
 def compile_all(found: Iterable[Resource], exceptions: Sequence[PolicyException] = ()) -> PolicySet:
-    """Compiles each policy; what does not compile becomes diagnostics."""
+    """Compiles each policy; what does not compile becomes diagnostics.
+
+    Which kinds stand outside namespaces is known as a cluster knows it.
+    """
     compiled: list[CompiledPolicy] = []
+    cleanup: list[CleanupPolicy] = []
     diagnostics: list[Diagnostic] = []
     for resource in found:
         try:
-            compiled.append(compile_policy(resource, exceptions))
+            if resource.kind in CLEANUP_KINDS:
+                cleanup.append(read_cleanup_policy(resource))
+                diagnostics.extend(cleanup[-1].diagnostics)
+            else:
+                compiled.append(compile_policy(resource, exceptions, kubernetes_cluster_wide))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-    return PolicySet(tuple(compiled), tuple(diagnostics))
+    return PolicySet(tuple(compiled), tuple(diagnostics), tuple(cleanup))
 
 
 def _read_source(source: str, parameters: Mapping[str, Json]) -> list[Resource]:

@@ -1,0 +1,53 @@
+"""What would be deleted when, as text: `chartkit scan --at TIME`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from chartkit.engine.cleanup import CleanupPolicy, Deletion, plan_deletions
+from chartkit.engine.lookups import Lookups
+from chartkit.engine.submitted import as_submitted
+from chartkit.errors import InputError
+from chartkit.model import Diagnostic, Resource
+
+
+def parse_time(text: str, now: datetime) -> datetime:
+    """Reads `now`, a date or a time (RFC 3339; without a zone it is UTC); raises InputError."""
+    if text == "now":
+        return now
+    try:
+        found = datetime.fromisoformat(text)
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        hint = "write now, 2030-01-31 or 2030-01-31T12:00:00Z"
+        raise InputError(f"--at '{text}' is no time", hint=hint) from None
+
+
+def deletions(
+    policies: Sequence[CleanupPolicy],
+    found: Sequence[Resource],
+    at: datetime,
+    namespaces: Mapping[str, Mapping[str, str]],
+    lookups: Lookups,
+) -> tuple[list[str], list[Diagnostic]]:
+    """A line for everything that is deleted of what was found, and what could not be decided."""
+    resources = [as_submitted(one) for one in found]
+    try:
+        planned, diagnostics = plan_deletions(policies, resources, at, namespaces, lookups)
+    except OverflowError:
+        raise InputError(f"--at {at:%Y-%m-%d} is beyond the calendar") from None
+    return list(_lines(planned, at)), diagnostics
+
+
+def _lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
+    yield f"deletions after {_shown(at)}: {len(planned)}"
+    for one in planned:
+        resource = one.resource
+        names = (resource.namespace, resource.kind, resource.name)
+        how = f" ({one.propagation})" if one.propagation else ""
+        yield f"  {_shown(one.time)}  {'/'.join(filter(None, names))}  {one.cause}{how}"
+
+
+def _shown(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

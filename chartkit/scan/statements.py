@@ -12,6 +12,8 @@ from chartkit.engine.admission import NO_VALUES
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.exceptions import API_VERSIONS, KINDS, PolicyException, read_exception
+from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
+from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
@@ -45,7 +47,17 @@ class Statements:
             cluster=Cluster(bodies),
             configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
             values_answer_calls=True,
+            context_entries=_context_entries(found),
         )
+
+
+def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
+    """The GlobalContextEntries among the objects; raises CompileError for one that is wrong."""
+    return [
+        read_global_context_entry(one)
+        for one in found
+        if one.kind in CONTEXT_KINDS and one.api_version.startswith("kyverno.io/")
+    ]
 
 
 def _looks_around(compiled: CompiledPolicy) -> bool:

@@ -92,3 +92,12 @@ def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
     asking = compile_all([policy_resource(rule(context=context))]).policies
     world = statements.lookups(asking, [obj("ConfigMap")])
     assert world.configmap("default", "a")["kind"] == "ConfigMap"
+
+
+def test_global_context_entries_stand_among_the_objects() -> None:
+    entry = obj("GlobalContextEntry", "kyverno.io/v2", "maps", namespace="")
+    entry.body["spec"] = {"kubernetesResource": {"version": "v1", "resource": "configmaps"}}
+    context = [{"name": "maps", "globalReference": {"name": "maps"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = read_statements([], [], None).lookups(asking, [entry, obj("ConfigMap")])
+    assert [one["kind"] for one in world.global_context("maps", "")] == ["ConfigMap"]

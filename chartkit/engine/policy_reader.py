@@ -22,6 +22,7 @@ from chartkit.engine.policy_schema import POLICY
 from chartkit.engine.schema import Check, show_path
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
+from chartkit.yaml_builder import MAX_DEPTH, depth
 
 SCHEMA_RULE: Final = "policy-schema"
 """The id of diagnostics for what the custom resource definition refuses."""
@@ -55,6 +56,10 @@ def read_policy(resource: Resource) -> Policy:
 
 def check_schema(schema: Check, resource: Resource) -> None:
     """Raises CompileError for a document that its custom resource definition does not take."""
+    # What was read from a file cannot be so deep; a body made in memory can.
+    if depth(resource.body) > MAX_DEPTH:
+        text = f"is nested deeper than {MAX_DEPTH} levels"
+        raise CompileError([_diagnostic((), text, resource.location)])
     problems = schema(resource.body, ())
     if problems:
         raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])

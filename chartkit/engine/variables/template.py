@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 MAX_PASSES = 64
 """How often a text may be searched for variables anew; Kyverno itself would never come back."""
-MAX_LENGTH = 4 * 1024 * 1024
+MAX_LENGTH = 1024 * 1024
 """How long a text may grow through its variables, in characters."""
 
 _ENDLESS = "they name each other without end"

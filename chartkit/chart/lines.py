@@ -18,7 +18,10 @@ class _Stable:
 
 
 def merge(base: str, one: str, other: str) -> str | None:
-    """The changes of both sides to the base in one text; None where they touch the same lines."""
+    """The changes of both sides to the base in one text; None where they touch the same lines.
+
+    What both sides put in at the same place comes one after the other, unless a key is in both.
+    """
     texts = [text.splitlines(keepends=True) for text in (base, one, other)]
     merged: list[str] = []
     at = _Stable(0, 0, 0, 0)
@@ -41,7 +44,27 @@ def merge(base: str, one: str, other: str) -> str | None:
 def _choose(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Sequence[str] | None:
     if one in (base, other):
         return other
-    return one if other == base else None
+    if other == base:
+        return one
+    if base or _keys(one) & _keys(other):
+        return None
+    # What stands deeper belongs to what is above the place.
+    return [*one, *other] if _depth(one) > _depth(other) else [*other, *one]
+
+
+def _keys(lines: Sequence[str]) -> set[str]:
+    """The keys of a text's mappings, each with its indentation."""
+    return {line.partition(":")[0].rstrip() for line in lines if not _is_comment(line)}
+
+
+def _depth(lines: Sequence[str]) -> int:
+    """How far the first line that says something is indented."""
+    said = (line for line in lines if not _is_comment(line))
+    return next((len(line) - len(line.lstrip()) for line in said), 0)
+
+
+def _is_comment(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _stable(base: Sequence[str], one: Sequence[str], other: Sequence[str]) -> Iterator[_Stable]:

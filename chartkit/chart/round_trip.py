@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -28,8 +29,9 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096
-    yaml.indent(mapping=2, sequence=4, offset=2)
     target = yaml.load(text)
+    offset = _list_indentation(target)
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     if target is None:
         target = CommentedMap()
     origin = yaml.load(source)
@@ -46,6 +48,25 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     out = io.StringIO()
     yaml.dump(target, out)
     return out.getvalue()
+
+
+def _list_indentation(target: Any) -> int:
+    """How far lists stand to the right of their keys in most places: 2 where there are none."""
+    from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+    found: Counter[int] = Counter()
+    todo = [target]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, CommentedSeq):
+            todo.extend(value)
+        if not isinstance(value, CommentedMap):
+            continue
+        todo.extend(value.values())
+        for key, item in value.items():
+            if isinstance(item, CommentedSeq) and item and not item.fa.flow_style():
+                found[item.lc.col - value.lc.key(key)[1]] += 1
+    return 2 if not found or found.most_common(1)[0][0] else 0
 
 
 def _put(parent: Any, giver: Any, key: str, lines: list[str]) -> None:

@@ -9,6 +9,7 @@ keeps comments and order, elsewhere.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -114,11 +115,18 @@ def _compare(
                 continue
             if isinstance(have, dict) and isinstance(now, dict):
                 todo.append((path, was if isinstance(was, dict) else {}, have, now))
+            elif now is MISSING and _added_to(was, have):
+                todo.append((path, was, have, {}))
             elif _same(was, have):
                 changes.append(_Change(path, now))
             else:
                 conflicts.append(_Conflict(path, was, have, now))
     return changes, conflicts
+
+
+def _added_to(was: Any, have: Any) -> bool:
+    """Whether keys were put into a mapping by hand, which stay when chartkit's own go."""
+    return isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -145,7 +153,7 @@ def _diagnostic(conflict: _Conflict, document: Document | None, file: str) -> Di
 def _shown(value: Json) -> str:
     if value is MISSING:
         return "nothing"
-    text = repr(value) if isinstance(value, str) else str(value)
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
 
 

@@ -154,3 +154,58 @@ def test_merging_again_changes_nothing() -> None:
     generated = BASE.replace("ghcr.io", "reg.kyverno.io")
     merged = merge(edited, generated)
     assert merge_values(generated, merged, generated, "values.yaml") == merged
+
+
+def test_what_both_sides_append_comes_together_as_it_was_written() -> None:
+    edited = BASE + "\nmine:\n- name: a   # aligned\n  deep:   [x]\n"
+    generated = (
+        BASE.replace("The values of", "All values of") + "\n# Told anew.\npolicies:\n  a: 1\n"
+    )
+    assert merge(edited, generated) == (
+        BASE.replace("The values of", "All values of")
+        + "\n# Told anew.\npolicies:\n  a: 1\n"
+        + "\nmine:\n- name: a   # aligned\n  deep:   [x]\n"
+    )
+
+
+def test_what_both_sides_append_deeper_stays_in_its_mapping() -> None:
+    base = "a:\n  b: 1\n"
+    edited, generated = "a:\n  b: 1\n  mine: 2\n", "a:\n  b: 1\nnew: 3\n"
+    assert merge_values(base, edited, generated, "v.yaml") == "a:\n  b: 1\n  mine: 2\nnew: 3\n"
+
+
+def test_a_key_that_both_sides_append_is_there_once() -> None:
+    edited, generated = BASE + "new: {a: 1}\n", BASE + "new:\n  b: 2\n"
+    merged = merge(edited, generated)
+    assert merged.count("new:") == 1
+    assert parse_yaml(merged)["new"] == {"a": 1, "b": 2}
+    same = merge(BASE + "new:   1\n", BASE.replace("replicas: 1", "replicas: 2") + "new: 1\n")
+    assert same.count("new:") == 1
+
+
+@pytest.mark.parametrize("dash", ["- name: b", "  - name: b"])
+def test_lists_stay_as_far_in_as_they_are(dash: str) -> None:
+    base = "replicas: 1\nlast: 1\n"
+    edited = f"replicas: 7\nlast: 1\nlist:\n{dash}\n"
+    generated = "replicas: 1\nlast: 2\nadded: 3\n"
+    merged = merge_values(base, edited, generated, "v.yaml")
+    assert f"list:\n{dash}\n" in merged
+    assert parse_yaml(merged) == {"replicas": 7, "last": 2, "added": 3, "list": [{"name": "b"}]}
+
+
+def test_what_was_added_to_a_mapping_stays_when_the_generator_drops_it() -> None:
+    edited = BASE.replace("  registry", "  mine: 1  # my own\n  registry")
+    generated = BASE.replace(BASE[BASE.index("image:") : BASE.index("ports")], "")
+    merged = merge(edited, generated)
+    assert parse_yaml(merged)["image"] == {"mine": 1}
+    assert "# my own" in merged
+
+
+def test_a_changed_key_in_a_mapping_that_the_generator_drops_is_the_conflict() -> None:
+    edited = BASE.replace("ghcr.io", "mine.io").replace("  tag", "  more: 1\n  tag")
+    generated = BASE.replace(BASE[BASE.index("image:") : BASE.index("ports")], "")
+    with pytest.raises(ConflictError) as caught:
+        merge(edited, generated)
+    (found,) = caught.value.diagnostics
+    assert '\'image.registry\' was changed by hand ("ghcr.io" → "mine.io")' in found.message
+    assert "chartkit generates nothing now" in found.message

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from chartkit.documents import Document
 from chartkit.errors import InputError
@@ -38,8 +38,21 @@ def text(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
+class Placed(Protocol):
+    """What is checked: a value, and where each part of it stands. A `Document` is one."""
+
+    @property
+    def body(self) -> Any:
+        """The value."""
+        ...
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of what is at a path, or of as much of the path as there is."""
+        ...
+
+
 def violations(
-    document: Document,
+    document: Placed,
     schema: Mapping[str, Any],
     body: Json = None,
     ignore: frozenset[str] = frozenset(),
@@ -85,7 +98,7 @@ _Finding = tuple[list[str | int], str, str | None]
 
 
 def _diagnostic(
-    document: Document, path: list[str | int], message: str, hint: str | None
+    document: Placed, path: list[str | int], message: str, hint: str | None
 ) -> Diagnostic:
     return Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
 
@@ -151,16 +164,23 @@ def _message(error: Any, path: list[str | int]) -> str:
             )
         case "minProperties" | "minItems" | "minLength":
             return f"{subject} is empty"
-        case "minimum":
-            return f"{subject} must be {error.validator_value} or more, not {error.instance}"
-        case "maximum":
-            return f"{subject} must be {error.validator_value} or less, not {error.instance}"
+        case "minimum" | "maximum":
+            return f"{subject} must be {_range(error.schema)}, not {error.instance}"
         case "pattern":
             return f"{subject} is {_shown(error.instance)}, which does not fit its form"
     return f"{subject}: {error.message}"
 
 
+def _range(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"from {least} to {most}"
+    return f"{most} or less" if least is None else f"{least} or more"
+
+
 def _hint(error: Any) -> str | None:
+    if error.validator == "type" and error.validator_value == "null":
+        return "set it to null: a key beside it takes its place"
     if error.validator != "type" or error.validator_value != "string":
         return None
     if isinstance(error.instance, bool):

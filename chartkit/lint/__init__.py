@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from chartkit.lint.apis import monitors_without_definition, objects_without_definition
-from chartkit.lint.keys import null_overrides, schema_violations
+from chartkit.lint.keys import merged_violations, null_overrides, schema_violations
 from chartkit.lint.ports import node_port_range, shared_node_ports
 from chartkit.lint.subject import Subject
 from chartkit.model import Diagnostic
@@ -18,6 +18,7 @@ Rule = Callable[[Subject], Iterable[Diagnostic]]
 
 VALUES_RULES: Final[tuple[Rule, ...]] = (
     schema_violations,
+    merged_violations,
     null_overrides,
     monitors_without_definition,
 )

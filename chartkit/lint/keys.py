@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from chartkit.chart import schema
 from chartkit.lint.subject import Subject, leaves, without_nulls
-from chartkit.model import Diagnostic, Json, Severity
+from chartkit.model import Body, Diagnostic, Json, Location, Severity
 
 NULL_OVERRIDE = "CK002"
 _MERGED_ONLY = frozenset({"required"})
@@ -20,6 +21,34 @@ def schema_violations(subject: Subject) -> Iterator[Diagnostic]:
         if isinstance(document.body, dict):
             body = without_nulls(document.body)
             yield from schema.violations(document, subject.schema, body, _MERGED_ONLY)
+
+
+def merged_violations(subject: Subject) -> Iterator[Diagnostic]:
+    """CK001: values that fit alone, and not with what the other files say."""
+    if subject.schema is None:
+        return
+    alone = {each.message for each in schema_violations(subject)}
+    for found in schema.violations(_Merged(subject), subject.schema):
+        if found.message not in alone:
+            yield found
+
+
+@dataclass(frozen=True, slots=True)
+class _Merged:
+    """All values files as one document; a place is the one that an edit would change."""
+
+    subject: Subject
+
+    @property
+    def body(self) -> Body:
+        return self.subject.values
+
+    def locate(self, *path: str | int) -> Location:
+        parent = path[:-1]
+        for document in reversed(self.subject.overlays):
+            if parent and _get(document.body, parent) is not None:
+                return document.locate(*path)
+        return self.subject.locate(path)
 
 
 def null_overrides(subject: Subject) -> Iterator[Diagnostic]:

@@ -45,8 +45,8 @@ def found(text: str) -> list[str]:
         ("name: ''\n", ["f.yaml:1:1: 'name' is empty"]),
         ("name: A\n", ["f.yaml:1:1: 'name' is \"A\", which does not fit its form"]),
         ("name: 3\n", ["f.yaml:1:1: 'name' must be text, not 3 (quote it: \"3\")"]),
-        ("name: a\nport: 80\n", ["f.yaml:2:1: 'port' must be 30000 or more, not 80"]),
-        ("name: a\nport: 40000\n", ["f.yaml:2:1: 'port' must be 32767 or less, not 40000"]),
+        ("name: a\nport: 80\n", ["f.yaml:2:1: 'port' must be from 30000 to 32767, not 80"]),
+        ("name: a\nport: 40000\n", ["f.yaml:2:1: 'port' must be from 30000 to 32767, not 40000"]),
         ("name: a\nnames: []\n", ["f.yaml:2:1: 'names' is empty"]),
         ("name: a\nnames: [x, {}]\n", ["f.yaml:2:12: 'names.1' must be text, not a mapping"]),
         (

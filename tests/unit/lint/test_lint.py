@@ -99,8 +99,27 @@ def test_ck002_null_deletes_a_default() -> None:
         "values_dev.yaml:2:3: warning CK002: null deletes 'reportsController.replicas', and Helm "
         "renders as if it were not there (the chart's default is 2: remove the line to have it)"
     ]
-    (found,) = values_findings("reportsController: null\n")
+    missing, found = values_findings("reportsController: null\n")
+    assert "has no 'reportsController'" in missing
     assert "the chart's default is a mapping" in found
+
+
+def test_ck001_what_fits_alone_and_not_with_the_defaults() -> None:
+    rule_out = {
+        "if": {"required": ["most"]},
+        "then": {"properties": {"least": {"type": "null"}}},
+    }
+    schema: Body = {"type": "object", "properties": {"budget": rule_out}}
+    defaults = document("budget:\n  least: 1\n", "values.yaml")
+    overlay = document("other: 1\nbudget:\n  most: 0\n", "values_dev.yaml")
+    found = lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES)
+    assert [str(each) for each in found] == [
+        "values_dev.yaml:2:1: error CK001: 'budget.least' must be null, not 1 "
+        "(set it to null: a key beside it takes its place)"
+    ]
+    mended = document("budget:\n  least: null\n  most: 0\n", "values_dev.yaml")
+    found = lint(Subject(defaults, (mended,), schema, {}), VALUES_RULES)
+    assert [each.rule_id for each in found] == ["CK002"]
 
 
 def test_ck002_null_over_nothing_is_fine() -> None:

@@ -123,11 +123,16 @@ class Library:
         return found
 
 
-def read_library(folders: Sequence[Path]) -> Library:
-    """Every policy below the folders; raises InputError, also for two policies of one name."""
+def read_library(
+    folders: Sequence[Path], named_at: Mapping[Path, Location] | None = None
+) -> Library:
+    """Every policy below the folders; raises InputError, also for two policies of one name.
+
+    named_at: where a project file names the folders.
+    """
     found: dict[str, LibraryPolicy] = {}
     for root in folders:
-        for policy in _policies(root):
+        for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
             other = found.get(policy.name)
             if other is not None:
                 raise InputError(
@@ -140,14 +145,15 @@ def read_library(folders: Sequence[Path]) -> Library:
     return Library(MappingProxyType({policy.name: policy for policy in ordered}))
 
 
-def _policies(root: Path) -> Iterator[LibraryPolicy]:
+def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
     if not root.is_dir():
-        raise InputError(f"there is no policy library '{root}'", Location(str(root)))
+        hint = "make the folder, or take it out of the list"
+        raise InputError(f"there is no policy library '{root}'", place, hint)
     shared = _shared_parameters(root)
     folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
     if not folders:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
-        raise InputError(f"the policy library '{root}' is empty", Location(str(root)), hint)
+        raise InputError(f"the policy library '{root}' is empty", place, hint)
     for folder in folders:
         yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared)
 

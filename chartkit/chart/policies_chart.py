@@ -51,7 +51,11 @@ _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are k
 
 def read_libraries(project: Project | None = None) -> Library:
     """The built-in policy library and a project's own; raises InputError."""
-    return read_library([bundled.library_dir(), *(project.library if project else ())])
+    if project is None:
+        return read_library([bundled.library_dir()])
+    own = project.library
+    named_at = {folder: project.locate("library", at) for at, folder in enumerate(own)}
+    return read_library([bundled.library_dir(), *own], named_at)
 
 
 def plan(project: Project) -> ChartPlan:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from chartkit.chart import compat, ha
-from chartkit.checks.model import Outcome, Row, rows
+from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import RenderError
 from chartkit.lint import RENDERED_RULES, VALUES_RULES, lint
@@ -42,7 +42,7 @@ def helm(subject: Subject) -> Iterable[Row]:
         found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
         found += _dry_run(chart)
         count = len(rendered.resources)
-        right = f"{chart.name}: {count} objects; NOTES are shown"
+        right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
         place = chart.values.location
         yield from rows(subject.environment.name, "helm", found, right, place)
 

@@ -9,7 +9,7 @@ from io import StringIO
 from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
-from chartkit.checks.model import Outcome, Row, rows
+from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import NAMESPACE, Subject
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.failure_action import ENFORCE, rule_action
@@ -33,7 +33,7 @@ def compiled_policies(subject: Subject) -> PolicySet:
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     """Does every rendered policy compile?"""
     place = subject.policies.values.location
-    right = f"{len(compiled.policies)} policies compile"
+    right = counted(len(compiled.policies), "policy compiles", "policies compile")
     return rows(subject.environment.name, "policies", compiled.diagnostics, right, place)
 
 
@@ -100,7 +100,7 @@ def _scan(
                 diagnostics.append(_violation(resource, result, by_key[result.policy], own))
 
     run_scan(compiled.policies, found, take, labels)
-    right = f"{what}: {len(found)} objects, no violation"
+    right = f"{what}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(subject.environment.name, check, diagnostics, right, place)
 
 

@@ -11,17 +11,24 @@ from concurrent.futures import Future
 from functools import lru_cache, partial
 from pathlib import Path
 
-from chartkit.chart.library import Examples, Library, LibraryPolicy
+from chartkit.chart.library import (
+    BAD_FILE,
+    GOOD_FILE,
+    POLICY_FILE,
+    Examples,
+    Library,
+    LibraryPolicy,
+)
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set
-from chartkit.checks.model import Row, rows
+from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kinds import in_namespace
 from chartkit.engine.request import Request
-from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
+from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.scan.policies import is_policy
 
 _HIDDEN = (
@@ -36,17 +43,26 @@ def examples(subject: Subject, library: Library) -> Iterable[Row]:
     rendered = [each.name for each in subject.policies.rendered.resources if is_policy(each)]
     policies = [library.policies[name] for name in rendered if name in library.policies]
     found: list[Diagnostic] = []
-    count = 0
+    judged: list[str] = []
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
         for policy, example in round_:
             for resource, expected_bad in _resources(example):
-                count += 1
+                judged.append(policy.name)
                 found.extend(_judge(policy, compiled.get(policy.name), resource, expected_bad))
     place = subject.policies.values.location
-    right = f"{count} examples of {len(policies)} policies come out right"
+    found.extend(_without_examples(each) for each in policies if each.name not in judged)
+    shown = counted(len(judged), "example", "examples")
+    right = f"{shown} of {counted(len(set(judged)), 'policy', 'policies')} come out right"
     return rows(subject.environment.name, "examples", found, right, place)
+
+
+def _without_examples(policy: LibraryPolicy) -> Diagnostic:
+    message = f"policy {policy.name} has no examples, and nothing shows what it does"
+    place = Location(str(policy.folder / POLICY_FILE), 1)
+    hint = f"put objects that it accepts into {GOOD_FILE} beside it, and others into {BAD_FILE}"
+    return Diagnostic("examples", Severity.NOTE, message, place, hint)
 
 
 _Round = Sequence[tuple[LibraryPolicy, Examples]]

@@ -37,6 +37,11 @@ class Row:
     hint: str | None = None
 
 
+def counted(count: int, one: str, more: str) -> str:
+    """A count with its words: `1 object`, `2 objects`."""
+    return f"{count} {one if count == 1 else more}"
+
+
 def rows(
     environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
 ) -> list[Row]:

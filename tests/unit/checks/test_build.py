@@ -189,3 +189,43 @@ def test_extra_workloads(tmp_path: Path) -> None:
     extra = Workload(folder / "pod.yaml", Location("--workloads"))
     done = build(found, Options(tuple(found.environments.values()), workloads=(extra,)))
     assert done.failed
+
+
+def test_one_of_a_thing_is_named_as_one(tmp_path: Path) -> None:
+    root = project(tmp_path, NEW + "    action: Audit\n", "workloads: [quiet.yaml]\n")
+    (root / "small.yaml").write_text(PROFILE.replace("    disallow-latest-tag: {}\n", ""))
+    (root / "quiet.yaml").write_text(POD)
+    done = run(root)
+    assert rows(done, "policies")[0].message == "1 policy compiles"
+    (workload,) = rows(done, "workloads")
+    assert workload.message.endswith("quiet.yaml: 1 object, no violation")
+
+
+def test_a_policy_without_examples_is_noted(tmp_path: Path) -> None:
+    root = project(tmp_path, NEW, "library: [policies]\n")
+    folder = root / "policies" / "ours" / "no-proof"
+    shutil.copytree(library_dir() / "baseline" / "disallow-host-path", folder)
+    for each in ("good.yaml", "bad.yaml"):
+        (folder / each).unlink()
+    shutil.rmtree(folder / "cases", ignore_errors=True)
+    text = (folder / "policy.yaml").read_text()
+    (folder / "policy.yaml").write_text(text.replace("disallow-host-path", "no-proof"))
+    (root / "small.yaml").write_text(PROFILE + "    ours/no-proof: {}\n")
+    done = run(root)
+    right, note = rows(done, "examples")
+    assert "of 2 policies come out right" in right.message
+    assert note.outcome is Outcome.NOTE
+    assert note.message == "policy no-proof has no examples, and nothing shows what it does"
+    assert note.location == Location(str(folder / "policy.yaml"), 1)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_library_that_holds_nothing_is_named_at_its_line(tmp_path: Path, there: bool) -> None:
+    root = project(tmp_path, NEW, "library:\n  - policies\n")
+    if there:
+        (root / "policies").mkdir()
+    with pytest.raises(InputError) as caught:
+        run(root)
+    place = caught.value.location
+    assert place is not None
+    assert (place.file, place.line, place.column) == (str(root / "chartkit.yaml"), 3, 5)

@@ -151,13 +151,14 @@ def as_text(subject: Subject) -> str:
     pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
     if subject.kyverno is None or subject.kubernetes is None:
         pair_text = "which versions fit"
-    lines = [f"{subject.name}: {pair_text}"]
+    named = pair_text.startswith(subject.name)
+    lines = [pair_text if named else f"{subject.name}: {pair_text}"]
     lines += [f"  {each}" for each in subject.diagnostics]
     if subject.row is not None:
         dates = _dates(subject.row)
         lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
-    if subject.kubernetes is not None:
-        fitting = ", ".join(map(str, subject.fitting)) or "none"
+    if subject.kubernetes is not None and subject.fitting:
+        fitting = ", ".join(map(str, subject.fitting))
         lines.append(f"  Kubernetes {subject.kubernetes} is supported by Kyverno {fitting}")
     return "\n".join(lines)
 

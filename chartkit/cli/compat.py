@@ -12,6 +12,7 @@ from chartkit.chart import compat_report
 from chartkit.chart.project import FILE_NAME, read_project
 from chartkit.chart.versions import parse_version
 from chartkit.errors import InputError
+from chartkit.model import Location
 
 
 @click.command("check-compat")
@@ -56,7 +57,8 @@ def _subjects(
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
         hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
-        raise InputError("there is no version to check", None, hint)
+        place = None if path is None else Location(str(path))
+        raise InputError("there is no version to check", place, hint)
     return [
         compat_report.environment(each, today)
         for each in read_project(project_path).environments.values()

@@ -22,7 +22,8 @@ def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status
     arguments = ("check-compat", "--kyverno", kyverno, "--kubernetes", kubernetes)
     done = chartkit(tmp_path, *arguments)
     assert (done.code, done.err) == (code, "")
-    assert f": {status}\n" in done.out
+    versions = [".".join(each.lstrip("v").split(".")[:2]) for each in (kyverno, kubernetes)]
+    assert done.out.startswith("Kyverno {} on Kubernetes {}: ".format(*versions) + f"{status}\n")
     report = json.loads(chartkit(tmp_path, *arguments, "-o", "json").out)
     (subject,) = report["subjects"]
     assert subject["status"] == status
@@ -36,7 +37,10 @@ def test_what_fits(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "check-compat", "--kyverno", "1.18")
     assert done.code == 0
     assert "supports 1.33–1.35 (released 2026-04-29)" in done.out
-    assert chartkit(tmp_path, "check-compat", "--kubernetes", "1.50").code == 1
+    done = chartkit(tmp_path, "check-compat", "--kubernetes", "1.50")
+    assert done.code == 1
+    assert "Kubernetes 1.50 is supported by Kyverno no version" not in done.out
+    assert "no known Kyverno supports Kubernetes 1.50" in done.out
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,7 @@ def test_what_fits(tmp_path: Path) -> None:
         (["--kyverno", "", "--kubernetes", "1.34"], "'' is not a version of Kyverno"),
         (["--kyverno", "1.19", "--kubernetes", "new"], "'new' is not a version of Kubernetes"),
         (["--kyverno", "1.19", "--kubernetes", "3.1"], "Kubernetes 3.1 is not known"),
-        (["nowhere"], "there is no version to check"),
+        (["nowhere"], "nowhere: there is no version to check"),
     ],
 )
 def test_no_version_or_an_unknown_one(tmp_path: Path, arguments: list[str], expected: str) -> None:

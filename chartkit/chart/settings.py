@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from chartkit.chart import schema
 from chartkit.chart.library import Library, LibraryPolicy, Parameter
 from chartkit.errors import InputError
-from chartkit.model import Json, Location
+from chartkit.model import Body, Json, Location
 
 
 def check_for_policy(
@@ -39,11 +40,23 @@ def _parameters(name: str, library: Library, location: Location | None) -> Seque
 
 
 def _check(parameter: Parameter, value: Json, location: Location | None) -> None:
-    from jsonschema import Draft202012Validator
-
-    for error in Draft202012Validator(parameter.schema).iter_errors(value):
+    given = _Given({parameter.name: value}, location or Location(""))
+    for error in schema.violations(given, {"properties": {parameter.name: parameter.schema}}):
         hint = f"its default is {json.dumps(parameter.default, ensure_ascii=False)}"
-        raise InputError(f"parameter '{parameter.name}': {error.message}", location, hint)
+        if "pattern" in parameter.schema and isinstance(value, str):
+            hint += f"; {parameter.schema['description'].rstrip('.')}"
+        raise InputError(f"parameter {error.message}", location, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A value that stands in one place, all of it."""
+
+    body: Body
+    place: Location
+
+    def locate(self, *_: str | int) -> Location:
+        return self.place
 
 
 def _known(names: Iterable[str]) -> str:

@@ -109,7 +109,7 @@ def publish(tree: Tree) -> None:
     cleared by the next call.
     """
     target = tree.folder.resolve()
-    with _explained(target):
+    with _explained(tree.folder):
         swap.repair(target)
         new = swap.new_folder(target)
         try:
@@ -144,7 +144,7 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        place = Location(str(error.filename or folder))
+        place = Location(str(folder))
         raise InputError(f"cannot be written: {error.strerror or error}", place) from None
 
 

@@ -105,7 +105,7 @@ def test_paths_start_from_the_file_that_names_them(tmp_path: Path, library: Libr
         ),
         (
             "policies:\n  a/first:\n    parameters: {minimum: 0}",
-            "parameter 'minimum': 0 is less than the minimum of 1",
+            "parameter 'minimum' must be 1 or more, not 0",
             9,
         ),
         (
@@ -113,7 +113,11 @@ def test_paths_start_from_the_file_that_names_them(tmp_path: Path, library: Libr
             "no policy has a parameter 'standart' .*did you mean 'standard'",
             8,
         ),
-        ("parameters:\n  minimum: two", "parameter 'minimum': 'two' is not of type 'integer'", 8),
+        (
+            "parameters:\n  minimum: two",
+            "parameter 'minimum' must be a whole number, not \"two\"",
+            8,
+        ),
         ("policies:\n  a/first: {action: Force}", "Kyverno's word is Enforce", 8),
         ("polices: {}", "unknown key 'polices' .*did you mean 'policies'", 7),
         ("extends: [pss-baselin]", "no profile 'pss-baselin' .*did you mean 'pss-baseline'", 7),

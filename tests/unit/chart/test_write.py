@@ -131,10 +131,12 @@ def test_a_broken_record_is_an_input_error(tmp_path: Path, text: str) -> None:
         write.compose(PLAN, folder)
 
 
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "charts").write_text("a file\n")
-    with pytest.raises(InputError):
-        published(tmp_path / "charts" / "kyverno")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError) as caught:
+        published(Path("charts/kyverno"))
+    assert str(caught.value.location) == "charts/kyverno"
 
 
 _WRITER = """

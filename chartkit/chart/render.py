@@ -23,6 +23,10 @@ ValuesSource = Path | Document | Mapping[str, Any]
 HOOK = "helm.sh/hook"
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
+_VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
+_ESCAPED = (
+    "there Kyverno's {{ x }} is written {{ `{{ x }}` }}; in a policy library chartkit escapes it"
+)
 _SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
 _SEVERITIES = {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
@@ -213,6 +217,9 @@ def _explain(
     message = " ".join(text.split())
     if found and (folder / found[2]).exists():
         place = Location(str(shown / found[2]), int(found[3]), int(found[4] or 0))
+        in_values = _VALUES_TEXT.search(message)
+        if in_values:
+            return place, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
         return place, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
     return Location(str(shown)), f"Helm refuses the chart: {message}", None
 

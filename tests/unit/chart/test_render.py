@@ -222,3 +222,20 @@ def test_a_helm_program_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Mo
             render_chart(chart(tmp_path))
     finally:
         helm.helm.cache_clear()
+
+
+@pytest.mark.usefixtures("helm_kind")
+def test_a_variable_of_kyvernos_in_a_text_of_the_values_is_explained(tmp_path: Path) -> None:
+    folder = chart(tmp_path)
+    (folder / "templates" / "own.yaml").write_text("{{ tpl .Values.labels.own $ }}\n")
+    with pytest.raises(RenderError) as caught:
+        own = {"labels": {"own": "a: {{ request.object.metadata.name }}"}}
+        render_chart(folder, [own], kube_version="v1.34.0")
+    assert caught.value.message == (
+        'Helm cannot run a text of the values: function "request" not defined'
+    )
+    assert caught.value.hint is not None
+    assert "{{ `{{ x }}` }}" in caught.value.hint
+    place = caught.value.location
+    assert place is not None
+    assert (place.file, place.line) == (str(folder / "templates" / "own.yaml"), 1)

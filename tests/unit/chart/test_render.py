@@ -228,8 +228,8 @@ def test_a_helm_program_that_is_not_there(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_variable_of_kyvernos_in_a_text_of_the_values_is_explained(tmp_path: Path) -> None:
     folder = chart(tmp_path)
     (folder / "templates" / "own.yaml").write_text("{{ tpl .Values.labels.own $ }}\n")
+    own = {"labels": {"own": "a: {{ request.object.metadata.name }}"}}
     with pytest.raises(RenderError) as caught:
-        own = {"labels": {"own": "a: {{ request.object.metadata.name }}"}}
         render_chart(folder, [own], kube_version="v1.34.0")
     assert caught.value.message == (
         'Helm cannot run a text of the values: function "request" not defined'

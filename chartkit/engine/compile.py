@@ -7,7 +7,7 @@ match, with their rules for pod controllers; every later one finds them ready.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Final
 
@@ -17,12 +17,12 @@ from chartkit.engine.compiled_rule import CompiledRule, RuleBody
 from chartkit.engine.conditions import compile_conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import compile_entries
-from chartkit.engine.exceptions import PolicyException, bind_exceptions
+from chartkit.engine.exceptions import BoundException, PolicyException, bind_exceptions
 from chartkit.engine.generate import compile_generate
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.manifests import compile_manifests
-from chartkit.engine.match import always, bind_match
+from chartkit.engine.match import Predicate, always, bind_match
 from chartkit.engine.mutate import compile_mutate, compile_mutate_existing
 from chartkit.engine.podsecurity import compile_pod_security
 from chartkit.engine.policy import Policy, Rule, RuleKind
@@ -32,6 +32,7 @@ from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request
 from chartkit.engine.validate import compile_validate
 from chartkit.engine.variables import compile_template
+from chartkit.engine.verify_images import ImageRule, ImagesHandler, compile_verify_images
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Resource, RuleResult, Status
 
@@ -79,7 +80,7 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.MUTATE: compile_mutate,
     RuleKind.MUTATE_EXISTING: compile_mutate_existing,
     RuleKind.GENERATE: compile_generate,
-    RuleKind.VERIFY_IMAGES: compile_unevaluated,
+    RuleKind.VERIFY_IMAGES: compile_verify_images,
 }
 """What compiles each kind of rule."""
 
@@ -135,18 +136,37 @@ class CompiledPolicy:
             rules = all_rules(self.policy)
         found: list[CompiledRule] = []
         for index, rule in enumerate(rules):
-            if PHASES[rule.kind] is not phase:
+            if not _runs_in(rule, phase):
                 continue
             matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
             if matches is None:
                 continue
             bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
-            body, key = self._body(index, rule), self.policy.key
-            if phase is Phase.GENERATE:
-                found.append(BackgroundRule(rule, key, always, bound, body, speaks=matches))
-            else:
-                found.append(CompiledRule(rule, key, matches, bound, body))
+            compiled = self._bind(index, rule, matches, bound, phase)
+            if compiled is not None:
+                found.append(compiled)
         return found
+
+    def _bind(
+        self,
+        index: int,
+        rule: Rule,
+        matches: Predicate,
+        bound: tuple[BoundException, ...],
+        phase: Phase,
+    ) -> CompiledRule | None:
+        body, key = self._body(index, rule), self.policy.key
+        if phase is Phase.GENERATE:
+            return BackgroundRule(rule, key, always, bound, body, speaks=matches)
+        images = body.handle
+        if isinstance(images, ImagesHandler):
+            if phase is Phase.VALIDATE:
+                body = replace(body, handle=images.validate)
+            says = phase is Phase.IMAGES or images.validates
+            return ImageRule(rule, key, matches, bound, body, images) if says else None
+        if PHASES[rule.kind] is not phase:
+            return None
+        return CompiledRule(rule, key, matches, bound, body)
 
     def _body(self, index: int, rule: Rule) -> RuleBody:
         # Rules for pod controllers differ by kind in their match alone, and stand in one order.
@@ -159,6 +179,13 @@ class CompiledPolicy:
                 body = _broken_body(error.message)
             self._bodies[key] = body
         return body
+
+
+def _runs_in(rule: Rule, phase: Phase) -> bool:
+    """Images are verified in a phase of their own, and what is known of them validated later."""
+    if rule.kind is RuleKind.VERIFY_IMAGES and phase is Phase.VALIDATE:
+        return True
+    return PHASES[rule.kind] is phase
 
 
 def _broken_body(message: str) -> RuleBody:
@@ -183,7 +210,7 @@ def compile_policy(
     """
     policy = read_policy(resource)
     check_policy(policy, cluster_wide)
-    phases = frozenset(PHASES[rule.kind] for rule in policy.rules)
+    phases = frozenset(phase for phase in Phase for rule in policy.rules if _runs_in(rule, phase))
     compiled = CompiledPolicy(
         policy,
         tuple(exceptions),

@@ -1,0 +1,138 @@
+"""The images of an object: those of its pods, or those that a rule's `imageExtractors` find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from chartkit.engine.images import extract_images
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.values.gofmt import go_sprint
+from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of an object. reference: the whole of it, with the digest before the tag; path: the
+    keys that lead to it, as JMESPath."""
+
+    reference: str
+    digest: str
+    path: tuple[str, ...]
+
+
+Extract = Callable[[Body], Sequence[Image]]
+"""Finds an object's images; raises EvaluationError where it is not built as the policy says."""
+
+
+def compile_extractors(body: Mapping[str, Json]) -> Extract:
+    """What finds the images of objects of any kind.
+
+    body: `imageExtractors`, by kind; kinds that it does not name have those of their pods.
+    """
+    by_kind = {kind: [_compile(one) for one in listed or ()] for kind, listed in body.items()}
+
+    def extract(resource: Body) -> Sequence[Image]:
+        extractors = by_kind.get(resource.get("kind", ""))
+        if extractors is None:
+            return _of_pods(resource)
+        if not extractors:
+            raise EvaluationError(f"no extractors found for {resource['kind']}")
+        found: dict[str, dict[str, Image]] = {}
+        for one in extractors:
+            images = dict(one.walk(resource, (), one.fields))
+            if images:
+                found[one.name] = images
+        return [image for images in found.values() for image in images.values()]
+
+    return extract
+
+
+def _of_pods(resource: Body) -> Sequence[Image]:
+    return [
+        Image(one["reference"], one.get("digest", ""), tuple(one["jsonPointer"].split("/")[1:]))
+        for containers in extract_images(resource).values()
+        for one in containers.values()
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Extractor:
+    fields: tuple[str, ...]
+    name: str
+    key: str
+    value: str
+    jmespath: str
+
+    def walk(
+        self, value: Json, path: tuple[str, ...], left: tuple[str, ...]
+    ) -> Iterator[tuple[str, Image]]:
+        """The images below a value, by their key or place."""
+        if value is None:
+            return
+        if left and left[0] == "*":
+            for step, member in _members(value):
+                yield from self.walk(member, (*path, step), left[1:])
+            return
+        if not isinstance(value, dict):
+            raise EvaluationError("invalid image config")
+        if left:
+            yield from self.walk(value.get(left[0]), (*path, left[0]), left[1:])
+            return
+        key: Json = "/" + "/".join((*path, self.value))
+        if self.key:
+            key = value.get(self.key)
+            if not isinstance(key, str):
+                raise EvaluationError("invalid key")
+        text = value.get(self.value)
+        if isinstance(text, str) and text.strip():
+            yield key, self._image(text, (*path, self.value))
+
+    def _image(self, text: str, path: tuple[str, ...]) -> Image:
+        if self.jmespath:
+            text = self._apply(text)
+        try:
+            image = parse_image(text)
+        except ImageReferenceError as error:
+            raise EvaluationError(f"invalid image '{text}' ({error})") from error
+        return Image(str(image), image.digest, path)
+
+    def _apply(self, text: str) -> str:
+        try:
+            expression: Expression = compile_expression(self.jmespath)
+        except JMESPathError as error:
+            raise EvaluationError(f"invalid jmespath {self.jmespath}: {error}") from error
+        try:
+            found = expression.search(text)
+        except JMESPathError as error:
+            raise EvaluationError(f"failed to apply jmespath {self.jmespath}: {error}") from error
+        if not isinstance(found, str):
+            raise EvaluationError(
+                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
+            )
+        return found
+
+
+def _members(value: Json) -> Sequence[tuple[str, Json]]:
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, list):
+        return [(str(index), member) for index, member in enumerate(value)]
+    raise EvaluationError("invalid type")
+
+
+def _compile(body: Body) -> _Extractor:
+    fields = tuple(step.strip(" ") for step in _text(body, "path").split("/") if step.strip(" "))
+    value = _text(body, "value")
+    if not value:
+        value = fields[-1] if fields else ""
+        fields = fields[:-1]
+    name = _text(body, "name") or "custom"
+    return _Extractor(fields, name, _text(body, "key"), value, _text(body, "jmesPath"))
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""

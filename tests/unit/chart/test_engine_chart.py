@@ -129,6 +129,28 @@ def test_a_controllers_features_go_before_the_charts() -> None:
     assert "--enablePolicyException=true" in _container(values, "reports")["args"]
 
 
+def test_metrics_are_scraped_with_tls() -> None:
+    values = {
+        "backgroundController": {"serviceMonitor": {"enabled": True, "secure": True}},
+        "reportsController": {
+            "serviceMonitor": {
+                "enabled": True,
+                "secure": True,
+                "tlsConfig": {"insecureSkipVerify": True},
+            }
+        },
+    }
+    found = objects(values)
+    endpoints = [
+        found["ServiceMonitor", f"kyverno-{controller}-controller"]["spec"]["endpoints"][0]
+        for controller in ("background", "reports")
+    ]
+    assert [(each["scheme"], each["tlsConfig"]) for each in endpoints] == [
+        ("https", {}),
+        ("https", {"insecureSkipVerify": True}),
+    ]
+
+
 def test_large_numbers_are_written_out() -> None:
     values = {
         "features": {"globalContext": {"maxApiCallResponseLength": 20_000_000}},
@@ -249,6 +271,11 @@ _REFUSED: list[tuple[str, str, str]] = [
         "name|null",
     ),
     ("openreports: {installCrds: true}", "openreports.enabled", "true"),
+    (
+        "config: {webhooks: [{objectSelector: {matchLabels: {a: b}}}]}",
+        "config.webhooks",
+        "got array, want object",
+    ),
     (
         "crds: {groups: {kyverno: {cleanuppolicies: false}}}",
         "crds.groups.kyverno.cleanuppolicies",

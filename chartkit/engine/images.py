@@ -105,6 +105,14 @@ def _image_of(container: Json, pointer: str) -> dict[str, Json]:
     text = container.get("image")
     if not isinstance(text, str) or not text.strip():
         return {}
+    return {name: image_parts(text, pointer)}
+
+
+def image_parts(text: str, pointer: str) -> dict[str, str]:
+    """An image in its parts, as expressions see it; raises `EvaluationError` for no reference.
+
+    pointer: where it stands in the object, as a JSON pointer.
+    """
     try:
         image = parse_image(text)
     except ImageReferenceError as error:
@@ -119,4 +127,4 @@ def _image_of(container: Json, pointer: str) -> dict[str, Json]:
         "referenceWithTag": f"{image.registry}/{image.path}:{image.tag}",
         "jsonPointer": pointer,
     }
-    return {name: {key: value for key, value in parts.items() if value}}
+    return {key: value for key, value in parts.items() if value}

@@ -9,6 +9,7 @@ from chartkit.engine.autogen import all_rules
 from chartkit.engine.conditions.check import ConditionsMalformed
 from chartkit.engine.policy import Policy
 from chartkit.engine.policy_check.generation import IsClusterWide, nothing_cluster_wide
+from chartkit.engine.policy_check.images import images_fault
 from chartkit.engine.policy_check.kinds import kinds_fault
 from chartkit.engine.policy_check.overrides import overrides_fault
 from chartkit.engine.policy_check.rule import rule_fault
@@ -55,7 +56,7 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
     if fault:
         return fault
     for index, rule in enumerate(rules):
-        fault = rule_fault(index, rule)
+        fault = rule_fault(index, rule) or images_fault(index, rule, policy.failure_action)
         if fault:
             return fault
     return None

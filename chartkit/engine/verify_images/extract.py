@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from chartkit.engine.images import extract_images
+from chartkit.engine.images import extract_images, image_parts
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.values.gofmt import go_sprint
-from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
@@ -16,15 +15,16 @@ from chartkit.model import Body, Json
 @dataclass(frozen=True, slots=True)
 class Image:
     """An image of an object. reference: the whole of it, with the digest before the tag; path: the
-    keys that lead to it, as JMESPath."""
+    keys that lead to it."""
 
     reference: str
     digest: str
     path: tuple[str, ...]
 
 
-Extract = Callable[[Body], Sequence[Image]]
-"""Finds an object's images; raises EvaluationError where it is not built as the policy says."""
+Extract = Callable[[Body], Mapping[str, Json]]
+"""Finds an object's images, by what found them and their key, in the parts that expressions see;
+raises EvaluationError where the object is not built as the policy says."""
 
 
 def compile_extractors(body: Mapping[str, Json]) -> Extract:
@@ -34,27 +34,28 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
     """
     by_kind = {kind: [_compile(one) for one in listed or ()] for kind, listed in body.items()}
 
-    def extract(resource: Body) -> Sequence[Image]:
+    def extract(resource: Body) -> Mapping[str, Json]:
         extractors = by_kind.get(resource.get("kind", ""))
         if extractors is None:
-            return _of_pods(resource)
+            return extract_images(resource)
         if not extractors:
             raise EvaluationError(f"no extractors found for {resource['kind']}")
-        found: dict[str, dict[str, Image]] = {}
+        found: dict[str, Json] = {}
         for one in extractors:
             images = dict(one.walk(resource, (), one.fields))
             if images:
                 found[one.name] = images
-        return [image for images in found.values() for image in images.values()]
+        return found
 
     return extract
 
 
-def _of_pods(resource: Body) -> Sequence[Image]:
+def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
+    """The images that were found, in order."""
     return [
         Image(one["reference"], one.get("digest", ""), tuple(one["jsonPointer"].split("/")[1:]))
-        for containers in extract_images(resource).values()
-        for one in containers.values()
+        for members in found.values()
+        for one in members.values()
     ]
 
 
@@ -68,7 +69,7 @@ class _Extractor:
 
     def walk(
         self, value: Json, path: tuple[str, ...], left: tuple[str, ...]
-    ) -> Iterator[tuple[str, Image]]:
+    ) -> Iterator[tuple[str, Json]]:
         """The images below a value, by their key or place."""
         if value is None:
             return
@@ -81,23 +82,15 @@ class _Extractor:
         if left:
             yield from self.walk(value.get(left[0]), (*path, left[0]), left[1:])
             return
-        key: Json = "/" + "/".join((*path, self.value))
+        pointer = "/" + "/".join((*path, self.value))
+        key: Json = pointer
         if self.key:
             key = value.get(self.key)
             if not isinstance(key, str):
                 raise EvaluationError("invalid key")
         text = value.get(self.value)
         if isinstance(text, str) and text.strip():
-            yield key, self._image(text, (*path, self.value))
-
-    def _image(self, text: str, path: tuple[str, ...]) -> Image:
-        if self.jmespath:
-            text = self._apply(text)
-        try:
-            image = parse_image(text)
-        except ImageReferenceError as error:
-            raise EvaluationError(f"invalid image '{text}' ({error})") from error
-        return Image(str(image), image.digest, path)
+            yield key, image_parts(self._apply(text) if self.jmespath else text, pointer)
 
     def _apply(self, text: str) -> str:
         try:

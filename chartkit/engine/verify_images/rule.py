@@ -14,13 +14,17 @@ from chartkit.engine.policy import Policy, Rule
 from chartkit.engine.request import Operation, Request
 from chartkit.engine.variables import Template, compile_template
 from chartkit.engine.verify_images.blocks import ImageBlock, check_blocks, read_block
-from chartkit.engine.verify_images.extract import Extract, Image, compile_extractors
+from chartkit.engine.verify_images.extract import Extract, Image, compile_extractors, images_in
 from chartkit.engine.verify_images.recorded import recorded_status
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Body, Json, RuleResult, Status
 
 _UNVERIFIED: Final = "the signature could not be verified: signatures are not evaluated yet"
 _NO_DIGEST: Final = "failed to update digest: failed to fetch image reference"
+
+
+class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
+    """Variables of an entry that cannot be resolved: nothing is verified then."""
 
 
 class Standing(Enum):
@@ -67,6 +71,16 @@ class ImagesHandler:
         except ChartkitError:
             return True
 
+    def shown(self, base: Context, request: Request) -> Context:
+        """A context in which expressions see the images that the rule's extractors find."""
+        try:
+            found = self.extract(request.resource.body)
+        except EvaluationError:
+            return base
+        context = base.child()
+        context.add(("images",), dict(found))
+        return context
+
     def __call__(self, context: Context, request: Request) -> RuleResult | None:
         """Says what is wrong with signatures and digests; None where nothing is asked of them."""
         found = self._verify(context, request)
@@ -77,7 +91,11 @@ class ImagesHandler:
 
     def validate(self, context: Context, request: Request) -> RuleResult | None:
         """Judges the images as they are; None where that takes a signature."""
-        standing = self._verify(context, request).standing
+        is_open = False
+        try:
+            standing: Mapping[str, Standing] = self._verify(context, request).standing
+        except SubstitutionFailed:
+            standing, is_open = {}, any(block.is_signed for block in self.blocks)
         found: list[tuple[Standing | None, str]] = []
         for block in self.blocks:
             for image in self._images(request):
@@ -88,7 +106,7 @@ class ImagesHandler:
                 except EvaluationError as error:
                     return self._answer(Status.FAIL, error.message)
                 found.append((now, image.reference))
-        if any(now is Standing.UNKNOWN for now, _ in found):
+        if is_open or any(now is Standing.UNKNOWN for now, _ in found):
             return None
         return self._judged(found)
 
@@ -173,7 +191,7 @@ class ImagesHandler:
         try:
             bodies = self.template.resolve(context)
         except ChartkitError as error:
-            raise EvaluationError(f"failed to substitute variables: {error.message}") from error
+            raise SubstitutionFailed(f"failed to substitute variables: {error.message}") from error
         check_blocks(bodies, self.rule.location)
         return [read_block(body) for body in bodies]
 
@@ -188,7 +206,7 @@ class ImagesHandler:
 
     def _images(self, request: Request) -> Sequence[Image]:
         try:
-            return self.extract(request.resource.body)
+            return images_in(self.extract(request.resource.body))
         except EvaluationError as error:
             raise EvaluationError(
                 f"failed to instantiate handler: failed to extract images: {error.message}"
@@ -208,6 +226,8 @@ class ImageRule(CompiledRule):
         # An object with no image of the rule is passed over before context and preconditions.
         if not self.images.concerns(request):
             return None
+        if self.rule.body.get("imageExtractors"):
+            base = self.images.shown(base, request)
         return CompiledRule._run(self, base, request, facts)
 
 
@@ -215,7 +235,9 @@ def compile_verify_images(rule: Rule, policy: Policy) -> ImagesHandler:
     """The handler of a verifyImages rule; raises CompileError for entries of wrong types."""
     check_blocks(rule.verify_images, rule.location)
     blocks = tuple(map(read_block, rule.verify_images))
-    template = compile_template([_without_conditions(body) for body in rule.verify_images])
+    template = compile_template(
+        [_without_conditions(body) for body in rule.verify_images], "/verifyImages"
+    )
     extract = compile_extractors(rule.body.get("imageExtractors") or {})
     return ImagesHandler(rule, policy, blocks, template, extract)
 

@@ -73,7 +73,7 @@ def test_digests_and_records_are_judged(image: str, fields: Body, expected: Show
 
 
 def test_a_digest_that_is_not_known_is_not_added() -> None:
-    block = _block(mutateDigest=True, verifyDigest=False, required=False)
+    block = _block(mutateDigest=True, verifyDigest=False, required=False, failureAction="Enforce")
     text = f"failed to update digest: failed to fetch image reference: {TAGGED}, error: "
     assert _shown(_pod(TAGGED), block) == [("error", f"{text}no registry to ask")]
     assert _shown(_pod(WHOLE), block) == []
@@ -162,3 +162,20 @@ def test_rules_for_pod_controllers_speak_too() -> None:
 def test_entries_of_wrong_types_are_refused(fields: Body) -> None:
     with pytest.raises(CompileError):
         compile_policy(policy_resource(_rule({**_block(), **fields})))
+
+
+def test_variables_that_cannot_be_resolved_are_an_error() -> None:
+    block = _block(**SIGNED, skipImageReferences=["{{ request.object.metadata.none }}"])
+    (first, message), last = _shown(_pod(WHOLE), block)
+    assert first == "error"
+    assert "at path /verifyImages/0/skipImageReferences/0: " in message
+    assert last == ("fail", f"unverified image {WHOLE}")
+    assert len(_shown(_pod(WHOLE), {**block, "required": False})) == 1
+
+
+def test_conditions_see_what_extractors_find() -> None:
+    extractor = {"path": "/spec/containers/*/image", "name": "mine", "key": "name"}
+    key = "{{ images.mine.c.registry }}"
+    unmet = {"all": [{"key": key, "operator": "Equals", "value": "ghcr.io"}]}
+    parts = {"imageExtractors": {"Pod": [extractor]}, "preconditions": unmet}
+    assert _shown(_pod(WHOLE), _block(required=False), **parts) == [("pass", "image verified")]

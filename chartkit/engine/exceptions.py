@@ -8,11 +8,11 @@ from typing import Final
 
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.context import Context
+from chartkit.engine.definitions import definition_check
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.match import Facts, Predicate, bind_exception
 from chartkit.engine.policy import Match
 from chartkit.engine.policy_reader import check_schema, check_served, read_match
-from chartkit.engine.policy_schema import EXCEPTION
 from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Resource
@@ -49,7 +49,7 @@ class PolicyException:
 
 def read_exception(resource: Resource) -> PolicyException:
     """Compiles a PolicyException; raises CompileError for one that its schema does not take."""
-    check_schema(EXCEPTION, resource)
+    check_schema(definition_check("PolicyException"), resource)
     check_served(resource, API_VERSIONS, KINDS)
     spec: Body = resource.body["spec"]
     conditions = spec.get("conditions")

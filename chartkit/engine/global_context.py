@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cluster import Cluster
+from chartkit.engine.definitions import definition_check
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.lookups import Lookups
 from chartkit.engine.policy_reader import check_schema, check_served
-from chartkit.engine.schema import Check, anything, integer, list_of, struct, text
 from chartkit.engine.values.duration import parse_duration
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError, LookupFailed
@@ -24,39 +24,6 @@ API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1", "kyverno.io/v2alph
 KINDS: Final = ("GlobalContextEntry",)
 ENTRY_RULE: Final = "global-context-entry"
 """The id of diagnostics for what Kyverno's webhook refuses."""
-
-_TEXT: Final = text()
-_PAIRS: Final = list_of(struct({"key": _TEXT, "value": anything}, required=("key", "value")))
-_CALL: Final = struct(
-    {
-        "urlPath": _TEXT,
-        "method": text(among=("GET", "POST")),
-        "data": _PAIRS,
-        "service": struct({"url": _TEXT, "caBundle": _TEXT, "headers": _PAIRS}, required=("url",)),
-        "refreshInterval": _TEXT,
-        "retryLimit": integer,
-    }
-)
-_RESOURCE: Final = struct(
-    {"group": _TEXT, "version": _TEXT, "resource": _TEXT, "namespace": _TEXT},
-    required=("resource", "version"),
-)
-_PROJECTIONS: Final = list_of(
-    struct({"name": _TEXT, "jmesPath": _TEXT}, required=("name", "jmesPath"))
-)
-_SCHEMA: Final[Check] = struct(
-    {
-        "apiVersion": _TEXT,
-        "kind": _TEXT,
-        "metadata": struct({}, open_ended=True),
-        "status": anything,
-        "spec": struct(
-            {"kubernetesResource": _RESOURCE, "apiCall": _CALL, "projections": _PROJECTIONS},
-            exclusive=("kubernetesResource", "apiCall"),
-        ),
-    },
-    required=("metadata", "spec"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +76,7 @@ def _listed(cluster: Cluster, resource: Body) -> list[Body]:
 
 def read_global_context_entry(resource: Resource) -> GlobalContextEntry:
     """Compiles an entry; raises CompileError with everything that Kyverno would refuse in it."""
-    check_schema(_SCHEMA, resource)
+    check_schema(definition_check("GlobalContextEntry"), resource)
     check_served(resource, API_VERSIONS, KINDS)
     spec: Body = resource.body["spec"]
     projections: dict[str, Expression] = {}
@@ -138,11 +105,8 @@ def read_global_context_entry(resource: Resource) -> GlobalContextEntry:
     )
 
 
-_EITHER: Final = "A global context entry should either have KubernetesResource or APICall"
-
-
 def _faults(spec: Body) -> list[str]:
-    listed, call = spec.get("kubernetesResource"), spec.get("apiCall")
+    listed = spec.get("kubernetesResource")
     if listed is not None:
         missing = [key for key in ("version", "resource") if not listed[key]]
         if not listed.get("group") and listed["version"] != "v1":
@@ -151,9 +115,7 @@ def _faults(spec: Body) -> list[str]:
             f"spec.resource.{key}: Required value: A Resource entry requires a {key}"
             for key in missing
         ]
-    if call is None:
-        return [f"spec.kubernetesResource: Forbidden: {_EITHER}"]
-    return _call_faults(call)
+    return _call_faults(spec["apiCall"])
 
 
 def _call_faults(call: Body) -> list[str]:

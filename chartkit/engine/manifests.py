@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from chartkit.engine.attestor_schema import ATTESTOR_TYPES
+from chartkit.engine.attestor_types import ATTESTOR_TYPES
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.gofmt import go_json
 from chartkit.errors import EvaluationError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from chartkit.engine.definitions import definition_check
 from chartkit.engine.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policy import (
     ActionOverride,
@@ -18,7 +19,6 @@ from chartkit.engine.policy import (
     Subject,
     Validation,
 )
-from chartkit.engine.policy_schema import POLICY
 from chartkit.engine.schema import Check, show_path
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
@@ -27,13 +27,14 @@ from chartkit.yaml_builder import MAX_DEPTH, depth
 SCHEMA_RULE: Final = "policy-schema"
 """The id of diagnostics for what the custom resource definition refuses."""
 
-API_VERSIONS: Final = ("kyverno.io/v1", "kyverno.io/v2beta1")
+_TYPES: Final = {"kyverno.io/v1": "PolicyV1", "kyverno.io/v2beta1": "PolicyV2beta1"}
+API_VERSIONS: Final = tuple(_TYPES)
 KINDS: Final = ("ClusterPolicy", "Policy")
 
 
 def read_policy(resource: Resource) -> Policy:
     """Reads a ClusterPolicy or Policy; raises CompileError with every problem of its schema."""
-    check_schema(POLICY, resource)
+    check_schema(definition_check(_TYPES.get(resource.api_version, "PolicyV1")), resource)
     check_served(resource, API_VERSIONS, KINDS)
     body = resource.body
     spec: Body = body["spec"]

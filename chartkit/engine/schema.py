@@ -43,10 +43,17 @@ def boolean(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
     return [] if isinstance(value, bool) else [_wrong_type(value, path, "boolean")]
 
 
-def integer(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
-    """A whole number."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return [] if whole else [_wrong_type(value, path, "integer")]
+def integer(*, least: int | None = None) -> Check:
+    """A whole number, perhaps not under another."""
+
+    def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
+        if not isinstance(value, int) or isinstance(value, bool):
+            return [_wrong_type(value, path, "integer")]
+        if least is not None and value < least:
+            return [(path, f"should be greater than or equal to {least}")]
+        return []
+
+    return check
 
 
 def list_of(item: Check) -> Check:
@@ -75,11 +82,12 @@ def struct(
     fields: Mapping[str, Check],
     *,
     required: tuple[str, ...] = (),
-    exclusive: tuple[str, str] | None = None,
+    exclusive: tuple[str, ...] = (),
+    one_of: tuple[str, ...] = (),
     open_ended: bool = False,
 ) -> Check:
-    """An object with these fields. exclusive: two that may not stand together; open_ended: fields
-    that are not named are taken too."""
+    """An object with these fields. exclusive: two that may not stand together; one_of: those of
+    which exactly one must stand there; open_ended: fields that are not named are taken too."""
 
     def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
         if not isinstance(value, dict):
@@ -89,7 +97,9 @@ def struct(
             ((*path, name), "Required value") for name in required if name not in there
         ]
         if exclusive and all(name in there for name in exclusive):
-            problems.append((path, f"{exclusive[0]} and {exclusive[1]} may not stand together"))
+            problems.append((path, f"{' and '.join(exclusive)} may not stand together"))
+        if one_of and sum(name in there for name in one_of) != 1:
+            problems.append((path, f"must have exactly one of {', '.join(one_of)}"))
         for key, entry in there.items():
             field = fields.get(key)
             if field is not None:

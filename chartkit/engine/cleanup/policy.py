@@ -7,6 +7,7 @@ from typing import Final
 
 from chartkit.engine.cleanup.conditions import AnyAll, compile_any_all
 from chartkit.engine.context import Context
+from chartkit.engine.definitions import definition_check
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.images import ImagesLoader, has_images
 from chartkit.engine.kinds import GroupVersionKind, kind_of
@@ -14,7 +15,6 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts, Predicate, always, bind_exception
 from chartkit.engine.policy import Match
 from chartkit.engine.policy_reader import check_schema, check_served, read_match
-from chartkit.engine.policy_schema import CLEANUP_POLICY
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
 from chartkit.errors import ChartkitError
@@ -112,7 +112,7 @@ def _about(context: Context, resource: Resource) -> Context:
 
 def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     """Compiles a cleanup policy; raises CompileError for one that its schema does not take."""
-    check_schema(CLEANUP_POLICY, resource)
+    check_schema(definition_check("CleanupPolicy"), resource)
     check_served(resource, API_VERSIONS, KINDS)
     spec: Body = resource.body["spec"]
     namespaced = resource.kind == "CleanupPolicy"

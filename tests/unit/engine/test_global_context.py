@@ -78,8 +78,8 @@ def test_a_projection_that_fails() -> None:
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        ({}, "either have KubernetesResource or APICall"),
-        ({"kubernetesResource": RESOURCE, "apiCall": {"urlPath": "/a"}}, "may not stand together"),
+        ({}, "must have exactly one of kubernetesResource, apiCall"),
+        ({"kubernetesResource": RESOURCE, "apiCall": {"urlPath": "/a"}}, "must have exactly one"),
         ({"kubernetesResource": {"version": "v1beta1", "resource": "a"}}, "requires a group"),
         ({"kubernetesResource": {"version": "v1"}}, "spec.kubernetesResource.resource"),
         ({"kubernetesResource": {"version": "v1", "resource": ""}}, "requires a resource"),

@@ -23,7 +23,8 @@ from chartkit.model import Json
         (text(among=("a",)), "b", 'Unsupported value: "b": supported values: "a"'),
         (text(longest=2), "abc", "Too long: may not be more than 2 bytes"),
         (boolean, "true", 'must be of type boolean: "string"'),
-        (integer, True, 'must be of type integer: "boolean"'),
+        (integer(), True, 'must be of type integer: "boolean"'),
+        (integer(least=1), 0, "should be greater than or equal to 1"),
         (list_of(text()), {}, 'must be of type array: "object"'),
         (map_of(text()), [], 'must be of type object: "array"'),
         (struct({}), 1.5, 'must be of type object: "number"'),
@@ -48,6 +49,12 @@ def test_fields_that_may_not_stand_together() -> None:
     check = struct({"a": anything, "b": anything}, exclusive=("a", "b"))
     assert check({"a": 1}, ()) == []
     assert check({"a": 1, "b": 1}, ()) == [((), "a and b may not stand together")]
+
+
+def test_one_of_some_fields() -> None:
+    check = struct({"a": anything, "b": anything}, one_of=("a", "b"))
+    assert check({"a": 1}, ()) == []
+    assert check({}, ()) == check({"a": 1, "b": 1}, ()) == [((), "must have exactly one of a, b")]
 
 
 def test_an_open_ended_object_takes_other_fields() -> None:

@@ -1,0 +1,157 @@
+"""The syntax tree of a CEL expression, with every macro already expanded.
+
+The shapes are those of the language's reference implementation: operators are calls of functions
+named `_+_`, `_&&_`, `!_`, `_?_:_`, `_[_]`, `_?._`, `_[?_]`, `@in`; `has(a.b)` is a `Select` with
+`test_only`; `all`, `map` and their kin are `Comprehension`s. What the author wrote in place of an
+expansion stands in `Parsed.macro_calls`.
+
+Every node has an `id`, unique in its expression, under which the checker files its type, and an
+`offset`: the position in the source (in characters, from 0) that an error about it points to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chartkit.engine.cel.values import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant: null, bool, int, `Uint`, float, str or bytes."""
+
+    id: int
+    offset: int
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A variable or the first part of a qualified name; a leading dot stays in the name."""
+
+    id: int
+    offset: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`operand.field`, or with `test_only` the question whether it is there: `has(...)`."""
+
+    id: int
+    offset: int
+    operand: Expr
+    field: str
+    test_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(args)` or, with a target, `target.function(args)`; operators have no target."""
+
+    id: int
+    offset: int
+    function: str
+    target: Expr | None
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """`[a, ?b]`; optional_indices: the elements that are left out where they are absent."""
+
+    id: int
+    offset: int
+    elements: tuple[Expr, ...]
+    optional_indices: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """`key: value` or `?key: value`."""
+
+    id: int
+    offset: int
+    key: Expr
+    value: Expr
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapLiteral:
+    """`{key: value}`."""
+
+    id: int
+    offset: int
+    entries: tuple[MapEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldEntry:
+    """`field: value` or `?field: value` of a typed object."""
+
+    id: int
+    offset: int
+    field: str
+    value: Expr
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StructLiteral:
+    """`Name{field: value}`."""
+
+    id: int
+    offset: int
+    name: str
+    fields: tuple[FieldEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comprehension:
+    """A fold over a list or map.
+
+    `accu_var` starts as `accu_init`; for each element, while `loop_condition` holds, it becomes
+    `loop_step`; `result` is then the value. `iter_var` is the element of a list or the key of a
+    map; with `iter_var2` (not empty) the two are index and element, or key and value.
+    """
+
+    id: int
+    offset: int
+    iter_range: Expr
+    iter_var: str
+    iter_var2: str
+    accu_var: str
+    accu_init: Expr
+    loop_condition: Expr
+    loop_step: Expr
+    result: Expr
+
+
+Expr: TypeAlias = (
+    Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension
+)
+
+ACCUMULATOR = "@result"
+"""The name of `accu_var` in the standard macros; no author can write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MacroCall:
+    """A macro as it was written: `target.function(args)`; macros inside its parts are expanded."""
+
+    function: str
+    target: Expr | None
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """An expression, its source, and by node id the macro calls that were expanded."""
+
+    source: str
+    root: Expr
+    macro_calls: Mapping[int, MacroCall]
+    next_id: int

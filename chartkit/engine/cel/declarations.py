@@ -1,0 +1,278 @@
+"""How functions, macros, types and libraries are declared, and the environments made of them.
+
+One decorator declares one overload with its code, its documentation and examples; the checker,
+the compiler and `docs/cel.md` read the same declaration:
+
+    @overload("lowerAscii", "string_lower_ascii", STRING, returns=STRING, member=True,
+              doc="The text with its ASCII letters in lower case.",
+              examples=(Example("'TacoCat'.lowerAscii()", "'tacocat'"),))
+    def lower_ascii(text: str) -> str: ...
+
+An implementation takes arguments whose classes were checked against the declared parameters
+(lists and maps by their class alone, not their members) and raises `CelError` for what has no
+value. It never changes an argument and never returns None for "nothing": None is CEL's null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from chartkit.engine.cel.ast import Expr
+from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Value
+
+Implementation = Callable[..., Any]
+Cost = Callable[[Sequence[Value], Value], int]
+"""What a call cost, from its arguments and its result, in cel-go's units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An expression and the CEL literal (or, with `error`, the message) that it comes to.
+
+    `docs/cel.md` shows it and a test runs it; variables: what it may refer to. An example whose
+    expected value cannot be written as an expression compares `string` texts in the expression.
+    """
+
+    expression: str
+    expected: str
+    variables: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One signature of a function with its code.
+
+    id: cel-go's name of the overload; parameters: the receiver first for a member; hosted: the
+    implementation takes the `Host` of the evaluation before its arguments; cost: None for 1.
+    """
+
+    function: str
+    id: str
+    parameters: tuple[Type, ...]
+    returns: Type
+    implementation: Implementation
+    member: bool = False
+    hosted: bool = False
+    cost: Cost | None = None
+    doc: str = ""
+    examples: tuple[Example, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """The overload as the documentation shows it: `string.lowerAscii() -> string`."""
+        texts = [str(parameter) for parameter in self.parameters]
+        if self.member:
+            return f"{texts[0]}.{self.function}({', '.join(texts[1:])}) -> {self.returns}"
+        return f"{self.function}({', '.join(texts)}) -> {self.returns}"
+
+
+def overload(
+    function: str,
+    id: str,
+    *parameters: Type,
+    returns: Type,
+    member: bool = False,
+    hosted: bool = False,
+    cost: Cost | None = None,
+    doc: str = "",
+    examples: tuple[Example, ...] = (),
+) -> Callable[[Implementation], Overload]:
+    """Declares an overload; the decorated name becomes its `Overload`."""
+
+    def declare(implementation: Implementation) -> Overload:
+        return Overload(
+            function, id, parameters, returns, implementation, member, hosted, cost, doc, examples
+        )
+
+    return declare
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """Every overload of one name, in the order of their declaration."""
+
+    name: str
+    overloads: tuple[Overload, ...]
+
+
+class Builder(Protocol):
+    """What a macro's expander makes nodes with: ids and positions are the builder's care.
+
+    Each method gives a node at the macro's own position.
+    """
+
+    def literal(self, value: bool | int | str | None) -> Expr: ...
+    def ident(self, name: str) -> Expr: ...
+    def select(self, operand: Expr, field: str, test_only: bool = False) -> Expr: ...
+    def call(self, function: str, *args: Expr) -> Expr: ...
+    def member_call(self, target: Expr, function: str, *args: Expr) -> Expr: ...
+    def list_literal(self, *elements: Expr) -> Expr: ...
+    def map_literal(self, *entries: tuple[Expr, Expr]) -> Expr: ...
+    def comprehension(
+        self,
+        iter_range: Expr,
+        iter_var: str,
+        accu_init: Expr,
+        loop_condition: Expr,
+        loop_step: Expr,
+        result: Expr,
+        *,
+        iter_var2: str = "",
+        accu_var: str = "@result",
+    ) -> Expr: ...
+
+    def copy(self, expr: Expr) -> Expr:
+        """The expression again with new ids, where an expansion needs it twice."""
+        ...
+
+    def fail(self, expr: Expr | None, message: str) -> Exception:
+        """The error to raise, at the place of `expr` (or of the call)."""
+        ...
+
+
+Expander = Callable[[Builder, Expr | None, tuple[Expr, ...]], "Expr | None"]
+"""From target and arguments to the expansion; None where the call is no macro after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro: `function(args)` or, with receiver, `target.function(args)`.
+
+    arguments: how many it takes; None for any number (`optFlatMap` has 2, `math.greatest` any).
+    """
+
+    function: str
+    receiver: bool
+    arguments: int | None
+    expand: Expander
+    doc: str = ""
+    examples: tuple[Example, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """A named type with fields.
+
+    fields: their types by name; None where any name may be used with any value (then `field_type`
+    of the checker answers dyn). construct: makes the value of `Name{…}` from the fields that were
+    set; None where a literal of the type is not allowed. holder: the types that share its shape.
+    """
+
+    name: str
+    fields: Mapping[str, Type] | None
+    construct: Callable[[Mapping[str, Value]], Value] | None = None
+    literal_type: Type | None = None
+    """The type that a literal has where it is not the struct itself (protobuf's wrappers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A name with its type; value: of a constant that the library brings (`has_value`)."""
+
+    type: Type
+    value: Value = None
+    has_value: bool = False
+
+
+class CheckedExpression(Protocol):
+    """What a validator sees: the tree with the type and the overloads of each node."""
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def root(self) -> Expr: ...
+    @property
+    def types(self) -> Mapping[int, Type]: ...
+    @property
+    def overloads(self) -> Mapping[int, tuple[str, ...]]: ...
+
+
+Validator = Callable[[CheckedExpression], Sequence[Issue]]
+"""Finds literals that can never be right, after the types were checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Functions, macros, types and names that come together."""
+
+    name: str
+    overloads: tuple[Overload, ...] = ()
+    macros: tuple[Macro, ...] = ()
+    structs: tuple[StructType, ...] = ()
+    variables: Mapping[str, Variable] = field(default_factory=lambda: MappingProxyType({}))
+    validators: tuple[Validator, ...] = ()
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an environment differs beside its libraries.
+
+    homogeneous: the members of a list or map literal must have one type; validate: literals that
+    can never be right do not compile; fold: constant parts are evaluated when the program is made,
+    and their errors are the program's; cost_limit: how much one evaluation may cost, None for any.
+    """
+
+    homogeneous: bool = True
+    validate: bool = True
+    fold: bool = True
+    cost_limit: int | None = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What an expression may name, and how strictly it is read."""
+
+    name: str
+    functions: Mapping[str, Function]
+    macros: Mapping[tuple[str, bool, int | None], Macro]
+    structs: Mapping[str, StructType]
+    variables: Mapping[str, Variable]
+    validators: tuple[Validator, ...]
+    options: Options
+    libraries: tuple[Library, ...]
+
+    def extend(
+        self,
+        variables: Mapping[str, Variable] | None = None,
+        libraries: tuple[Library, ...] = (),
+        name: str | None = None,
+    ) -> Environment:
+        """This environment with more names; the new ones win."""
+        base = environment(name or self.name, self.libraries + libraries, self.options)
+        more = {**self.variables, **base.variables, **(variables or {})}
+        return replace(base, variables=MappingProxyType(more))
+
+
+def environment(
+    name: str, libraries: tuple[Library, ...], options: Options | None = None
+) -> Environment:
+    """The environment made of some libraries; a later one's overload of the same id wins."""
+    overloads: dict[str, dict[str, Overload]] = {}
+    macros: dict[tuple[str, bool, int | None], Macro] = {}
+    structs: dict[str, StructType] = {}
+    variables: dict[str, Variable] = {}
+    for library in libraries:
+        for each in library.overloads:
+            overloads.setdefault(each.function, {})[each.id] = each
+        macros.update({(m.function, m.receiver, m.arguments): m for m in library.macros})
+        structs.update({each.name: each for each in library.structs})
+        variables.update(library.variables)
+    return Environment(
+        name,
+        MappingProxyType(
+            {name: Function(name, tuple(each.values())) for name, each in overloads.items()}
+        ),
+        MappingProxyType(macros),
+        MappingProxyType(structs),
+        MappingProxyType(variables),
+        tuple(v for library in libraries for v in library.validators),
+        options or Options(),
+        libraries,
+    )

@@ -1,0 +1,67 @@
+"""The two ways in which CEL fails: an expression that does not compile, one that has no value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from chartkit.errors import CompileError, EvaluationError
+from chartkit.model import Diagnostic, Severity
+
+
+class CelError(EvaluationError):
+    """An expression has no value: a missing key, an overflow, an argument of another type.
+
+    `&&`, `||` and the macros made of them may absorb it. The message is cel-go's.
+    """
+
+
+class CostLimitExceeded(CelError):  # noqa: N818 - says what happened, as the message does
+    """The expression was stopped because it did more work than its environment allows.
+
+    Nothing absorbs it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One complaint about an expression; offset: in characters from its start, None for none."""
+
+    message: str
+    offset: int | None = None
+
+
+class CelCompileError(CompileError):
+    """An expression does not parse, does not check, or cannot be made into a program.
+
+    `str(error)` is cel-go's text: for each issue `ERROR: <input>:1:3: …`, the line of the source
+    and a caret below the place; an issue without a place is its message alone.
+    """
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        self.source = source
+        self.issues = tuple(issues)
+        self.text = "\n".join(describe(source, issue) for issue in self.issues)
+        super().__init__([Diagnostic("cel", Severity.ERROR, self.text)])
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def line_and_column(source: str, offset: int) -> tuple[int, int]:
+    """The line (from 1) and column (in characters, from 0) of an offset."""
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1)
+
+
+def describe(source: str, issue: Issue) -> str:
+    """The issue as cel-go prints it, with the line it is about and a caret."""
+    if issue.offset is None:
+        return issue.message
+    line, column = line_and_column(source, issue.offset)
+    head = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
+    text = source.split("\n")[line - 1].replace("\t", " ")
+    # A wide character takes a wide dot and a wide caret, so that they stand below it.
+    dots = "".join("." if ord(char) < 0x80 else "．" for char in text[:column])
+    wide = column < len(text) and ord(text[column]) >= 0x80
+    return f"{head}\n | {text}\n | {dots}{'＾' if wide else '^'}"

@@ -1,0 +1,120 @@
+"""What an expression may ask of the world outside its variables: a port that callers fill.
+
+Only Kyverno's libraries ask. What cannot be answered is a `CelError`, which says what was asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from random import SystemRandom
+from typing import Protocol
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.model import Body, Json
+
+
+class Host(Protocol):
+    """The cluster, registries, services, the clock and chance, as CEL's functions see them."""
+
+    def get_resource(
+        self, api_version: str, resource: str, namespace: str, name: str, /
+    ) -> Body | None:
+        """An object of the cluster; None where it is not there."""
+        ...
+
+    def list_resources(
+        self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
+    ) -> Body:
+        """A list object of the cluster, with `items`."""
+        ...
+
+    def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
+        """What the API answers to an object that is sent to it."""
+        ...
+
+    def plural(self, api_version: str, kind: str, /) -> str:
+        """The resource name of a kind: `deployments` for `Deployment`."""
+        ...
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        """The data of a GlobalContextEntry, or of one of its projections (empty: the whole)."""
+        ...
+
+    def http(
+        self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
+    ) -> Json:
+        """What a service answers: the body, decoded from JSON."""
+        ...
+
+    def image_data(self, reference: str, /) -> Body:
+        """A registry's answer for an image."""
+        ...
+
+    def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
+        """Takes what `generator.Apply` makes."""
+        ...
+
+    def verify_image(self, image: str, attestation: str, attestors: Sequence[Json], /) -> int:
+        """How many of the attestors vouch for an image (attestation empty) or an attestation."""
+        ...
+
+    def image_payload(self, image: str, attestation: str, /) -> Json:
+        """The payload of an image's attestation."""
+        ...
+
+    def now(self) -> datetime:
+        """The time, with its zone."""
+        ...
+
+    def random_below(self, limit: int, /) -> int:
+        """A number from 0 up to but not including the limit."""
+        ...
+
+
+class OfflineHost:
+    """A world with nothing in it but the clock and chance."""
+
+    def get_resource(self, api_version: str, resource: str, _ns: str, name: str, /) -> Body | None:
+        raise CelError(f"no cluster to ask for {resource} ({api_version}) {name}")
+
+    def list_resources(
+        self, api_version: str, resource: str, _ns: str, _labels: Mapping[str, str], /
+    ) -> Body:
+        raise CelError(f"no cluster to ask for {resource} ({api_version})")
+
+    def post_resource(self, api_version: str, resource: str, _ns: str, _body: Body, /) -> Body:
+        raise CelError(f"no cluster to send {resource} ({api_version}) to")
+
+    def plural(self, api_version: str, kind: str, /) -> str:
+        raise CelError(f"no cluster to ask for the resource of {kind} ({api_version})")
+
+    def global_context(self, name: str, _projection: str, /) -> Json:
+        raise CelError(f"failed to fetch entry key={name}")
+
+    def http(
+        self, method: str, url: str, _headers: Mapping[str, str], _body: Json, _ca: str, /
+    ) -> Json:
+        raise CelError(f"no network for {method} {url}")
+
+    def image_data(self, reference: str, /) -> Body:
+        raise CelError(f"no registry to ask for {reference}")
+
+    def generate(self, _namespace: str, _resources: Sequence[Body], /) -> None:
+        """Nothing is kept."""
+
+    def verify_image(self, image: str, _attestation: str, _attestors: Sequence[Json], /) -> int:
+        raise CelError(f"no registry to verify {image} with")
+
+    def image_payload(self, image: str, _attestation: str, /) -> Json:
+        raise CelError(f"no registry to ask for {image}")
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def random_below(self, limit: int, /) -> int:
+        return _RANDOM.randrange(limit)
+
+
+_RANDOM = SystemRandom()
+OFFLINE: Host = OfflineHost()

@@ -1,0 +1,149 @@
+"""How CEL's values stand in Python, and the questions that are asked of any of them.
+
+| CEL | Python |
+|---|---|
+| null, bool, string, bytes | None, bool, str, bytes |
+| int | int, within 64 bits |
+| uint | `Uint` |
+| double | float |
+| list | list |
+| map | dict; keys are str, int, `Uint` or bool |
+| timestamp, duration | `Timestamp`, `Duration` (in `chartkit.engine.cel.times`) |
+| optional | `OptionalValue` |
+| type | `chartkit.engine.cel.types.Type` |
+| object with fields (`Object{}`) | `Struct` |
+| everything else | a subclass of `Opaque` |
+
+So a document read from YAML or JSON is a CEL value as it stands, and nothing is converted. A value
+is never changed after it was made. `bool` is a subclass of `int` in Python and `Uint` is one here:
+code asks for `value.__class__`, not `isinstance`, where it matters. Maps may be subclasses of
+dict (variables that are computed when they are asked for), so they are asked with `isinstance`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.types import Type
+
+Value: TypeAlias = object
+"""Any CEL value, as the table above has it."""
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class Uint(int):
+    """An unsigned 64-bit number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{int(self)}u"
+
+
+Scalar: TypeAlias = bool | int | Uint | float | str | bytes | None
+
+
+class Opaque:
+    """A value of a named type; equality and hash are the subclass's own."""
+
+    __slots__ = ()
+
+    cel_type: ClassVar[Type]
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """The text that tools show for the value."""
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalValue:
+    """`optional.of(value)`, or with `present` false `optional.none()`."""
+
+    present: bool
+    value: Value = None
+
+
+NONE = OptionalValue(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """An object of a declared type; fields: those that were set, by name."""
+
+    type: Type
+    fields: Mapping[str, Value] = field(default_factory=dict)
+
+
+OPTIONAL_TYPE = types.optional_of(types.DYN)
+
+_BY_CLASS: dict[type, Type] = {
+    type(None): types.NULL,
+    bool: types.BOOL,
+    int: types.INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    list: Type(types.TypeKind.LIST, "list"),
+    dict: Type(types.TypeKind.MAP, "map"),
+    OptionalValue: types.opaque("optional_type"),
+    Type: types.TYPE,
+}
+
+
+def type_of(value: Value) -> Type:
+    """The runtime type of a value, as `type(value)` gives it: without parameters."""
+    known = _BY_CLASS.get(value.__class__)
+    if known is not None:
+        return known
+    if isinstance(value, Opaque):
+        return value.cel_type
+    if isinstance(value, Struct):
+        return value.type
+    if isinstance(value, dict):
+        return _BY_CLASS[dict]
+    raise TypeError(f"not a CEL value: {value.__class__.__name__}")
+
+
+_NUMBERS = frozenset({int, Uint, float})
+
+
+def equal(left: Value, right: Value) -> bool:
+    """CEL's `==`: numbers by their value whatever their type, other types never equal."""
+    kind = left.__class__
+    if kind is str or kind is bool:
+        return right.__class__ is kind and left == right
+    if kind in _NUMBERS:
+        return right.__class__ in _NUMBERS and left == right
+    if kind is list:
+        return (
+            right.__class__ is list
+            and len(left) == len(right)  # type: ignore[arg-type]
+            and all(map(equal, left, right))  # type: ignore[call-overload]
+        )
+    if isinstance(left, dict):
+        return isinstance(right, dict) and _equal_maps(left, right)
+    if kind is OptionalValue:
+        return right.__class__ is OptionalValue and _equal_optionals(left, right)  # type: ignore[arg-type]
+    if isinstance(left, Struct):
+        return (
+            isinstance(right, Struct)
+            and left.type == right.type
+            and _equal_maps(left.fields, right.fields)
+        )
+    return right.__class__ is kind and left == right
+
+
+def _equal_maps(left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
+    return len(left) == len(right) and all(
+        key in right and equal(value, right[key]) for key, value in left.items()
+    )
+
+
+def _equal_optionals(left: OptionalValue, right: OptionalValue) -> bool:
+    return left.present == right.present and (not left.present or equal(left.value, right.value))

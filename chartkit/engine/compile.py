@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import IntEnum
 from typing import Final
 
 from chartkit.engine.autogen import all_rules, controllers, rules_for_kind
@@ -24,6 +23,7 @@ from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.manifests import compile_manifests
 from chartkit.engine.match import Predicate, always, bind_match
 from chartkit.engine.mutate import compile_mutate, compile_mutate_existing
+from chartkit.engine.phase import Phase
 from chartkit.engine.podsecurity import compile_pod_security
 from chartkit.engine.policy import Policy, Rule, RuleKind
 from chartkit.engine.policy_check import check_policy
@@ -35,16 +35,6 @@ from chartkit.engine.variables import compile_template
 from chartkit.engine.verify_images import ImageRule, ImagesHandler, compile_verify_images
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Resource, RuleResult, Status
-
-
-class Phase(IntEnum):
-    """When a rule runs in an admission, in order; each phase runs over all policies."""
-
-    MUTATE = 0
-    IMAGES = 1
-    VALIDATE = 2
-    GENERATE = 3
-
 
 PHASES: Final[dict[RuleKind, Phase]] = {
     RuleKind.MUTATE: Phase.MUTATE,

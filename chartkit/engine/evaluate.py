@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.compile import CompiledPolicy, Phase
+from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
 from chartkit.engine.int64 import mark_literals
 from chartkit.engine.kinds import kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
+from chartkit.engine.phase import Phase
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.compile import Phase
 from chartkit.engine.evaluate import PolicyResponse
+from chartkit.engine.phase import Phase
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, RuleType
 from chartkit.testing.compare import differs, find_expected

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from chartkit.engine.compile import PHASES, CompiledPolicy, Phase
+from chartkit.engine.compile import PHASES, CompiledPolicy
 from chartkit.engine.evaluate import PolicyResponse, respond
+from chartkit.engine.phase import Phase
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location, Resource
 from chartkit.testing.matching import Answers, Key, Matcher, Target, key_of

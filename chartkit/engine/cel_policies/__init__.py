@@ -1,0 +1,1 @@
+"""The policies whose rules are CEL: Kyverno's policies.kyverno.io and Kubernetes' own."""

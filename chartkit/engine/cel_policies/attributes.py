@@ -1,0 +1,108 @@
+"""What an API server says of a request to its admission plugins, computed once a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cluster import labels_of
+from chartkit.engine.kinds import kind_of, resource_name
+from chartkit.engine.request import Operation, Request, User
+from chartkit.model import Body, Json
+
+_NOBODY: Final = User()
+
+
+class Attributes:
+    """A request as match constraints and expressions see it.
+
+    resource: the plural name; object: what is written, None for a DELETE; old: what was there,
+    None for a CREATE; labels: of the object and of the old one, those that there are; kind_key:
+    what decides which rules may speak of it.
+    """
+
+    __slots__ = (
+        "generate_name",
+        "group",
+        "is_namespace",
+        "kind",
+        "kind_key",
+        "labels",
+        "name",
+        "namespace",
+        "namespace_labels",
+        "object",
+        "old",
+        "operation",
+        "request",
+        "resource",
+        "subresource",
+        "version",
+    )
+
+    def __init__(self, request: Request, resource: str = "") -> None:
+        """resource: the plural name, where it cannot be guessed from the kind."""
+        self.request = request
+        body = request.resource.body
+        group, version, kind = request.kind or kind_of(request.resource)
+        self.group, self.version, self.kind = group, version, kind
+        self.resource = resource or resource_name(kind)
+        self.subresource = request.subresource
+        self.operation = request.operation
+        self.object: Body | None = None if request.operation is Operation.DELETE else body
+        self.old = _old(request, body)
+        metadata = body.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        self.name = request.resource.name
+        generated = metadata.get("generateName")
+        self.generate_name: str = generated if isinstance(generated, str) else ""
+        self.namespace = request.resource.namespace
+        self.is_namespace = self.resource == "namespaces" and not group
+        self.namespace_labels: Mapping[str, str] = request.namespace_labels
+        self.labels = tuple(labels_of(one) for one in (self.object, self.old) if one is not None)
+        scope = "namespaced" if self.namespace else ""
+        self.kind_key = (group, version, self.resource, self.subresource, self.operation, scope)
+
+    def admission_request(self) -> Body:
+        """The request as the variable `request` shows it; what is not known is not there."""
+        kind = {"group": self.group, "version": self.version, "kind": self.kind}
+        resource = {"group": self.group, "version": self.version, "resource": self.resource}
+        shown: Body = {"uid": "", "kind": kind, "resource": resource}
+        optional = {"subResource": self.subresource}
+        repeated = {"requestKind": kind, "requestResource": resource}
+        optional_too = {
+            "requestSubResource": self.subresource,
+            "name": self.name,
+            "namespace": self.namespace,
+        }
+        shown.update({key: text for key, text in optional.items() if text})
+        shown.update(repeated)
+        shown.update({key: text for key, text in optional_too.items() if text})
+        shown["operation"] = str(self.operation)
+        shown["userInfo"] = _user(self.request.user or _NOBODY)
+        shown["object"] = self.object
+        shown["oldObject"] = self.old
+        shown["dryRun"] = False
+        shown["options"] = None
+        return shown
+
+
+def _old(request: Request, body: Body) -> Body | None:
+    if request.operation is Operation.DELETE:
+        return body
+    if request.operation is Operation.UPDATE:
+        return (request.old or request.resource).body
+    return request.old.body if request.old is not None else None
+
+
+def _user(user: User) -> Mapping[str, Json]:
+    shown: Body = {}
+    if user.name:
+        shown["username"] = user.name
+    if user.uid:
+        shown["uid"] = user.uid
+    if user.groups:
+        shown["groups"] = list(user.groups)
+    if user.extra:
+        shown["extra"] = dict(user.extra)
+    return shown

@@ -1,0 +1,134 @@
+"""Whether match constraints speak of a request, as an API server decides it for its webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
+from chartkit.engine.policy import LabelSelector
+from chartkit.engine.request import Operation
+from chartkit.engine.selectors import Labelled, compile_selector, selector_problem
+from chartkit.errors import EvaluationError
+
+_ANY: Final = "*"
+
+
+class Constraints:
+    """Compiled match constraints; what depends on the kind of request alone is remembered."""
+
+    __slots__ = ("_excluded", "_kinds", "_namespaces", "_objects", "_rules")
+
+    def __init__(self, constraints: MatchConstraints) -> None:
+        self._rules = constraints.rules
+        self._excluded = constraints.excluded
+        self._namespaces = _Selector(constraints.namespace_selector)
+        self._objects = _Selector(constraints.object_selector)
+        self._kinds: dict[tuple[str, ...], tuple[_Named, _Named]] = {}
+
+    def match(self, request: Attributes) -> bool:
+        """Whether they speak of the request; raises EvaluationError for a selector that
+        Kubernetes refuses, where all else fits."""
+        found = self._kinds.get(request.kind_key)
+        if found is None:
+            found = self._kinds[request.kind_key] = self._of_kind(request)
+        rules, excluded = found
+        if not rules.fits(request) or excluded.fits(request):
+            return False
+        if not (self._namespaces.problem or self._in_namespace(request)):
+            return False
+        if not (self._objects.problem or self._with_labels(request)):
+            return False
+        problem = self._namespaces.problem or self._objects.problem
+        if problem:
+            raise EvaluationError(problem)
+        return True
+
+    def _of_kind(self, request: Attributes) -> tuple[_Named, _Named]:
+        rules = _Named(self._rules, request) if self._rules else _EVERYTHING
+        return rules, _Named(self._excluded, request)
+
+    def _in_namespace(self, request: Attributes) -> bool:
+        # What stands outside namespaces, and is none, is never left out.
+        if self._namespaces.fits is None or not (request.namespace or request.is_namespace):
+            return True
+        return self._namespaces.fits(_labels_of_namespace(request))
+
+    def _with_labels(self, request: Attributes) -> bool:
+        fits = self._objects.fits
+        return fits is None or any(fits(labels) for labels in request.labels)
+
+
+def _labels_of_namespace(request: Attributes) -> Mapping[str, str]:
+    writes = request.operation in (Operation.CREATE, Operation.UPDATE)
+    if request.is_namespace and not request.subresource and writes:
+        return request.labels[0]
+    return request.namespace_labels or {"kubernetes.io/metadata.name": request.namespace}
+
+
+class _Selector:
+    """A compiled selector; fits: None where it takes everything."""
+
+    __slots__ = ("fits", "problem")
+
+    def __init__(self, selector: LabelSelector | None) -> None:
+        self.problem = ""
+        self.fits: Labelled | None = None
+        if selector is not None and (selector.labels or selector.expressions):
+            self.problem = selector_problem(selector)
+            self.fits = compile_selector(selector)
+
+
+class _Named:
+    """The rules that speak of a kind of request, by the names that they are kept to."""
+
+    __slots__ = ("_all", "_names")
+
+    def __init__(self, rules: tuple[ResourceRule, ...], request: Attributes) -> None:
+        speaking = [rule for rule in rules if _speaks(rule, request)]
+        self._all = any(not rule.names for rule in speaking)
+        self._names = frozenset(name for rule in speaking for name in rule.names)
+
+    def fits(self, request: Attributes) -> bool:
+        if self._all or not self._names:
+            return self._all
+        if request.name:
+            return request.name in self._names
+        return any(request.generate_name.startswith(name) for name in self._names)
+
+
+class _Everything(_Named):
+    def __init__(self) -> None:
+        self._all = True
+        self._names = frozenset()
+
+
+_EVERYTHING: Final = _Everything()
+
+
+def _speaks(rule: ResourceRule, request: Attributes) -> bool:
+    return (
+        _in_scope(rule.scope, request)
+        and _one_of(rule.operations, request.operation)
+        and _one_of(rule.groups, request.group)
+        and _one_of(rule.versions, request.version)
+        and any(_is_resource(resource, request) for resource in rule.resources)
+    )
+
+
+def _one_of(items: tuple[str, ...], asked: str) -> bool:
+    return _ANY in items or asked in items
+
+
+def _is_resource(resource: str, request: Attributes) -> bool:
+    name, _, subresource = resource.partition("/")
+    return name in (_ANY, request.resource) and subresource in (_ANY, request.subresource)
+
+
+def _in_scope(scope: str, request: Attributes) -> bool:
+    if scope == "Namespaced":
+        return not request.is_namespace and bool(request.namespace)
+    if scope == "Cluster":
+        return request.is_namespace or not request.namespace
+    return True

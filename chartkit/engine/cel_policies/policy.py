@@ -1,0 +1,114 @@
+"""The policies whose rules are CEL, as they are read: what all kinds share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from chartkit.engine.policy import LabelSelector
+from chartkit.model import Body, Resource
+
+
+class CelKind(StrEnum):
+    """The kinds, without the prefix of their namespaced forms."""
+
+    VALIDATING = "ValidatingPolicy"
+    MUTATING = "MutatingPolicy"
+    GENERATING = "GeneratingPolicy"
+    DELETING = "DeletingPolicy"
+    IMAGE_VALIDATING = "ImageValidatingPolicy"
+    VALIDATING_ADMISSION = "ValidatingAdmissionPolicy"
+    MUTATING_ADMISSION = "MutatingAdmissionPolicy"
+
+
+KYVERNO_KINDS: Final = (
+    CelKind.VALIDATING,
+    CelKind.MUTATING,
+    CelKind.GENERATING,
+    CelKind.DELETING,
+    CelKind.IMAGE_VALIDATING,
+)
+ADMISSION_KINDS: Final = (CelKind.VALIDATING_ADMISSION, CelKind.MUTATING_ADMISSION)
+NAMESPACED: Final = "Namespaced"
+"""What stands before the kind of a policy that lives in a namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRule:
+    """Which requests: `*` stands for any group, version, resource or operation; names: empty for
+    all; scope: `Cluster`, `Namespaced` or `*`."""
+
+    groups: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    operations: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    scope: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class MatchConstraints:
+    """What a policy speaks of; no rules at all: of everything."""
+
+    rules: tuple[ResourceRule, ...] = ()
+    excluded: tuple[ResourceRule, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NamedExpression:
+    """A match condition, a variable or an audit annotation: a name and an expression."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What must hold; message: empty for none; message_expression: None for none."""
+
+    expression: str
+    message: str = ""
+    message_expression: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CelPolicy:
+    """A policy; namespace: empty for one that speaks of all; constraints: None where it has none.
+
+    ignores_errors: whether a match condition that fails to evaluate leaves the request alone;
+    actions: `Deny`, `Audit`, `Warn`; controllers: the pod controllers that it is extended to as
+    written, None for all; json: whether it judges any JSON and not admission requests;
+    body: the specification, for what one kind alone has.
+    """
+
+    kind: CelKind
+    name: str
+    namespace: str
+    resource: Resource
+    constraints: MatchConstraints | None = None
+    conditions: tuple[NamedExpression, ...] = ()
+    variables: tuple[NamedExpression, ...] = ()
+    validations: tuple[Validation, ...] = ()
+    annotations_made: tuple[NamedExpression, ...] = ()
+    ignores_errors: bool = False
+    actions: tuple[str, ...] = ()
+    controllers: tuple[str, ...] | None = None
+    json: bool = False
+    admission: bool = True
+    background: bool = True
+    spec: Body = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """What results name: `name`, or `namespace/name`."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def kind_name(self) -> str:
+        """The kind as the document has it."""
+        return f"{NAMESPACED}{self.kind}" if self.namespace else str(self.kind)

@@ -1,0 +1,162 @@
+"""From a document to a `CelPolicy`: the schema is checked first, then every part gets its type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.engine.cel_policies.policy import (
+    ADMISSION_KINDS,
+    KYVERNO_KINDS,
+    NAMESPACED,
+    CelKind,
+    CelPolicy,
+    MatchConstraints,
+    NamedExpression,
+    ResourceRule,
+    Validation,
+)
+from chartkit.engine.definitions import definition_check
+from chartkit.engine.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.policy_reader import SCHEMA_RULE, check_schema, check_served, read_selector
+from chartkit.errors import CompileError
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+
+VERSIONS: Final = (
+    "policies.kyverno.io/v1",
+    "policies.kyverno.io/v1beta1",
+    "policies.kyverno.io/v1alpha1",
+)
+ADMISSION_VERSIONS: Final = (
+    "admissionregistration.k8s.io/v1",
+    "admissionregistration.k8s.io/v1beta1",
+    "admissionregistration.k8s.io/v1alpha1",
+)
+KINDS: Final = {name: kind for kind in KYVERNO_KINDS for name in (str(kind), f"{NAMESPACED}{kind}")}
+"""The kinds of policies.kyverno.io, with those that live in a namespace."""
+ADMISSION: Final = {str(kind): kind for kind in ADMISSION_KINDS}
+
+
+def is_cel_policy(resource: Resource) -> bool:
+    """Whether an object is of a kind and group that `read_cel_policy` reads."""
+    group = resource.api_version.partition("/")[0]
+    kinds = {"policies.kyverno.io": KINDS, "admissionregistration.k8s.io": ADMISSION}.get(group)
+    return kinds is not None and resource.kind in kinds
+
+
+def read_cel_policy(resource: Resource) -> CelPolicy:
+    """Reads a policy; raises CompileError with every problem of its schema."""
+    kind = KINDS.get(resource.kind) or ADMISSION.get(resource.kind)
+    if kind is None or kind in KYVERNO_KINDS:
+        check_served(resource, VERSIONS, tuple(KINDS))
+    else:
+        check_served(resource, ADMISSION_VERSIONS, tuple(ADMISSION))
+    check_schema(definition_check(str(kind)), resource)
+    body = resource.body
+    namespaced = resource.kind.startswith(NAMESPACED)
+    policy = CelPolicy(
+        kind=CelKind(str(kind)),
+        name=resource.name,
+        namespace=(resource.namespace or DEFAULT_NAMESPACE) if namespaced else "",
+        resource=resource,
+        annotations=body["metadata"].get("annotations") or {},
+    )
+    policy = with_spec(policy, body["spec"])
+    _refuse_doubles(policy)
+    return policy
+
+
+def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
+    """The policy with another specification, of a schema that was checked."""
+    evaluation: Body = spec.get("evaluation") or {}
+    return replace(
+        policy,
+        spec=spec,
+        constraints=read_constraints(spec.get("matchConstraints")),
+        conditions=named_expressions(spec.get("matchConditions")),
+        variables=named_expressions(spec.get("variables")),
+        validations=tuple(_validation(one) for one in spec.get("validations") or ()),
+        annotations_made=named_expressions(spec.get("auditAnnotations"), "key", "valueExpression"),
+        ignores_errors=spec.get("failurePolicy") == "Ignore",
+        actions=tuple(spec.get("validationActions") or ()),
+        controllers=_controllers(spec),
+        json=evaluation.get("mode") == "JSON",
+        admission=_enabled(evaluation, "admission"),
+        background=_enabled(evaluation, "background"),
+    )
+
+
+def _enabled(evaluation: Body, key: str) -> bool:
+    part: Body = evaluation.get(key) or {}
+    return part.get("enabled") is not False
+
+
+def _controllers(spec: Body) -> tuple[str, ...] | None:
+    autogen: Body = spec.get("autogen") or {}
+    controllers = (autogen.get("podControllers") or {}).get("controllers")
+    return None if controllers is None else tuple(controllers)
+
+
+def named_expressions(
+    body: Json, name: str = "name", expression: str = "expression"
+) -> tuple[NamedExpression, ...]:
+    """Reads a list of named expressions whose schema was checked."""
+    return tuple(
+        NamedExpression(one.get(name) or "", one.get(expression) or "") for one in body or ()
+    )
+
+
+def read_constraints(body: Json) -> MatchConstraints | None:
+    """Reads `matchConstraints` or a binding's `matchResources`; None where there are none."""
+    if body is None:
+        return None
+    return MatchConstraints(
+        rules=tuple(_rule(one) for one in body.get("resourceRules") or ()),
+        excluded=tuple(_rule(one) for one in body.get("excludeResourceRules") or ()),
+        namespace_selector=read_selector(body.get("namespaceSelector")),
+        object_selector=read_selector(body.get("objectSelector")),
+    )
+
+
+def _rule(body: Body) -> ResourceRule:
+    return ResourceRule(
+        groups=tuple(body.get("apiGroups") or ()),
+        versions=tuple(body.get("apiVersions") or ()),
+        resources=tuple(body.get("resources") or ()),
+        operations=tuple(body.get("operations") or ()),
+        names=tuple(body.get("resourceNames") or ()),
+        scope=body.get("scope") or "*",
+    )
+
+
+def _validation(body: Body) -> Validation:
+    return Validation(
+        expression=body.get("expression") or "",
+        message=body.get("message") or "",
+        message_expression=body.get("messageExpression") or "",
+        reason=body.get("reason") or "",
+    )
+
+
+def _refuse_doubles(policy: CelPolicy) -> None:
+    """The definitions key these lists by name, so a server refuses a name that stands twice."""
+    problems = [
+        *_doubles("variables", [one.name for one in policy.variables]),
+        *_doubles("matchConditions", [one.name for one in policy.conditions]),
+        *_doubles("validationActions", policy.actions),
+    ]
+    if problems:
+        where = policy.resource.location
+        raise CompileError(
+            [Diagnostic(SCHEMA_RULE, Severity.ERROR, text, where) for text in problems]
+        )
+
+
+def _doubles(field: str, names: Sequence[str]) -> list[str]:
+    return [
+        f'spec.{field}: Duplicate value: "{name}"'
+        for name, count in Counter(names).items()
+        if count > 1
+    ]

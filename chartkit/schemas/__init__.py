@@ -1,1 +1,1 @@
-"""Compact schemas of Kubernetes' and Kyverno's types, read by charts, lint and editors."""
+"""Compact schemas of Kubernetes' and Kyverno's types, read by the charts and the engine."""

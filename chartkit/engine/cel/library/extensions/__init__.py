@@ -1,0 +1,1 @@
+"""The libraries that cel-go brings beside the standard one."""

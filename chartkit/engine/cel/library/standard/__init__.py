@@ -1,0 +1,32 @@
+"""The standard library of CEL: what every environment has."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from chartkit.engine.cel.declarations import Library
+from chartkit.engine.cel.library.standard import (
+    accessors,
+    arithmetic,
+    containers,
+    conversions,
+    logic,
+    ordering,
+    strings,
+)
+from chartkit.engine.cel.library.standard.constants import VARIABLES
+
+LIBRARY = Library(
+    "standard",
+    overloads=(
+        *logic.OVERLOADS,
+        *arithmetic.OVERLOADS,
+        *ordering.OVERLOADS,
+        *containers.OVERLOADS,
+        *conversions.OVERLOADS,
+        *strings.OVERLOADS,
+        *accessors.OVERLOADS,
+    ),
+    variables=MappingProxyType(dict(VARIABLES)),
+    doc="Operators, conversions, texts, timestamps and durations.",
+)

@@ -1,0 +1,40 @@
+"""The types as values: `int`, `list`, `google.protobuf.Timestamp` …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.declarations import Variable
+from chartkit.engine.cel.types import A, B, Type, TypeKind
+
+LIST = Type(TypeKind.LIST, "list")
+MAP = Type(TypeKind.MAP, "map")
+EMPTY = types.struct("google.protobuf.Empty")
+
+
+def type_constant(value: Type, declared: Type | None = None) -> Variable:
+    """A name that stands for a type; declared: the type with its parameters, for the checker."""
+    return Variable(types.type_of_type(declared or value), value, has_value=True)
+
+
+_PLAIN = (
+    types.BOOL,
+    types.BYTES,
+    types.DOUBLE,
+    types.DURATION,
+    types.INT,
+    types.NULL,
+    types.STRING,
+    types.TIMESTAMP,
+    types.TYPE,
+    types.UINT,
+    EMPTY,
+)
+
+VARIABLES: Mapping[str, Variable] = {
+    **{each.name: type_constant(each) for each in _PLAIN},
+    "list": type_constant(LIST, types.list_of(A)),
+    "map": type_constant(MAP, types.map_of(A, B)),
+    "google.protobuf.NullValue.NULL_VALUE": Variable(types.INT, 0, has_value=True),
+}

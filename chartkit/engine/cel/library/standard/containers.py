@@ -1,0 +1,132 @@
+"""`[]`, `in` and `size`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chartkit.engine.cel.declarations import Example, Overload, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.numbers import lossless_int
+from chartkit.engine.cel.types import BOOL, BYTES, INT, STRING, A, B, Type, list_of, map_of
+from chartkit.engine.cel.values import Uint, Value, equal, type_of
+
+_SIZE = "How many characters a text, bytes, members a list or entries a map has."
+_MISSING = object()
+
+
+def list_index(index: Value) -> int:
+    """The index that a value stands for in a list; raises `CelError` for what is none."""
+    number = lossless_int(index)
+    if number is not None:
+        if number < 2**63:
+            return number
+    elif index.__class__ is not float:
+        raise CelError(f"unsupported index type '{type_of(index)}' in list")
+    raise CelError(f"unsupported index value {show(index)} in list")
+
+
+def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Value:
+    """The value under a key; a number finds a key of its value, whatever the type of either."""
+    kind = key.__class__
+    if kind is str:
+        return entries.get(key, default)
+    if kind is bool:
+        # Python holds true for 1.
+        return entries[key] if any(each is key for each in entries) else default
+    number = lossless_int(key)
+    if number is None:
+        return default
+    found = entries.get(number, default)
+    if number in (0, 1) and found is not default and not _has_number(entries, number):
+        return default
+    return found
+
+
+def _has_number(entries: Mapping[object, Value], number: int) -> bool:
+    return any(each == number and each.__class__ in (int, Uint) for each in entries)
+
+
+@overload(
+    "_[_]",
+    "index_list",
+    list_of(A),
+    INT,
+    returns=A,
+    doc="A member of a list by its place, the first is 0; the value of a map under a key.",
+    examples=(
+        Example("['a', 'b'][1]", "'b'"),
+        Example("{'a': 1}['a']", "1"),
+        Example("[1][1]", "index out of bounds: 1", error=True),
+        Example("{'a': 1}['b']", "no such key: b", error=True),
+    ),
+)
+def index_list(members: list[Value], index: Value) -> Value:
+    place = list_index(index)
+    if 0 <= place < len(members):
+        return members[place]
+    raise CelError(f"index out of bounds: {place}")
+
+
+@overload(
+    "_[_]",
+    "index_map",
+    map_of(A, B),
+    A,
+    returns=B,
+    doc="The value of a map under a key.",
+)
+def index_map(entries: Mapping[object, Value], key: Value) -> Value:
+    found = find_key(entries, key, _MISSING)
+    if found is _MISSING:
+        raise CelError(f"no such key: {show(key)}")
+    return found
+
+
+@overload(
+    "@in",
+    "in_list",
+    A,
+    list_of(A),
+    returns=BOOL,
+    cost=costs.of_membership,
+    doc="Whether a value is a member of a list or a key of a map.",
+    examples=(Example("2 in [1, 2, 3]", "true"), Example("'b' in {'a': 1}", "false")),
+)
+def in_list(value: Value, members: list[Value]) -> bool:
+    return any(equal(value, member) for member in members)
+
+
+@overload(
+    "@in",
+    "in_map",
+    A,
+    map_of(A, B),
+    returns=BOOL,
+    doc="Whether a value is a key of a map.",
+)
+def in_map(key: Value, entries: Mapping[object, Value]) -> bool:
+    return find_key(entries, key, _MISSING) is not _MISSING
+
+
+def _sizes(kind: Type, name: str, example: Example) -> tuple[Overload, Overload]:
+    member = Example(example.expression[5:-1] + ".size()", example.expected)
+    return (
+        Overload("size", f"size_{name}", (kind,), INT, len, doc=_SIZE, examples=(example,)),
+        Overload(
+            "size", f"{name}_size", (kind,), INT, len, member=True, doc=_SIZE, examples=(member,)
+        ),
+    )
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    index_list,
+    index_map,
+    in_list,
+    in_map,
+    *_sizes(BYTES, "bytes", Example("size(b'ü')", "2")),
+    *_sizes(list_of(A), "list", Example("size(['a', 'b'])", "2")),
+    *_sizes(map_of(A, B), "map", Example("size({'a': 1})", "1")),
+    *_sizes(STRING, "string", Example("size('ü')", "1")),
+)

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from chartkit.engine.cel import types
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.types import Type
 
 Value: TypeAlias = object
@@ -54,6 +55,10 @@ class Opaque:
     __slots__ = ()
 
     cel_type: ClassVar[Type]
+
+    def equals(self, other: Value) -> bool:
+        """CEL's `==` with any other value; raises `CelError` where the type has no answer."""
+        return other.__class__ is self.__class__ and self == other
 
     @abstractmethod
     def __str__(self) -> str:
@@ -114,17 +119,20 @@ _NUMBERS = frozenset({int, Uint, float})
 
 
 def equal(left: Value, right: Value) -> bool:
-    """CEL's `==`: numbers by their value whatever their type, other types never equal."""
+    """CEL's `==`: numbers by their value whatever their type, other types never equal.
+
+    Raises `CelError` where a named type refuses the comparison (`Opaque.equals`).
+    """
     kind = left.__class__
     if kind is str or kind is bool:
         return right.__class__ is kind and left == right
     if kind in _NUMBERS:
-        return right.__class__ in _NUMBERS and left == right
+        return right.__class__ in _NUMBERS and _equal_numbers(left, right)  # type: ignore[arg-type]
     if kind is list:
         return (
             right.__class__ is list
             and len(left) == len(right)  # type: ignore[arg-type]
-            and all(map(equal, left, right))  # type: ignore[call-overload]
+            and all(map(_equal_members, left, right))  # type: ignore[call-overload]
         )
     if isinstance(left, dict):
         return isinstance(right, dict) and _equal_maps(left, right)
@@ -136,12 +144,40 @@ def equal(left: Value, right: Value) -> bool:
             and left.type == right.type
             and _equal_maps(left.fields, right.fields)
         )
+    if isinstance(left, Opaque):
+        return right is not None and left.equals(right)
     return right.__class__ is kind and left == right
+
+
+def same(left: Value, right: Value) -> bool:
+    """Whether two values are surely equal: a refused comparison counts as no.
+
+    `!=`, `in` and all functions that look for a member ask this, as in cel-go.
+    """
+    try:
+        return equal(left, right)
+    except CelError:
+        return False
+
+
+def _equal_members(left: Value, right: Value) -> bool:
+    # cel-go takes two lists or maps for equal unless a pair of members surely differs.
+    try:
+        return equal(left, right)
+    except CelError:
+        return True
+
+
+def _equal_numbers(left: float, right: float) -> bool:
+    # A whole number beyond 2^53 is rounded before it is compared with a double, as in cel-go.
+    if left.__class__ is not right.__class__ and float in (left.__class__, right.__class__):
+        return float(left) == float(right)
+    return left == right
 
 
 def _equal_maps(left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
     return len(left) == len(right) and all(
-        key in right and equal(value, right[key]) for key, value in left.items()
+        key in right and _equal_members(value, right[key]) for key, value in left.items()
     )
 
 

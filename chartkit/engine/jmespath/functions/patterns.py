@@ -11,8 +11,8 @@ from chartkit.engine.jmespath.declaration import (
 )
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.engine.jmespath.functions.collections import as_text
-from chartkit.engine.jmespath.functions.generation import generate
 from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.values.random_text import RandomTextError, generate
 from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
 from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.model import Json
@@ -91,10 +91,9 @@ def random(pattern: str) -> str:
     if not pattern:
         raise FunctionError("no pattern provided")
     try:
-        compile_regex(pattern, perl=False)
-    except RegexError as error:
+        return generate(pattern, current_sources().chance.randrange)
+    except (RegexError, RandomTextError) as error:
         raise FunctionError(str(error)) from error
-    return generate(pattern, current_sources().chance)
 
 
 FUNCTIONS: tuple[FunctionSpec, ...] = (

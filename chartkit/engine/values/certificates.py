@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from chartkit.engine.jmespath.functions.extensions import (
+from chartkit.engine.values.certificate_extensions import (
     add_extensions,
     empty_extensions,
     read_extensions,

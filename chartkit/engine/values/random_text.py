@@ -1,22 +1,24 @@
-"""Text made at random from a regular expression that RE2 has already accepted.
+"""Text made at random from a regular expression of the POSIX kind.
 
-Only POSIX syntax comes here: literals, `.`, bracket classes, groups, `|`, and repetition.
+Its syntax is literals, `.`, bracket classes, groups, `|`, and repetition.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from random import Random
 
-from chartkit.engine.jmespath.errors import FunctionError
+from chartkit.engine.values.regexp import compile_regex
 
-Generator = Callable[[Random], str]
+Chance = Callable[[int], int]
+"""A number from 0 up to but not including the limit that it is given."""
+
+_MAX_WORK = 1_000_000
+
 
 UNBOUNDED = 4096
 """How often Kyverno's generator repeats at most what `*`, `+` or `{n,}` leaves open."""
 
-_MAX_RESULT = 1_000_000
 _LAST = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 _ESCAPES = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -40,13 +42,39 @@ _NAMED = {
 _Range = tuple[int, int]
 
 
-def generate(pattern: str, chance: Random) -> str:
-    """A text that matches the pattern."""
-    return _compile(pattern)(chance)
+class RandomTextError(ValueError):
+    """No text can be made from a pattern."""
+
+
+class _Source:
+    """Chance, and how much may still be made with it."""
+
+    __slots__ = ("_left", "below")
+
+    def __init__(self, below: Chance) -> None:
+        self.below = below
+        self._left = _MAX_WORK
+
+    def spend(self, work: int) -> None:
+        self._left -= work
+        if self._left < 0:
+            raise RandomTextError("the pattern makes too long a text")
+
+
+_Generator = Callable[[_Source], str]
+
+
+def generate(pattern: str, chance: Chance) -> str:
+    """A text that matches the pattern; raises `RegexError` or `RandomTextError`."""
+    compile_regex(pattern, perl=False)
+    try:
+        return _compile(pattern)(_Source(chance))
+    except RecursionError:
+        raise RandomTextError("the pattern is nested too deeply") from None
 
 
 @lru_cache(maxsize=256)
-def _compile(pattern: str) -> Generator:
+def _compile(pattern: str) -> _Generator:
     return _Reader(pattern).alternatives()
 
 
@@ -62,20 +90,20 @@ class _Reader:
         self._at += 1
         return self._pattern[self._at - 1 : self._at]
 
-    def alternatives(self) -> Generator:
+    def alternatives(self) -> _Generator:
         choices = [self._sequence()]
         while self._peek() == "|":
             self._at += 1
             choices.append(self._sequence())
-        return choices[0] if len(choices) == 1 else lambda chance: chance.choice(choices)(chance)
+        return choices[0] if len(choices) == 1 else _any_of(choices)
 
-    def _sequence(self) -> Generator:
-        parts: list[Generator] = []
+    def _sequence(self) -> _Generator:
+        parts: list[_Generator] = []
         while self._peek() not in ("", "|", ")"):
             parts.append(self._repeated(self._atom()))
-        return lambda chance: "".join(part(chance) for part in parts)
+        return lambda source: "".join(part(source) for part in parts)
 
-    def _atom(self) -> Generator:
+    def _atom(self) -> _Generator:
         character = self._next()
         if character == "(":
             inner = self.alternatives()
@@ -107,7 +135,7 @@ class _Reader:
             return chr(int(digits, 8))
         return _ESCAPES.get(character, character)
 
-    def _repeated(self, atom: Generator) -> Generator:
+    def _repeated(self, atom: _Generator) -> _Generator:
         while True:
             bounds = self._bounds()
             if bounds is None:
@@ -164,14 +192,18 @@ class _Reader:
         return _complement(ranges) if name.startswith("^") else ranges
 
 
-def _repeat(atom: Generator, least: int, most: int) -> Generator:
-    def repeat(chance: Random) -> str:
-        parts, size = [], 0
-        for _ in range(chance.randint(least, most)):
-            parts.append(atom(chance))
-            size += len(parts[-1])
-            if size > _MAX_RESULT:
-                raise FunctionError("the pattern makes too long a text")
+def _any_of(choices: list[_Generator]) -> _Generator:
+    return lambda source: choices[source.below(len(choices))](source)
+
+
+def _repeat(atom: _Generator, least: int, most: int) -> _Generator:
+    def repeat(source: _Source) -> str:
+        count = least + source.below(most - least + 1)
+        source.spend(count)
+        parts = []
+        for _ in range(count):
+            parts.append(atom(source))
+            source.spend(len(parts[-1]))
         return "".join(parts)
 
     return repeat
@@ -186,13 +218,13 @@ def _complement(ranges: list[_Range]) -> list[_Range]:
     return [*found, (low, _LAST)] if low <= _LAST else found
 
 
-def _one_of(ranges: list[_Range]) -> Generator:
+def _one_of(ranges: list[_Range]) -> _Generator:
     sizes = [end - start + 1 for start, end in ranges]
 
-    def pick(chance: Random) -> str:
+    def pick(source: _Source) -> str:
         if not sizes:
-            raise FunctionError("the pattern matches no character")
-        index = chance.randrange(sum(sizes))
+            raise RandomTextError("the pattern matches no character")
+        index = source.below(sum(sizes))
         for (start, _), size in zip(ranges, sizes, strict=True):
             if index < size:
                 return "\ufffd" if start + index in _SURROGATES else chr(start + index)

@@ -1,0 +1,48 @@
+"""`cel.bind`, and how a name is given to a value: a comprehension over nothing."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.ast import Expr, Ident
+from chartkit.engine.cel.declarations import Builder, Example, Macro
+
+UNUSED = "#unused"
+"""The variable of a comprehension that never runs; no author can write it."""
+
+
+def bound(make: Builder, name: str, value: Expr, result: Expr) -> Expr:
+    """`result` where `name` is `value`."""
+    return make.comprehension(
+        make.list_literal(),
+        UNUSED,
+        value,
+        make.literal(False),
+        make.ident(name),
+        result,
+        accu_var=name,
+    )
+
+
+def is_namespace(target: Expr | None, name: str) -> bool:
+    """Whether a call is one of `name.function(…)`."""
+    return isinstance(target, Ident) and target.name == name
+
+
+def _bind(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    if not is_namespace(target, "cel"):
+        return None
+    variable, value, result = args
+    if not isinstance(variable, Ident):
+        raise make.fail(variable, "cel.bind() variable names must be simple identifiers")
+    return bound(make, variable.name, value, result)
+
+
+MACROS: tuple[Macro, ...] = (
+    Macro(
+        "bind",
+        receiver=True,
+        arguments=3,
+        expand=_bind,
+        doc="`cel.bind(x, value, result)`: the result, in which `x` is the value.",
+        examples=(Example("cel.bind(x, 'a' + 'b', x + x)", "'abab'"),),
+    ),
+)

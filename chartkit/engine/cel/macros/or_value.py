@@ -1,0 +1,29 @@
+"""Kyverno's own `orValue`, which takes values that are not optional as they are."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.ast import Expr
+from chartkit.engine.cel.declarations import Builder, Example, Macro
+
+COMPATIBLE = "__orValueCompat__"
+"""The function that a call of `orValue` becomes."""
+
+
+def _or_value(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    return None if target is None else make.call(COMPATIBLE, target, args[0])
+
+
+MACROS: tuple[Macro, ...] = (
+    Macro(
+        "orValue",
+        receiver=True,
+        arguments=1,
+        expand=_or_value,
+        doc="The value of an optional, or the argument where it has none; a value that is not "
+        "optional is itself.",
+        examples=(
+            Example("{'a': 1}.?b.orValue(2)", "2"),
+            Example("{'a': 1}.a.orValue(2)", "1"),
+        ),
+    ),
+)

@@ -242,12 +242,21 @@ class Environment:
         self,
         variables: Mapping[str, Variable] | None = None,
         libraries: tuple[Library, ...] = (),
+        structs: tuple[StructType, ...] = (),
         name: str | None = None,
     ) -> Environment:
         """This environment with more names; the new ones win."""
-        base = environment(name or self.name, self.libraries + libraries, self.options)
-        more = {**self.variables, **base.variables, **(variables or {})}
-        return replace(base, variables=MappingProxyType(more))
+        base = self
+        if libraries:
+            base = environment(name or self.name, self.libraries + libraries, self.options)
+        return replace(
+            base,
+            name=name or self.name,
+            variables=MappingProxyType({**self.variables, **base.variables, **(variables or {})}),
+            structs=MappingProxyType(
+                {**self.structs, **base.structs, **{each.name: each for each in structs}}
+            ),
+        )
 
 
 def environment(

@@ -58,7 +58,7 @@ class Type:
 
 
 DYN = Type(TypeKind.DYN, "dyn")
-ANY = Type(TypeKind.ANY, "any")
+ANY = Type(TypeKind.ANY, "google.protobuf.Any")
 ERROR = Type(TypeKind.ERROR, "!error!")
 NULL = Type(TypeKind.NULL, "null_type")
 BOOL = Type(TypeKind.BOOL, "bool")

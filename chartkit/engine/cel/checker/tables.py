@@ -1,0 +1,133 @@
+"""What the checker asks of an environment, laid out so that asking is quick.
+
+An overload is found once for each combination of argument types and remembered with the functions
+of the environment, which every environment that is extended by variables shares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from chartkit.engine.cel.checker.unification import Substitution
+from chartkit.engine.cel.declarations import Environment, Function, Overload, StructType
+from chartkit.engine.cel.types import Type, TypeKind, struct, type_of_type
+
+_REMEMBERED_ENVIRONMENTS = 64
+_REMEMBERED_CALLS = 512
+_ANY = Substitution()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An overload; variables: the names of its type variables."""
+
+    overload: Overload
+    variables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What a call comes to: its overloads and type, and how many type variables it used up.
+
+    ids: empty where no overload matches.
+    """
+
+    ids: tuple[str, ...]
+    returns: Type
+    variables: int
+
+
+@dataclass(slots=True)
+class Signatures:
+    """The overloads of a function by the way they are called, and what calls came to so far."""
+
+    name: str
+    members: tuple[Candidate, ...]
+    globals: tuple[Candidate, ...]
+    known: dict[tuple[bool, tuple[Type, ...]], Resolution] = field(default_factory=dict)
+
+    def remember(self, member: bool, arguments: tuple[Type, ...], found: Resolution) -> None:
+        """Keeps a resolution; a bounded number, because types can be made up without end."""
+        if len(self.known) >= _REMEMBERED_CALLS:
+            self.known.clear()
+        self.known[member, arguments] = found
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """An environment's names; dotted: the first parts of the names that have a dot in them."""
+
+    environment: Environment
+    functions: Mapping[str, Signatures]
+    dotted: frozenset[str]
+
+    def global_type(self, name: str) -> Type | None:
+        """The type of a variable, or of a type that is used as a value; None for neither."""
+        variable = self.environment.variables.get(name)
+        if variable is not None:
+            # `list` stands for lists of anything.
+            kind = variable.type.kind
+            return _ANY.close(variable.type) if kind is TypeKind.TYPE else variable.type
+        declared = self.find_struct(name)
+        return None if declared is None else type_of_type(declared.literal_type or struct(name))
+
+    def find_struct(self, name: str) -> StructType | None:
+        """The type with fields of that name.
+
+        Beside the declared ones: below a type that takes any field, such as `Object`, every
+        dotted name is a type of the same shape: `Object.spec.template`.
+        """
+        structs = self.environment.structs
+        found = structs.get(name)
+        if found is not None or "." not in name:
+            return found
+        base = structs.get(name.partition(".")[0])
+        return replace(base, name=name) if base is not None and base.fields is None else None
+
+
+_TABLES: dict[int, Tables] = {}
+
+
+def tables_of(environment: Environment) -> Tables:
+    """The tables of an environment, made when they are first asked for."""
+    known = _TABLES.get(id(environment))
+    if known is not None and known.environment is environment:
+        return known
+    functions = next(
+        (
+            each.functions
+            for each in list(_TABLES.values())
+            if each.environment.functions is environment.functions
+        ),
+        None,
+    )
+    if functions is None:
+        functions = {each.name: _signatures(each) for each in environment.functions.values()}
+    names = (*environment.variables, *environment.structs)
+    dotted = frozenset(name.partition(".")[0] for name in names if "." in name)
+    tables = Tables(environment, functions, dotted)
+    while len(_TABLES) >= _REMEMBERED_ENVIRONMENTS:
+        _TABLES.pop(next(iter(_TABLES)), None)
+    _TABLES[id(environment)] = tables
+    return tables
+
+
+def _signatures(function: Function) -> Signatures:
+    candidates = [Candidate(each, _variables(each)) for each in function.overloads]
+    return Signatures(
+        function.name,
+        tuple(each for each in candidates if each.overload.member),
+        tuple(each for each in candidates if not each.overload.member),
+    )
+
+
+def _variables(overload: Overload) -> tuple[str, ...]:
+    names: dict[str, None] = {}
+    pending = [overload.returns, *overload.parameters]
+    while pending:
+        each = pending.pop(0)
+        if each.kind is TypeKind.PARAMETER:
+            names[each.name] = None
+        pending.extend(each.parameters)
+    return tuple(names)

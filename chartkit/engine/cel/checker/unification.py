@@ -1,0 +1,170 @@
+"""Whether a value of one type may stand where another is asked for, and what type variables become.
+
+The rules are cel-go's. Type variables are found by name and bound as calls are looked at: `[]` is
+a `list(_var0)` until `[] + [1]` makes it a `list(int)`. What is assumed while an overload is tried
+that does not match after all is taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chartkit.engine.cel.types import DYN, Type, TypeKind
+
+_TAKES_ANYTHING = frozenset({TypeKind.DYN, TypeKind.ANY, TypeKind.ERROR})
+_NESTED = frozenset({TypeKind.OPAQUE, TypeKind.LIST, TypeKind.MAP, TypeKind.TYPE})
+_NULLABLE = frozenset(
+    {
+        TypeKind.OPAQUE,
+        TypeKind.STRUCT,
+        TypeKind.ANY,
+        TypeKind.DURATION,
+        TypeKind.TIMESTAMP,
+        TypeKind.WRAPPER,
+    }
+)
+
+
+def is_same(first: Type, second: Type) -> bool:
+    """Whether two types are the same; a wrapper is the same as its primitive."""
+    if first is second:
+        return True
+    if first.kind is TypeKind.WRAPPER:
+        first = first.parameters[0]
+    if second.kind is TypeKind.WRAPPER:
+        second = second.parameters[0]
+    return (
+        first.kind is second.kind
+        and first.name == second.name
+        and len(first.parameters) == len(second.parameters)
+        and all(map(is_same, first.parameters, second.parameters))
+    )
+
+
+def is_closed(value: Type) -> bool:
+    """Whether no type variable stands in the type."""
+    if value.kind is TypeKind.PARAMETER:
+        return False
+    return not value.parameters or all(map(is_closed, value.parameters))
+
+
+def most_general(first: Type, second: Type) -> Type:
+    """The more general of two types of which one is assignable to the other."""
+    return first if _is_as_general(first, second) else second
+
+
+def _is_as_general(first: Type, second: Type) -> bool:
+    if first.is_dynamic or first.kind is TypeKind.PARAMETER:
+        return True
+    if second.is_dynamic or second.kind is TypeKind.PARAMETER:
+        return False
+    if first.kind not in _NESTED:
+        return is_same(first, second)
+    if first.kind is not second.kind:
+        return False
+    return first.kind is TypeKind.TYPE or (
+        first.name == second.name
+        and len(first.parameters) == len(second.parameters)
+        and all(map(_is_as_general, first.parameters, second.parameters))
+    )
+
+
+class Substitution:
+    """What the type variables of one expression are bound to."""
+
+    __slots__ = ("_bound", "_undo")
+
+    def __init__(self) -> None:
+        self._bound: dict[str, Type] = {}
+        self._undo: list[tuple[str, Type | None]] = []
+
+    def resolve(self, value: Type, free: Type | None = None) -> Type:
+        """The type with every bound variable replaced; free: what replaces the others."""
+        if value.kind is TypeKind.PARAMETER:
+            bound = self._bound.get(value.name)
+            if bound is not None:
+                return self.resolve(bound, free)
+            return free or value
+        if not value.parameters or value.kind not in _NESTED:
+            return value
+        resolved = tuple(self.resolve(each, free) for each in value.parameters)
+        return Type(value.kind, value.name, resolved)
+
+    def close(self, value: Type) -> Type:
+        """The type with bound variables replaced and the others dyn."""
+        return self.resolve(value, DYN)
+
+    def assign(self, source: Type, target: Type) -> bool:
+        """Whether `source` may stand for `target`; binds variables only where it may."""
+        return self.assign_all((source,), (target,))
+
+    def assign_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
+        """Whether each source may stand for its target, with the same bindings."""
+        self._undo.clear()
+        if self._all(sources, targets):
+            return True
+        for name, before in reversed(self._undo):
+            if before is None:
+                del self._bound[name]
+            else:
+                self._bound[name] = before
+        return False
+
+    def _all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
+        return len(sources) == len(targets) and all(map(self._is_assignable, sources, targets))
+
+    def _is_assignable(self, source: Type, target: Type) -> bool:
+        kind, other = source.kind, target.kind
+        if other is TypeKind.PARAMETER:
+            valid, known = self._binds(source, target)
+            if valid or known:
+                return valid
+        if kind is TypeKind.PARAMETER:
+            return self._binds(target, source)[0]
+        if kind in _TAKES_ANYTHING or other in _TAKES_ANYTHING:
+            return True
+        if kind is TypeKind.NULL:
+            return other in _NULLABLE or other is TypeKind.NULL
+        if other is TypeKind.NULL:
+            return kind in _NULLABLE
+        if kind is TypeKind.TYPE:
+            return other is TypeKind.TYPE
+        if kind in _NESTED:
+            return (
+                kind is other
+                and source.name == target.name
+                and self._all(source.parameters, target.parameters)
+            )
+        return is_same(source, target)
+
+    def _binds(self, value: Type, variable: Type) -> tuple[bool, bool]:
+        """Whether the variable may be `value`, and whether it was bound already."""
+        if is_same(value, variable):
+            return True, True
+        bound = self._bound.get(variable.name)
+        if bound is None:
+            free = self._is_free_of(variable, value)
+            if free:
+                self._bind(variable.name, value)
+            return free, False
+        if is_same(value, bound):
+            return True, True
+        if not self._is_assignable(value, bound):
+            return False, True
+        general = most_general(value, bound)
+        if self._is_free_of(variable, general):
+            self._bind(variable.name, general)
+        return True, True
+
+    def _bind(self, name: str, value: Type) -> None:
+        self._undo.append((name, self._bound.get(name)))
+        self._bound[name] = value
+
+    def _is_free_of(self, variable: Type, value: Type) -> bool:
+        """Whether the variable does not occur in the type: it would have no end."""
+        if value.kind is TypeKind.PARAMETER:
+            if value.name == variable.name:
+                return False
+            bound = self._bound.get(value.name)
+            return bound is None or self._is_free_of(variable, bound)
+        return all(self._is_free_of(variable, each) for each in value.parameters)

@@ -1,0 +1,382 @@
+"""The type of every node, from the leaves up, with the complaints of cel-go in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any
+
+from chartkit.engine.cel.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    FieldEntry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+    StructLiteral,
+)
+from chartkit.engine.cel.checker.checked import UndefinedField
+from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
+from chartkit.engine.cel.checker.messages import message_name
+from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
+from chartkit.engine.cel.checker.scopes import Scopes, qualified_name
+from chartkit.engine.cel.checker.tables import Signatures, Tables
+from chartkit.engine.cel.checker.unification import most_general
+from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DYN,
+    ERROR,
+    INT,
+    LIST_DYN,
+    NULL,
+    STRING,
+    UINT,
+    Type,
+    TypeKind,
+    list_of,
+    map_of,
+    optional_of,
+    struct,
+)
+from chartkit.engine.cel.values import Uint
+
+OPTIONAL_SELECT = "_?._"
+FORMAT = "format"
+_LITERAL_TYPES: dict[type, Type] = {
+    type(None): NULL,
+    bool: BOOL,
+    int: INT,
+    Uint: UINT,
+    float: DOUBLE,
+    str: STRING,
+    bytes: BYTES,
+}
+_UNKNOWN_RANGES = frozenset({TypeKind.DYN, TypeKind.ERROR, TypeKind.PARAMETER})
+
+
+class Visitor:
+    """Walks one expression; the results are its attributes.
+
+    literals: the list and map literals outside of `format(...)`; calls: those of functions whose
+    literal arguments can be judged before anything runs. Both are for the validators.
+    """
+
+    __slots__ = (
+        "_formats",
+        "_scopes",
+        "_tables",
+        "_watched",
+        "calls",
+        "issues",
+        "literals",
+        "names",
+        "overloads",
+        "types",
+        "variables",
+    )
+
+    def __init__(self, tables: Tables, watched: frozenset[str]) -> None:
+        self._tables = tables
+        self._scopes = Scopes(tables)
+        self._watched = watched
+        self._formats = 0
+        self.variables = Variables()
+        self.types: dict[int, Type] = {}
+        self.overloads: dict[int, tuple[str, ...]] = {}
+        self.names: dict[int, str] = {}
+        self.issues: list[Issue] = []
+        self.literals: list[ListLiteral | MapLiteral] = []
+        self.calls: list[Call] = []
+
+    def visit(self, expr: Expr) -> Type:
+        """The type of the node, which is filed under its id."""
+        found = _VISITS[expr.__class__](self, expr)
+        self.types[expr.id] = found
+        return found
+
+    def _complain(self, offset: int, message: str) -> None:
+        self.issues.append(Issue(message, offset))
+
+    def _undeclared(self, expr: Expr, name: str) -> Type:
+        self._complain(expr.offset, f"undeclared reference to '{name}' (in container '')")
+        return ERROR
+
+    def _mismatch(self, expr: Expr, expected: Type, actual: Type) -> None:
+        self._complain(
+            expr.offset,
+            f"expected type '{format_type(expected)}' but found '{format_type(actual)}'",
+        )
+
+    def _literal(self, expr: Literal) -> Type:
+        return _LITERAL_TYPES[expr.value.__class__]
+
+    def _ident(self, expr: Ident) -> Type:
+        found = self._scopes.find(expr.name)
+        if found is None:
+            return self._undeclared(expr, expr.name)
+        self.names[expr.id], known = found
+        return known
+
+    def _select(self, expr: Select) -> Type:
+        found = self._scopes.find_qualified(expr)
+        if found is not None:
+            self.names[expr.id], known = found
+            return known
+        selected = self._select_field(expr, expr.operand, expr.field, optional=False)
+        return BOOL if expr.test_only else self.variables.resolve(selected)
+
+    def _select_field(
+        self, expr: Select | Call, operand: Expr, field: str, *, optional: bool
+    ) -> Type:
+        """What the field of a value is; of an optional value, an optional."""
+        target, present = _unwrapped(self.variables.resolve(self.visit(operand)))
+        if target.kind is TypeKind.MAP:
+            selected = target.parameters[1]
+        elif target.kind is TypeKind.STRUCT:
+            selected = self._field_type(expr.offset, target.name, field)
+        else:
+            selected = DYN
+            if target.kind is TypeKind.PARAMETER:
+                self.variables.assign(DYN, target)
+            elif not target.is_dynamic and target.kind is not TypeKind.ERROR:
+                self._complain(
+                    expr.offset,
+                    f"type '{format_type(target)}' does not support field selection",
+                )
+        return optional_of(selected) if optional or present else selected
+
+    def _field_type(self, offset: int, name: str, field: str) -> Type:
+        declared = self._tables.find_struct(name)
+        if declared is None:
+            self._complain(offset, f"unexpected failed resolution of '{name}'")
+            return ERROR
+        if declared.fields is None:
+            return DYN
+        found = declared.fields.get(field)
+        if found is None:
+            near = get_close_matches(field, declared.fields, n=1)
+            self.issues.append(
+                UndefinedField(
+                    f"undefined field '{field}'", offset, name, field, near[0] if near else None
+                )
+            )
+            return ERROR
+        return found
+
+    def _call(self, expr: Call) -> Type:
+        function = expr.function
+        if function == OPTIONAL_SELECT:
+            return self._optional_select(expr)
+        if function in self._watched:
+            self.calls.append(expr)
+        if function != FORMAT:
+            return self._resolve_call(expr)
+        self._formats += 1
+        found = self._resolve_call(expr)
+        self._formats -= 1
+        return found
+
+    def _optional_select(self, expr: Call) -> Type:
+        operand, field = expr.args
+        name = field.value if isinstance(field, Literal) else None
+        if not isinstance(name, str):
+            raise TypeError("the field of an optional selection is a text")
+        selected = self._select_field(expr, operand, name, optional=True)
+        self.overloads[expr.id] = ("select_optional_field",)
+        return self.variables.resolve(selected)
+
+    def _resolve_call(self, expr: Call) -> Type:
+        visits, types = _VISITS, self.types
+        arguments = []
+        for each in expr.args:
+            types[each.id] = found = visits[each.__class__](self, each)
+            arguments.append(found)
+        functions, name = self._tables.functions, expr.function
+        if expr.target is None:
+            signatures = functions.get(name) or functions.get(name.removeprefix("."))
+            if signatures is None:
+                return self._undeclared(expr, name)
+            if signatures.name != name:
+                self.names[expr.id] = signatures.name
+            return self._overloads_of(expr, signatures, False, arguments)
+        prefix = qualified_name(expr.target)
+        if prefix is not None:
+            signatures = functions.get(f"{prefix}.{name}".removeprefix("."))
+            if signatures is not None:
+                self.names[expr.id] = signatures.name
+                return self._overloads_of(expr, signatures, False, arguments)
+        arguments.insert(0, self.visit(expr.target))
+        signatures = functions.get(name)
+        if signatures is None:
+            return self._undeclared(expr, name)
+        return self._overloads_of(expr, signatures, True, arguments)
+
+    def _overloads_of(
+        self, expr: Call, signatures: Signatures, member: bool, arguments: list[Type]
+    ) -> Type:
+        if signatures.name in ("_&&_", "_||_"):
+            return self._logical(expr, signatures, arguments)
+        found = resolve_overloads(signatures, member, tuple(arguments), self.variables)
+        if not found.ids:
+            shown = format_call([self.variables.close(each) for each in arguments], member)
+            self._complain(
+                expr.offset,
+                f"found no matching overload for '{signatures.name}' applied to '{shown}'",
+            )
+            return ERROR
+        self.overloads[expr.id] = found.ids
+        return found.returns
+
+    def _logical(self, expr: Call, signatures: Signatures, arguments: list[Type]) -> Type:
+        """`&&` and `||`: what is wrong with an operand is said at the operand."""
+        right = True
+        for each, found in zip(expr.args, arguments, strict=True):
+            if not self.variables.assign(found, BOOL):
+                self._mismatch(each, BOOL, found)
+                right = False
+        if right:
+            self.overloads[expr.id] = (signatures.globals[0].overload.id,)
+        return BOOL if right else ERROR
+
+    def _list(self, expr: ListLiteral) -> Type:
+        if not self._formats:
+            self.literals.append(expr)
+        element: Type | None = None
+        for position, each in enumerate(expr.elements):
+            found = self.visit(each)
+            if position in expr.optional_indices:
+                found = self._unwrap_entry(each, found)
+            element = self._joined(element, found)
+        return list_of(element or self.variables.make())
+
+    def _map(self, expr: MapLiteral) -> Type:
+        if not self._formats:
+            self.literals.append(expr)
+        key: Type | None = None
+        value: Type | None = None
+        for entry in expr.entries:
+            key = self._joined(key, self.visit(entry.key))
+            found = self.visit(entry.value)
+            if entry.optional:
+                found = self._unwrap_entry(entry.value, found)
+            value = self._joined(value, found)
+        # Both variables are made, in this order, for an empty map.
+        return map_of(key or self.variables.make(), value or self.variables.make())
+
+    def _unwrap_entry(self, expr: Expr, found: Type) -> Type:
+        """What `?` before an entry leaves of its type; only optionals may stand there."""
+        inner, optional = _unwrapped(found)
+        if not optional and not inner.is_dynamic:
+            self._mismatch(expr, optional_of(inner), inner)
+        return inner
+
+    def _joined(self, before: Type | None, found: Type) -> Type:
+        """The type of the members of a literal so far; mixed ones are dyn."""
+        if before is None or before is found:
+            return found
+        if self.variables.assign(before, found):
+            return most_general(before, found)
+        return DYN
+
+    def _struct(self, expr: StructLiteral) -> Type:
+        name, found = self._literal_of(expr)
+        if name is None:
+            return self._undeclared(expr, expr.name)
+        for entry in expr.fields:
+            self._field(entry, name)
+        return found
+
+    def _literal_of(self, expr: StructLiteral) -> tuple[str | None, Type]:
+        """The name under which the fields are looked up, and the type of the literal."""
+        name = expr.name.removeprefix(".")
+        variable = self._tables.environment.variables.get(name)
+        if variable is not None and isinstance(variable.value, Type):
+            found = variable.value
+            if found.kind is TypeKind.LIST:
+                found = LIST_DYN
+        else:
+            declared = self._tables.find_struct(name)
+            if declared is None:
+                return None, ERROR
+            found = declared.literal_type or struct(name)
+        self.names[expr.id] = name
+        message = message_name(found)
+        if message is not None:
+            return message, found
+        self._complain(expr.offset, f"'{type_name(found)}' is not a message type")
+        return name, ERROR
+
+    def _field(self, entry: FieldEntry, name: str) -> None:
+        found = self.visit(entry.value)
+        wanted = self._field_type(entry.offset, name, entry.field)
+        if entry.optional:
+            found = self._unwrap_entry(entry.value, found)
+        if not self.variables.assign(wanted, found):
+            self._complain(
+                entry.offset,
+                f"expected type of field '{entry.field}' is '{format_type(wanted)}' "
+                f"but provided type is '{format_type(found)}'",
+            )
+
+    def _comprehension(self, expr: Comprehension) -> Type:
+        over = self.visit(expr.iter_range)
+        accumulated = self.visit(expr.accu_init)
+        first, second = self._element_types(expr, self.variables.resolve(over))
+        self._scopes.enter({expr.accu_var: accumulated})
+        names = {expr.iter_var: first}
+        if expr.iter_var2:
+            names.setdefault(expr.iter_var2, second)
+        self._scopes.enter(names)
+        self._assert(expr.loop_condition, BOOL)
+        self._assert(expr.loop_step, accumulated)
+        self._scopes.leave()
+        found = self.visit(expr.result)
+        self._scopes.leave()
+        return self.variables.resolve(found)
+
+    def _element_types(self, expr: Comprehension, over: Type) -> tuple[Type, Type]:
+        """The types of one or two variables that run over a list or a map."""
+        if over.kind is TypeKind.LIST:
+            element = over.parameters[0]
+            return (INT, element) if expr.iter_var2 else (element, element)
+        if over.kind is TypeKind.MAP:
+            return over.parameters[0], over.parameters[1]
+        if over.kind in _UNKNOWN_RANGES:
+            self.variables.assign(DYN, over)
+            return DYN, DYN
+        self._complain(
+            expr.iter_range.offset,
+            f"expression of type '{format_type(over)}' cannot be range of a comprehension "
+            "(must be list, map, or dynamic)",
+        )
+        return ERROR, ERROR
+
+    def _assert(self, expr: Expr, expected: Type) -> None:
+        found = self.visit(expr)
+        if not self.variables.assign(expected, found):
+            self._mismatch(expr, expected, found)
+
+
+def _unwrapped(value: Type) -> tuple[Type, bool]:
+    """What an optional is of, and whether it is one."""
+    if value.kind is TypeKind.OPAQUE and value.name == "optional_type":
+        return value.parameters[0], True
+    return value, False
+
+
+_VISITS: dict[type, Callable[[Visitor, Any], Type]] = {
+    Literal: Visitor._literal,
+    Ident: Visitor._ident,
+    Select: Visitor._select,
+    Call: Visitor._call,
+    ListLiteral: Visitor._list,
+    MapLiteral: Visitor._map,
+    StructLiteral: Visitor._struct,
+    Comprehension: Visitor._comprehension,
+}

@@ -1,0 +1,209 @@
+"""Types of expressions, and what is said about those that do not check."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.checker import OutputTypeError, check, undefined_fields
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.parser import parse
+from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints, output
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("1 + 2", "int"),
+        ("object.a.b[0]", "dyn"),
+        ("has(object.a.b)", "bool"),
+        ("object.?a", "optional_type(dyn)"),
+        ("object.?a.b", "optional_type(dyn)"),
+        ("pod.name", "string"),
+        ("pod.?name", "optional_type(string)"),
+        ("pod.owner.owner.labels.app", "string"),
+        ("has(pod.labels.app)", "bool"),
+        ("pod.weight", "wrapper(int)"),
+        ("pod.weight == null", "bool"),
+        ("pod.weight + 1", "int"),
+        ("pod.since + null", "google.protobuf.Timestamp"),
+        ("pod.since - pod.since", "google.protobuf.Duration"),
+        ("[]", "list(dyn)"),
+        ("{}", "map(dyn, dyn)"),
+        ("[[], [1]]", "list(list(int))"),
+        ("[] + [1]", "list(int)"),
+        ("[1].map(x, [x])", "list(list(int))"),
+        ("[1].map(x, {'a': x})", "list(map(string, int))"),
+        ("{'a': 1}.map(k, k)", "list(string)"),
+        ("object.map(x, x)", "list(dyn)"),
+        ("[].map(x, x.y.z)", "list(dyn)"),
+        ("{'a': 1u}.transformMap(k, v, v)", "map(string, uint)"),
+        ("['a'].transformList(i, v, i)", "list(int)"),
+        ("[1].exists(i, v, v == i)", "bool"),
+        ("true ? 1 : object.a", "dyn"),
+        ("true ? [] : [1]", "list(int)"),
+        ("1 in [1]", "bool"),
+        ("'a' in {}", "bool"),
+        ("{'a': {'b': 1}}['a'].b", "int"),
+        ("optional.none()", "optional_type(dyn)"),
+        ("optional.of(1)", "optional_type(int)"),
+        ("[optional.of(1), optional.none()]", "list(optional_type(int))"),
+        ("[?optional.of(1), 2]", "list(int)"),
+        ("{'a': 1, ?'b': optional.of(2)}", "map(string, int)"),
+        ("optional.of(pod).labels", "optional_type(map(string, string))"),
+        ("result.kind", "google.protobuf.Any"),
+        ("type(1)", "type(int)"),
+        ("type(1) == int", "bool"),
+        ("list", "type(list(dyn))"),
+        ("net.IP", "type(net.IP)"),
+        ("math.abs(1)", "int"),
+        ("[1].map(math, math.abs(1))", "list(int)"),
+        ("net.zone", "string"),
+        (".net.zone", "string"),
+        ("net.zones", "dyn"),
+        ("[{'zone': 1}].map(net, net.zone)", "list(int)"),
+        ("[{'zone': 1}].map(net, .net.zone)", "list(string)"),
+        ("['a'].map(object, .object.a)", "list(dyn)"),
+        ("Pod{name: 'a', ports: [1]}", "Pod"),
+        ("Pod{?name: optional.of('a')}", "Pod"),
+        ("Pod{weight: null, labels: {}}", "Pod"),
+        ("Object{spec: Object.spec{replicas: 1}}", "Object"),
+        ("Object.spec.template{}", "Object.spec.template"),
+        ("google.protobuf.Int64Value{value: 1}", "wrapper(int)"),
+        ("[[1]].flatten().flatten()", "int"),
+        (".size('a')", "int"),
+    ],
+)
+def test_types(source: str, expected: str) -> None:
+    assert output(source) == expected
+
+
+_OVERLOAD = "found no matching overload for"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("x", {1: "undeclared reference to 'x' (in container '')"}),
+        (".x.y", {2: "undeclared reference to '.x' (in container '')"}),
+        ("f(1)", {2: "undeclared reference to 'f' (in container '')"}),
+        ("object.f(1)", {9: "undeclared reference to 'f' (in container '')"}),
+        ("1 + 'a'", {3: f"{_OVERLOAD} '_+_' applied to '(int, string)'"}),
+        ("-'a'", {1: f"{_OVERLOAD} '-_' applied to '(string)'"}),
+        ("'a'.size(1)", {9: f"{_OVERLOAD} 'size' applied to 'string.(int)'"}),
+        ("size()", {5: f"{_OVERLOAD} 'size' applied to '()'"}),
+        ("[] + 1", {4: f"{_OVERLOAD} '_+_' applied to '(list(dyn), int)'"}),
+        ("1 == 1.0", {3: f"{_OVERLOAD} '_==_' applied to '(int, double)'"}),
+        ("true && 1", {9: "expected type 'bool' but found 'int'"}),
+        (
+            "1 && 'a' || []",
+            {
+                1: "expected type 'bool' but found 'int'",
+                6: "expected type 'bool' but found 'string'",
+                13: "expected type 'bool' but found 'list(_var0)'",
+            },
+        ),
+        ("1.a", {2: "type 'int' does not support field selection"}),
+        ("[].a", {3: "type 'list(_var0)' does not support field selection"}),
+        ("list.a", {5: "type 'type(list(dyn))' does not support field selection"}),
+        ("pod.nme", {4: "undefined field 'nme'"}),
+        ("lost.a", {5: "unexpected failed resolution of 'Lost'"}),
+        ("quantity('1').a", {14: "unexpected failed resolution of 'Quantity'"}),
+        (
+            "1.map(x, x)",
+            {
+                1: "expression of type 'int' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)"
+            },
+        ),
+        (
+            "result.items.map(x, x)",
+            {
+                7: "expression of type 'any' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)"
+            },
+        ),
+        ("[1].all(x, x)", {12: "expected type 'bool' but found 'int'"}),
+        ("[1].filter(x, x)", {11: f"{_OVERLOAD} '_?_:_' applied to '(int, list(int), list(int))'"}),
+        ("[?1]", {3: "expected type 'optional_type(int)' but found 'int'"}),
+        ("{?'a': 1}", {8: "expected type 'optional_type(int)' but found 'int'"}),
+        ("Lost{}", {5: "undeclared reference to 'Lost' (in container '')"}),
+        ("int{}", {4: "'int' is not a message type"}),
+        ("net.IP{}", {7: "'net.IP' is not a message type"}),
+        (
+            "Pod{name: 1, nme: 'a', ?ports: []}",
+            {
+                9: "expected type of field 'name' is 'string' but provided type is 'int'",
+                17: "undefined field 'nme'",
+                32: "expected type 'optional_type(list(_var0))' but found 'list(_var0)'",
+            },
+        ),
+        (
+            "x + y.map(z, z.a + w) + pod.b",
+            {
+                1: "undeclared reference to 'x' (in container '')",
+                5: "undeclared reference to 'y' (in container '')",
+                20: "undeclared reference to 'w' (in container '')",
+                28: "undefined field 'b'",
+            },
+        ),
+    ],
+)
+def test_complaints(source: str, expected: dict[int, str]) -> None:
+    assert complaints(source) == expected
+
+
+def test_names_and_overloads_of_nodes() -> None:
+    parsed = parse("[1].all(net, .net.zone == 'a' && .math.abs(net) > object.b)", STRICT)
+    checked = check(parsed, STRICT)
+    assert set(checked.names.values()) >= {".net.zone", "net", "math.abs", "object"}
+    assert ("equals",) in checked.overloads.values()
+    assert ("greater_int64", "greater_int64_double", "greater_int64_uint64") in (
+        checked.overloads.values()
+    )
+
+
+def test_only_a_hundred_complaints_are_printed() -> None:
+    source = " + ".join(["x"] * 120)
+    with pytest.raises(CelCompileError) as caught:
+        check(parse(source, STRICT), STRICT)
+    assert len(caught.value.issues) == 101
+    assert str(caught.value).endswith("\n20 more errors were truncated")
+
+
+def test_expected_output() -> None:
+    def checked(source: str, *expected: types.Type) -> types.Type:
+        return check(parse(source, STRICT), STRICT, expected=expected).output_type
+
+    assert checked("1 < 2", types.BOOL) == types.BOOL
+    assert checked("pod.weight", types.STRING, types.INT) == types.wrapper_of(types.INT)
+    assert checked("object", types.ANY) == types.DYN
+    with pytest.raises(OutputTypeError, match=r"^must evaluate to bool but got dyn$"):
+        checked("object.a", types.BOOL)
+    with pytest.raises(OutputTypeError) as caught:
+        checked("[1]", types.STRING, types.NULL)
+    assert str(caught.value) == "must evaluate to one of [string null_type] but got list(int)"
+    assert caught.value.actual == types.list_of(types.INT)
+
+
+def test_misspelt_fields_are_found_beside_other_faults() -> None:
+    parsed = parse("pod.lables.app == 'a' && pod.owner.qqq + 1 + 'a'", STRICT)
+    found = undefined_fields(parsed, STRICT)
+    assert [(each.struct, each.field, each.suggestion) for each in found] == [
+        ("Pod", "lables", "labels"),
+        ("Pod", "qqq", None),
+    ]
+
+
+def test_what_one_check_finds_out_does_not_leak_into_the_next() -> None:
+    for _ in range(2):
+        assert output("[[]].flatten()") == "list(dyn)"
+        assert output("[[1]].flatten()") == "list(int)"
+        assert complaints("[1].flatten().a") == {14: "type 'int' does not support field selection"}
+
+
+def test_mixed_literals_are_dyn_where_they_are_allowed() -> None:
+    assert output("[1, 'a']", LENIENT) == "list(dyn)"
+    assert output("{'a': 1, 2: 'b'}", LENIENT) == "map(dyn, dyn)"
+    assert output("[1, null]", LENIENT) == "list(dyn)"
+    assert output("[pod, null]", LENIENT) == "list(null_type)"

@@ -1,14 +1,31 @@
-"""What Go's `netip.ParseAddr` says of a text that is no IP address."""
+"""IP addresses as Go's `netip.ParseAddr` reads them, and what it says of other texts."""
 
 from __future__ import annotations
 
 import re
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from chartkit.engine.values.quoting import quote
 
 _GROUP = re.compile(r"[0-9a-fA-F]*")
 _GROUPS = 8
 _OCTETS = 4
+
+
+class AddressError(ValueError):
+    """A text that is no IP address; the message is that of `netip.ParseAddr`."""
+
+
+def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
+    """The address of a text and its zone, which is mostly empty; raises `AddressError`."""
+    address, percent, zone = text.partition("%")
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        raise AddressError(address_problem(text)) from None
+    if percent and (parsed.version == 4 or not zone):
+        raise AddressError(address_problem(text))
+    return parsed, zone
 
 
 def address_problem(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,16 @@ class Regex:
     def matches(self, text: str) -> bool:
         """Whether the pattern is found anywhere in the text."""
         return self._compiled.search(_encodable(text)) is not None
+
+    def find(self, text: str) -> Iterator[str]:
+        """The parts of the text that the pattern matches, one after the other."""
+        end = -1
+        for match in self._compiled.finditer(_encodable(text)):
+            start, stop = match.span()
+            # An empty match right after another one is none.
+            if stop > start or start != end:
+                yield match.group()
+            end = stop
 
     def replace(self, text: str, replacement: str) -> str:
         """Every match replaced; `$1` and `${name}` in the replacement stand for groups."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.values.ip_address import address_problem
+from chartkit.engine.values.ip_address import AddressError, parse_address
 from chartkit.engine.values.quoting import quote
 
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
@@ -242,9 +241,9 @@ def _bracketed(host: str) -> str:
     address, percent, zone = host[1:close].partition("%25")
     address = _unescape_host(address) + ("%" + _unescape_zone(zone) if percent else "")
     try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        raise UrlError(f"invalid host: {address_problem(_text(address))}") from None
+        parsed, _ = parse_address(_text(address))
+    except AddressError as error:
+        raise UrlError(f"invalid host: {error}") from None
     if parsed.version == 4:
         raise UrlError("invalid IP-literal")
     return f"[{address}]{port}"

@@ -1,0 +1,1 @@
+"""Kubernetes' own libraries, as its API server 1.36 has them; one `LIBRARY` a module."""

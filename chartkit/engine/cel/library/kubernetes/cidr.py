@@ -1,0 +1,280 @@
+"""`kubernetes.net.cidr`: networks such as `10.0.0.0/8`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from chartkit.engine.cel.declarations import Example, Library, Variable, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import of_first, size_of, traversal
+from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
+from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
+from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
+from chartkit.engine.cel.values import Value
+from chartkit.engine.values.ip_address import AddressError, parse_address
+from chartkit.engine.values.quoting import quote
+
+CIDR: Final = opaque("net.CIDR")
+
+_BITS = re.compile(r"[0-9]|[1-9][0-9]{1,18}")
+_PROBLEM: Final = "network address parse error during conversion from string"
+
+
+@dataclass(frozen=True, slots=True)
+class CidrValue(Refusing):
+    """A network: an address, whose host part is kept as it was written, and the mask's bits."""
+
+    cel_type: ClassVar[Type] = CIDR
+
+    address: Address
+    bits: int
+
+    def __str__(self) -> str:
+        """The network as `address/bits`."""
+        return f"{self.address}/{self.bits}"
+
+    def network(self, bits: int) -> int:
+        """The first bits of the address as a number."""
+        return int(self.address) >> (self.address.max_prefixlen - bits)
+
+    def contains(self, address: Address) -> bool:
+        """Whether an address of the same family is in the network."""
+        if address.version != self.address.version:
+            return False
+        return int(address) >> (address.max_prefixlen - self.bits) == self.network(self.bits)
+
+
+@lru_cache(maxsize=1024)
+def parse_cidr(text: str) -> CidrValue:
+    """The network of a text; raises `CelError`."""
+    try:
+        address, bits = _parts(text)
+    except AddressError as error:
+        problem = f"netip.ParsePrefix({quote(text)}): {error}"
+        raise CelError(f"{_PROBLEM}: {_PROBLEM}: {problem}") from None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        problem = f"IPv4-mapped IPv6 address {quote(text)} is not allowed"
+        raise CelError(f"{_PROBLEM}: {problem}")
+    return CidrValue(address, bits)
+
+
+def _parts(text: str) -> tuple[Address, int]:
+    before, slash, mask = text.rpartition("/")
+    if not slash:
+        raise AddressError("no '/'")
+    address, zone = parse_address(before)
+    if zone:
+        raise AddressError("IPv6 zones cannot be present in a prefix")
+    if not _BITS.fullmatch(mask):
+        raise AddressError(f"bad bits after slash: {quote(mask)}")
+    bits = int(mask)
+    if bits > address.max_prefixlen:
+        raise AddressError("prefix length out of range")
+    return address, bits
+
+
+def _bytes(value: Value) -> int:
+    """The size of a network as its costs have it: the bytes of its mask."""
+    return -(-value.bits // 8) if isinstance(value, CidrValue) else size_of(value)
+
+
+def _containing(args: Sequence[Value], _result: Value) -> int:
+    return traversal(2 * _bytes(args[0]))
+
+
+def _containing_text(args: Sequence[Value], result: Value) -> int:
+    return _containing(args, result) + traversal(size_of(args[1]))
+
+
+def _containing_network(args: Sequence[Value], result: Value) -> int:
+    return _containing(args, result) + traversal(_bytes(args[0])) + 1
+
+
+def _containing_network_text(args: Sequence[Value], result: Value) -> int:
+    return _containing_network(args, result) + traversal(size_of(args[1]))
+
+
+@overload(
+    "cidr",
+    "string_to_cidr",
+    STRING,
+    returns=CIDR,
+    cost=of_first,
+    doc="The network that a text is; its address may have bits below the mask.",
+    examples=(Example("string(cidr('10.1.2.3/8'))", "'10.1.2.3/8'"),),
+)
+def _cidr(text: str) -> CidrValue:
+    return parse_cidr(text)
+
+
+@overload(
+    "isCIDR",
+    "is_cidr",
+    STRING,
+    returns=BOOL,
+    cost=of_first,
+    doc="Whether a text is a network.",
+    examples=(Example("isCIDR('::1/128')", "true"), Example("isCIDR('10.0.0.0/33')", "false")),
+)
+def _is_cidr(text: str) -> bool:
+    try:
+        parse_cidr(text)
+    except CelError:
+        return False
+    return True
+
+
+_CONTAINS_IP: Final = "Whether an address, which may be a text, is in the network."
+_CONTAINS_CIDR: Final = "Whether another network, which may be a text, is wholly in this one."
+
+
+@overload(
+    "containsIP",
+    "cidr_contains_ip_string",
+    CIDR,
+    STRING,
+    returns=BOOL,
+    member=True,
+    cost=_containing_text,
+    doc=_CONTAINS_IP,
+    examples=(
+        Example("cidr('192.168.0.0/24').containsIP('192.168.0.1')", "true"),
+        Example("cidr('192.168.0.0/24').containsIP(ip('192.168.1.1'))", "false"),
+    ),
+)
+def _contains_ip_text(network: CidrValue, text: str) -> bool:
+    try:
+        address = parse_ip(text).address
+    except CelError:
+        raise CelError(NO_SUCH_OVERLOAD) from None
+    return network.contains(address)
+
+
+@overload(
+    "containsIP",
+    "cidr_contains_ip_ip",
+    CIDR,
+    IP,
+    returns=BOOL,
+    member=True,
+    cost=_containing,
+    doc=_CONTAINS_IP,
+)
+def _contains_ip(network: CidrValue, value: IpValue) -> bool:
+    return network.contains(value.address)
+
+
+@overload(
+    "containsCIDR",
+    "cidr_contains_cidr_string",
+    CIDR,
+    STRING,
+    returns=BOOL,
+    member=True,
+    cost=_containing_network_text,
+    doc=_CONTAINS_CIDR,
+    examples=(
+        Example("cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24')", "true"),
+        Example("cidr('192.168.1.0/24').containsCIDR('192.168.0.0/16')", "false"),
+    ),
+)
+def _contains_cidr_text(network: CidrValue, text: str) -> bool:
+    return _within(network, parse_cidr(text))
+
+
+@overload(
+    "containsCIDR",
+    "cidr_contains_cidr",
+    CIDR,
+    CIDR,
+    returns=BOOL,
+    member=True,
+    cost=_containing_network,
+    doc=_CONTAINS_CIDR,
+)
+def _contains_cidr(network: CidrValue, other: CidrValue) -> bool:
+    return _within(network, other)
+
+
+def _within(network: CidrValue, other: CidrValue) -> bool:
+    return network.bits <= other.bits and network.contains(other.address)
+
+
+@overload(
+    "ip",
+    "cidr_ip",
+    CIDR,
+    returns=IP,
+    member=True,
+    doc="The address before the slash.",
+    examples=(Example("string(cidr('10.1.2.3/8').ip())", "'10.1.2.3'"),),
+)
+def _address(network: CidrValue) -> IpValue:
+    return IpValue(network.address)
+
+
+@overload(
+    "masked",
+    "cidr_masked",
+    CIDR,
+    returns=CIDR,
+    member=True,
+    doc="The network with every bit below the mask cleared.",
+    examples=(Example("string(cidr('10.1.2.3/8').masked())", "'10.0.0.0/8'"),),
+)
+def _masked(network: CidrValue) -> CidrValue:
+    address = network.address
+    first = network.network(network.bits) << (address.max_prefixlen - network.bits)
+    return CidrValue(type(address)(first), network.bits)
+
+
+@overload(
+    "prefixLength",
+    "cidr_prefix_length",
+    CIDR,
+    returns=INT,
+    member=True,
+    doc="The bits of the mask.",
+    examples=(Example("cidr('10.0.0.0/8').prefixLength()", "8"),),
+)
+def _prefix_length(network: CidrValue) -> int:
+    return network.bits
+
+
+@overload(
+    "string",
+    "cidr_to_string",
+    CIDR,
+    returns=STRING,
+    doc="The network as `address/bits`.",
+    examples=(Example("string(cidr('::1/64').masked())", "'::/64'"),),
+)
+def _string(network: CidrValue) -> str:
+    return str(network)
+
+
+LIBRARY: Final = Library(
+    "kubernetes.net.cidr",
+    overloads=(
+        _cidr,
+        _is_cidr,
+        _contains_ip_text,
+        _contains_ip,
+        _contains_cidr_text,
+        _contains_cidr,
+        _address,
+        _masked,
+        _prefix_length,
+        _string,
+    ),
+    variables=MappingProxyType(
+        {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in (CIDR, IP)}
+    ),
+    doc="Networks.",
+)

@@ -1,0 +1,231 @@
+"""`kubernetes.net.ip`: IP addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from chartkit.engine.cel.declarations import Example, Library, Overload, Variable, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import of_first, traversal
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
+from chartkit.engine.cel.values import Value
+from chartkit.engine.values.ip_address import AddressError, parse_address
+from chartkit.engine.values.quoting import quote
+
+IP: Final = opaque("net.IP")
+
+Address = IPv4Address | IPv6Address
+
+
+@dataclass(frozen=True, slots=True)
+class IpValue(Refusing):
+    """An IPv4 or IPv6 address, without a zone and not IPv4 written as IPv6."""
+
+    cel_type: ClassVar[Type] = IP
+
+    address: Address
+
+    def __str__(self) -> str:
+        """The address in its canonical form."""
+        return str(self.address)
+
+
+@lru_cache(maxsize=1024)
+def parse_ip(text: str) -> IpValue:
+    """The address of a text; raises `CelError`."""
+    try:
+        address, zone = parse_address(text)
+    except AddressError as error:
+        problem = f"IP Address {quote(text)} parse error during conversion from string"
+        raise CelError(f"{problem}: {error}") from None
+    if zone:
+        raise CelError(f"IP address {quote(text)} with zone value is not allowed")
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        raise CelError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+    return IpValue(address)
+
+
+@overload(
+    "ip",
+    "string_to_ip",
+    STRING,
+    returns=IP,
+    cost=of_first,
+    doc="The IP address that a text is; one with a zone, and IPv4 written as IPv6, are refused.",
+    examples=(
+        Example("string(ip('2001:DB8::0:1'))", "'2001:db8::1'"),
+        Example(
+            "ip('127.0.0.256')",
+            'IP Address "127.0.0.256" parse error during conversion from string: '
+            'ParseAddr("127.0.0.256"): IPv4 field has value >255',
+            error=True,
+        ),
+    ),
+)
+def _ip(text: str) -> IpValue:
+    return parse_ip(text)
+
+
+@overload(
+    "isIP",
+    "is_ip",
+    STRING,
+    returns=BOOL,
+    cost=of_first,
+    doc="Whether a text is an IP address.",
+    examples=(Example("isIP('::1')", "true"), Example("isIP('::ffff:1.2.3.4')", "false")),
+)
+def _is_ip(text: str) -> bool:
+    try:
+        parse_ip(text)
+    except CelError:
+        return False
+    return True
+
+
+def _twice(args: Sequence[Value], _result: Value) -> int:
+    text = args[0]
+    return traversal(2 * len(text)) if isinstance(text, str) else 1
+
+
+@overload(
+    "ip.isCanonical",
+    "ip_is_canonical",
+    STRING,
+    returns=BOOL,
+    cost=_twice,
+    doc="Whether an address is written in its canonical form; an error where it is none.",
+    examples=(
+        Example("ip.isCanonical('2001:db8::abcd')", "true"),
+        Example("ip.isCanonical('2001:DB8::ABCD')", "false"),
+    ),
+)
+def _is_canonical(text: str) -> bool:
+    return str(parse_ip(text)) == text
+
+
+@overload(
+    "family",
+    "ip_family",
+    IP,
+    returns=INT,
+    member=True,
+    doc="4 or 6.",
+    examples=(Example("ip('::1').family()", "6"),),
+)
+def _family(value: IpValue) -> int:
+    return value.address.version
+
+
+@overload(
+    "string",
+    "ip_to_string",
+    IP,
+    returns=STRING,
+    doc="The address in its canonical form.",
+    examples=(Example("string(ip('127.0.0.1'))", "'127.0.0.1'"),),
+)
+def _string(value: IpValue) -> str:
+    return str(value)
+
+
+_IPV4_LINK_LOCAL_MULTICAST: Final = 224 << 16
+_BROADCAST: Final = 2**32 - 1
+
+
+def _top(address: Address, bits: int) -> int:
+    return int(address) >> (address.max_prefixlen - bits)
+
+
+def _is_unspecified(address: Address) -> bool:
+    return int(address) == 0
+
+
+def _is_loopback(address: Address) -> bool:
+    return _top(address, 8) == 127 if address.version == 4 else int(address) == 1
+
+
+def _is_multicast(address: Address) -> bool:
+    return _top(address, 4) == 0xE if address.version == 4 else _top(address, 8) == 0xFF
+
+
+def _is_link_local_multicast(address: Address) -> bool:
+    if address.version == 4:
+        return _top(address, 24) == _IPV4_LINK_LOCAL_MULTICAST
+    return _top(address, 16) & 0xFF0F == 0xFF02
+
+
+def _is_link_local_unicast(address: Address) -> bool:
+    if address.version == 4:
+        return _top(address, 16) == 169 << 8 | 254
+    return _top(address, 10) == 0xFE80 >> 6
+
+
+def _is_global_unicast(address: Address) -> bool:
+    return not (
+        _is_unspecified(address)
+        or (address.version == 4 and int(address) == _BROADCAST)
+        or _is_loopback(address)
+        or _is_multicast(address)
+        or _is_link_local_unicast(address)
+    )
+
+
+_Question = Callable[[Address], bool]
+_QUESTIONS: Final[tuple[tuple[str, str, _Question, str, str], ...]] = (
+    ("isUnspecified", "ip_is_unspecified", _is_unspecified, "0.0.0.0 or ::", "::"),
+    ("isLoopback", "ip_is_loopback", _is_loopback, "in 127.0.0.0/8, or ::1", "127.0.0.1"),
+    (
+        "isLinkLocalMulticast",
+        "ip_is_link_local_multicast",
+        _is_link_local_multicast,
+        "in 224.0.0.0/24, or an IPv6 multicast address of the link's scope",
+        "224.0.0.1",
+    ),
+    (
+        "isLinkLocalUnicast",
+        "ip_is_link_local_unicast",
+        _is_link_local_unicast,
+        "in 169.254.0.0/16 or fe80::/10",
+        "169.254.169.254",
+    ),
+    (
+        "isGlobalUnicast",
+        "ip_is_global_unicast",
+        _is_global_unicast,
+        "neither zero, broadcast, loopback, multicast nor local to its link",
+        "10.0.0.1",
+    ),
+)
+
+
+def _questions() -> Iterator[Overload]:
+    for function, name, question, meaning, address in _QUESTIONS:
+        yield Overload(
+            function,
+            name,
+            (IP,),
+            BOOL,
+            _asking(question),
+            member=True,
+            doc=f"Whether the address is {meaning}.",
+            examples=(Example(f"ip('{address}').{function}()", "true"),),
+        )
+
+
+def _asking(question: _Question) -> Callable[[IpValue], bool]:
+    return lambda value: question(value.address)
+
+
+LIBRARY: Final = Library(
+    "kubernetes.net.ip",
+    overloads=(_ip, _is_ip, _is_canonical, _family, _string, *_questions()),
+    variables=MappingProxyType({IP.name: Variable(type_of_type(IP), IP, has_value=True)}),
+    doc="IP addresses.",
+)

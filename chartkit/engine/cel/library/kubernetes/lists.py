@@ -1,0 +1,223 @@
+"""`kubernetes.lists`: order, sums and positions in lists."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import TRAVERSAL
+from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
+from chartkit.engine.cel.numbers import checked_int, checked_uint
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    INT,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    A,
+    Type,
+    list_of,
+)
+from chartkit.engine.cel.values import Uint, Value, same
+
+_COMPARABLE: Final = (
+    ("int", INT),
+    ("uint", UINT),
+    ("double", DOUBLE),
+    ("bool", BOOL),
+    ("duration", DURATION),
+    ("timestamp", TIMESTAMP),
+    ("string", STRING),
+    ("bytes", BYTES),
+)
+_SUMMABLE: Final[tuple[tuple[str, Type, Value], ...]] = (
+    ("int", INT, 0),
+    ("uint", UINT, Uint(0)),
+    ("double", DOUBLE, 0.0),
+    ("duration", DURATION, Duration(0)),
+)
+_CLASSES: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str, bytes})
+_NUMBERS: Final = frozenset({int, Uint, float})
+
+
+def _cost(args: Sequence[Value], _result: Value) -> int:
+    return _traversed(args[0])
+
+
+def _traversed(value: Value) -> int:
+    """The cost of going through a value with all that it holds."""
+    if isinstance(value, str):
+        return int(len(value.encode("utf-8", "replace")) * TRAVERSAL)
+    if isinstance(value, bytes):
+        return int(len(value) * TRAVERSAL)
+    if isinstance(value, list):
+        return sum(map(_traversed, value))
+    if isinstance(value, dict):
+        return sum(_traversed(key) + _traversed(member) for key, member in value.items())
+    return 1
+
+
+def _order(left: Any, right: Any) -> int:
+    """-1, 0 or 1; 0 also for two values that have no order, as the functions take it."""
+    kinds = left.__class__, right.__class__
+    if kinds[0] is not kinds[1]:
+        if not _NUMBERS.issuperset(kinds):
+            return 0
+        if float in kinds:
+            left, right = float(left), float(right)
+    return int(left > right) - int(left < right)
+
+
+def _comparable(value: Value) -> Value:
+    if value.__class__ not in _CLASSES:
+        raise CelError(NO_SUCH_OVERLOAD)
+    return value
+
+
+def _is_sorted(values: list[Value]) -> bool:
+    for value in values[:1]:
+        _comparable(value)
+    return all(_order(left, _comparable(right)) <= 0 for left, right in pairwise(values))
+
+
+def _best(name: str, wanted: int) -> Callable[[list[Value]], Value]:
+    def best(values: list[Value]) -> Value:
+        if not values:
+            raise CelError(f"{name} called on empty list")
+        found = _comparable(values[0])
+        for value in values[1:]:
+            if _order(_comparable(value), found) == wanted:
+                found = value
+        return found
+
+    return best
+
+
+def _summing(zero: Value) -> Callable[[list[Value]], Value]:
+    def total(values: list[Value]) -> Value:
+        result = zero
+        for value in values:
+            result = _add(result, value)
+        return result
+
+    return total
+
+
+def _add(left: Any, right: Any) -> Value:
+    kind = left.__class__
+    if kind is Duration and right.__class__ is Timestamp:
+        return right.plus(left)
+    if kind is Timestamp and right.__class__ is Duration:
+        return left.plus(right)
+    if right.__class__ is not kind or kind is Timestamp:
+        raise CelError(NO_SUCH_OVERLOAD)
+    if kind is Duration:
+        return Duration(checked_int(left.nanoseconds + right.nanoseconds))
+    if kind is Uint:
+        return checked_uint(int(left) + int(right))
+    return left + right if kind is float else checked_int(left + right)
+
+
+_TEMPLATES: Final[tuple[tuple[str, Callable[[list[Value]], Value], str], ...]] = (
+    ("min", _best("min", -1), "The least member; the first of equal ones."),
+    ("max", _best("max", 1), "The greatest member; the first of equal ones."),
+)
+_SUM: Final = "The sum of numbers or durations; of an empty list 0."
+_IS_SORTED: Final = "Whether no member is greater than the next; members without an order are."
+_EXAMPLES: Final = {
+    "isSorted": (
+        Example("[1, 2, 2].isSorted()", "true"),
+        Example("['b', 'a'].isSorted()", "false"),
+    ),
+    "sum": (
+        Example("[1, 2, 3].sum()", "6"),
+        Example("[duration('1m'), duration('1s')].sum()", "duration('61s')"),
+        Example("[].sum()", "0"),
+    ),
+    "min": (
+        Example("[3, 1, 2].min()", "1"),
+        Example("[].min()", "min called on empty list", error=True),
+    ),
+    "max": (Example("['a', 'c', 'b'].max()", "'c'"),),
+}
+
+
+def _overloads() -> Iterator[Overload]:
+    for name, kind in _COMPARABLE:
+        yield Overload(
+            "isSorted",
+            f"list_{name}_is_sorted_bool",
+            (list_of(kind),),
+            BOOL,
+            _is_sorted,
+            member=True,
+            cost=_cost,
+            doc=_IS_SORTED,
+            examples=_EXAMPLES["isSorted"] if kind is INT else (),
+        )
+    for name, kind, zero in _SUMMABLE:
+        yield _reduction("sum", name, kind, _summing(zero), _SUM)
+    for function, code, doc in _TEMPLATES:
+        for name, kind in _COMPARABLE:
+            yield _reduction(function, name, kind, code, doc)
+
+
+def _reduction(
+    function: str, name: str, kind: Type, code: Callable[[list[Value]], Value], doc: str
+) -> Overload:
+    return Overload(
+        function,
+        f"list_{name}_{function}_{name}",
+        (list_of(kind),),
+        kind,
+        code,
+        member=True,
+        cost=_cost,
+        doc=doc,
+        examples=_EXAMPLES[function] if kind is INT else (),
+    )
+
+
+@overload(
+    "indexOf",
+    "list_a_index_of_int",
+    list_of(A),
+    A,
+    returns=INT,
+    member=True,
+    cost=_cost,
+    doc="The position of the first member that is equal to a value; -1 where there is none.",
+    examples=(Example("[1, 2, 2].indexOf(2)", "1"), Example("['a'].indexOf('b')", "-1")),
+)
+def _index_of(values: list[Value], wanted: Value) -> int:
+    return next((at for at, value in enumerate(values) if same(value, wanted)), -1)
+
+
+@overload(
+    "lastIndexOf",
+    "list_a_last_index_of_int",
+    list_of(A),
+    A,
+    returns=INT,
+    member=True,
+    cost=_cost,
+    doc="The position of the last member that is equal to a value; -1 where there is none.",
+    examples=(Example("[1, 2, 2].lastIndexOf(2)", "2"),),
+)
+def _last_index_of(values: list[Value], wanted: Value) -> int:
+    places = range(len(values) - 1, -1, -1)
+    return next((at for at in places if same(values[at], wanted)), -1)
+
+
+LIBRARY: Final = Library(
+    "kubernetes.lists",
+    overloads=(*_overloads(), _index_of, _last_index_of),
+    doc="Order, sums and positions in lists.",
+)

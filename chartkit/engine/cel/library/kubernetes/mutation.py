@@ -1,0 +1,44 @@
+"""The types that mutations are written with: `Object{…}` and `JSONPatch{…}`.
+
+`Object` and every name below it (`Object.spec.template`) take any field; that a name fits its
+place in the object is judged when the mutation is applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.engine.cel.declarations import Library, StructType
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.types import DYN, STRING, struct
+from chartkit.engine.cel.values import Struct, Value
+
+OBJECT: Final = struct("Object")
+JSON_PATCH: Final = struct("JSONPatch")
+
+
+def _patch(fields: Mapping[str, Value]) -> Value:
+    for name in ("op", "path", "from"):
+        if name in fields and not isinstance(fields[name], str):
+            shown = _GO_TYPES.get(fields[name].__class__, "interface {}")
+            raise CelError(f"unexpected type {shown} for JSONPatchType '{name}' field")
+    return Struct(JSON_PATCH, fields)
+
+
+_GO_TYPES: Final = {bool: "bool", int: "int64", float: "float64", bytes: "[]uint8"}
+
+LIBRARY: Final = Library(
+    "kubernetes.mutation",
+    structs=(
+        StructType(OBJECT.name, None, partial(Struct, OBJECT)),
+        StructType(
+            JSON_PATCH.name,
+            MappingProxyType({"op": STRING, "path": STRING, "from": STRING, "value": DYN}),
+            _patch,
+        ),
+    ),
+    doc="The types of a mutation: `Object{…}` and `JSONPatch{…}`.",
+)

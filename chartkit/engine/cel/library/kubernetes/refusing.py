@@ -1,0 +1,20 @@
+"""What Kubernetes' named types have in common: they compare with nothing but their own kind."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.values import Opaque, Value
+
+NO_SUCH_OVERLOAD = "no such overload"
+
+
+class Refusing(Opaque):
+    """A value whose `==` with a value of another type is an error instead of false."""
+
+    __slots__ = ()
+
+    def equals(self, other: Value) -> bool:
+        """Whether both are the same; raises `CelError` for a value of another type."""
+        if other.__class__ is not self.__class__:
+            raise CelError(NO_SUCH_OVERLOAD)
+        return self == other

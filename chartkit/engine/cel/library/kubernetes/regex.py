@@ -1,0 +1,82 @@
+"""`kubernetes.regex`: what a regular expression finds in a text."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.costs import of_matching
+from chartkit.engine.cel.types import INT, LIST_STRING, STRING
+from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
+
+
+def _compiled(pattern: str) -> Regex:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise CelError(f"Illegal regex: {error}") from None
+
+
+@overload(
+    "find",
+    "string_find_string",
+    STRING,
+    STRING,
+    returns=STRING,
+    member=True,
+    cost=of_matching,
+    doc="The first part of a text that a regular expression matches; empty where none does.",
+    examples=(Example("'abc 123'.find('[0-9]+')", "'123'"), Example("'abc'.find('[0-9]+')", "''")),
+)
+def _find(text: str, pattern: str) -> str:
+    return next(_compiled(pattern).find(text), "")
+
+
+_FIND_ALL: Final = (
+    "All parts of a text that a regular expression matches; a limit of 0 or more says how many."
+)
+
+
+@overload(
+    "findAll",
+    "string_find_all_string",
+    STRING,
+    STRING,
+    returns=LIST_STRING,
+    member=True,
+    cost=of_matching,
+    doc=_FIND_ALL,
+    examples=(
+        Example("'123 abc 456'.findAll('[0-9]+')", "['123', '456']"),
+        Example("'123 abc 456'.findAll('[0-9]+', 1)", "['123']"),
+        Example("'123 abc 456'.findAll('xyz')", "[]"),
+    ),
+)
+def _find_all(text: str, pattern: str) -> list[str]:
+    return list(_compiled(pattern).find(text))
+
+
+@overload(
+    "findAll",
+    "string_find_all_string_int",
+    STRING,
+    STRING,
+    INT,
+    returns=LIST_STRING,
+    member=True,
+    cost=of_matching,
+    doc=_FIND_ALL,
+)
+def _find_some(text: str, pattern: str, limit: int) -> list[str]:
+    found = _compiled(pattern).find(text)
+    if limit < 0:
+        return list(found)
+    return [part for _, part in zip(range(limit), found, strict=False)]
+
+
+LIBRARY: Final = Library(
+    "kubernetes.regex",
+    overloads=(_find, _find_all, _find_some),
+    doc="What regular expressions (RE2) find in texts.",
+)

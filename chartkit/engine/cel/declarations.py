@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.types import Type, struct
+from chartkit.engine.cel.values import Struct, Value
 
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
@@ -237,6 +238,20 @@ class Environment:
     validators: tuple[Validator, ...]
     options: Options
     libraries: tuple[Library, ...]
+
+    def find_struct(self, name: str) -> StructType | None:
+        """The type with fields of that name.
+
+        Beside the declared ones: below a type that takes any field, such as `Object`, every
+        dotted name is a type of the same shape: `Object.spec.template`.
+        """
+        found = self.structs.get(name)
+        if found is not None or "." not in name:
+            return found
+        base = self.structs.get(name.partition(".")[0])
+        if base is None or base.fields is not None:
+            return None
+        return StructType(name, None, partial(Struct, struct(name)))
 
     def extend(
         self,

@@ -7,7 +7,7 @@ of the environment, which every environment that is extended by variables shares
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from chartkit.engine.cel.checker.unification import Substitution
 from chartkit.engine.cel.declarations import Environment, Function, Overload, StructType
@@ -73,17 +73,8 @@ class Tables:
         return None if declared is None else type_of_type(declared.literal_type or struct(name))
 
     def find_struct(self, name: str) -> StructType | None:
-        """The type with fields of that name.
-
-        Beside the declared ones: below a type that takes any field, such as `Object`, every
-        dotted name is a type of the same shape: `Object.spec.template`.
-        """
-        structs = self.environment.structs
-        found = structs.get(name)
-        if found is not None or "." not in name:
-            return found
-        base = structs.get(name.partition(".")[0])
-        return replace(base, name=name) if base is not None and base.fields is None else None
+        """The type with fields of that name."""
+        return self.environment.find_struct(name)
 
 
 _TABLES: dict[int, Tables] = {}

@@ -14,10 +14,12 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, StructType
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.types import DYN, STRING, struct
-from chartkit.engine.cel.values import Struct, Value
+from chartkit.engine.cel.values import Struct, Uint, Value
 
 OBJECT: Final = struct("Object")
 JSON_PATCH: Final = struct("JSONPatch")
+
+_GO_TYPES: Final = {bool: "bool", int: "int64", Uint: "uint64", float: "float64", bytes: "[]uint8"}
 
 
 def _patch(fields: Mapping[str, Value]) -> Value:
@@ -27,8 +29,6 @@ def _patch(fields: Mapping[str, Value]) -> Value:
             raise CelError(f"unexpected type {shown} for JSONPatchType '{name}' field")
     return Struct(JSON_PATCH, fields)
 
-
-_GO_TYPES: Final = {bool: "bool", int: "int64", float: "float64", bytes: "[]uint8"}
 
 LIBRARY: Final = Library(
     "kubernetes.mutation",

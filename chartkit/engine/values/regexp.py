@@ -40,12 +40,23 @@ class Regex:
 
     def find(self, text: str) -> Iterator[str]:
         """The parts of the text that the pattern matches, one after the other."""
+        text = _encodable(text)
+        for start, stop, _ in self.find_groups(text):
+            yield text[start:stop]
+
+    @property
+    def groups(self) -> int:
+        """How many capturing groups the pattern has."""
+        return int(self._compiled.groups)
+
+    def find_groups(self, text: str) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
+        """Start and end of each match, and what its groups captured (None: took no part)."""
         end = -1
         for match in self._compiled.finditer(_encodable(text)):
             start, stop = match.span()
             # An empty match right after another one is none.
             if stop > start or start != end:
-                yield match.group()
+                yield start, stop, match.groups()
             end = stop
 
     def replace(self, text: str, replacement: str) -> str:

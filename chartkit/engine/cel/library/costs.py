@@ -11,6 +11,8 @@ TRAVERSAL = 0.1
 """The cost of a character, byte or member that is gone through."""
 
 _REGEX = 0.25
+_NEW_LIST = 11
+"""A call that makes a list."""
 
 
 def size_of(value: Value) -> int:
@@ -60,3 +62,80 @@ def of_matching(args: Sequence[Value], _result: Value) -> int:
 def of_membership(args: Sequence[Value], _result: Value) -> int:
     """Every member of a list, the second argument, is looked at."""
     return size_of(args[1])
+
+
+def of_transform(args: Sequence[Value], _result: Value) -> int:
+    """The first argument is gone through and as much is made of it."""
+    return ceil(size_of(args[0]) * 2 * TRAVERSAL)
+
+
+def of_joining(_args: Sequence[Value], result: Value) -> int:
+    """The result is made of parts."""
+    return ceil(size_of(result) * 2 * TRAVERSAL)
+
+
+def of_new_list(_args: Sequence[Value], result: Value) -> int:
+    """A list is made, member by member."""
+    return _NEW_LIST + size_of(result)
+
+
+def of_flattening(args: Sequence[Value], _result: Value) -> int:
+    """A list is gone through once for each level."""
+    depth = args[1] if len(args) == 2 else 1
+    times = depth if isinstance(depth, int) and depth >= 0 else 1
+    return _NEW_LIST + size_of(args[0]) * times
+
+
+def of_comparing_first(args: Sequence[Value], _result: Value) -> int:
+    """The members of the first argument are compared with each other."""
+    return _self_comparison(args[0])
+
+
+def of_comparing_last(args: Sequence[Value], _result: Value) -> int:
+    """The members of the last argument are compared with each other."""
+    return _self_comparison(args[-1])
+
+
+def _self_comparison(members: Value) -> int:
+    size = size_of(members)
+    texts = isinstance(members, list) and members and isinstance(members[0], str | bytes)
+    return _NEW_LIST + int(size * size * (2 + TRAVERSAL if texts else 2.0))
+
+
+def of_product(args: Sequence[Value], _result: Value) -> int:
+    """Each member of one argument is looked for in the other."""
+    return 1 + size_of(args[0]) * size_of(args[1])
+
+
+def of_product_twice(args: Sequence[Value], _result: Value) -> int:
+    """Each member of either argument is looked for in the other."""
+    return 1 + size_of(args[0]) * size_of(args[1]) * 2
+
+
+def of_list(args: Sequence[Value], _result: Value) -> int:
+    """Each member of the first argument is looked at."""
+    return 1 + size_of(args[0])
+
+
+def of_extracting(args: Sequence[Value], result: Value) -> int:
+    """A regular expression is matched and a part is taken out."""
+    return ceil(1 + _regex_search(args) + size_of(result))
+
+
+def of_extracting_all(args: Sequence[Value], result: Value) -> int:
+    """A regular expression is matched and all parts are taken out."""
+    return ceil(1 + _regex_search(args) + size_of(result) + _NEW_LIST - 1)
+
+
+def of_replacing(args: Sequence[Value], result: Value) -> int:
+    """A regular expression is matched and a new text made."""
+    return int(1 + _regex_search(args) + size_of(result))
+
+
+def _regex_search(args: Sequence[Value]) -> float:
+    return ((size_of(args[0]) + 1) * TRAVERSAL) * ((size_of(args[1]) + 1) * _REGEX)
+
+
+def of_traversal_and_call(args: Sequence[Value], _result: Value) -> int:
+    """The first argument is gone through, and the call itself costs."""
+    return 1 + traversal(size_of(args[0]))

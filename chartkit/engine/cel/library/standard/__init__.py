@@ -15,6 +15,8 @@ from chartkit.engine.cel.library.standard import (
     strings,
 )
 from chartkit.engine.cel.library.standard.constants import VARIABLES
+from chartkit.engine.cel.library.standard.protobuf import STRUCTS
+from chartkit.engine.cel.macros.standard import MACROS
 
 LIBRARY = Library(
     "standard",
@@ -27,6 +29,8 @@ LIBRARY = Library(
         *strings.OVERLOADS,
         *accessors.OVERLOADS,
     ),
+    macros=MACROS,
+    structs=STRUCTS,
     variables=MappingProxyType(dict(VARIABLES)),
     doc="Operators, conversions, texts, timestamps and durations.",
 )

@@ -10,7 +10,7 @@ from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.numbers import lossless_int
 from chartkit.engine.cel.types import BOOL, BYTES, INT, STRING, A, B, Type, list_of, map_of
-from chartkit.engine.cel.values import Uint, Value, equal, type_of
+from chartkit.engine.cel.values import Uint, Value, same, type_of
 
 _SIZE = "How many characters a text, bytes, members a list or entries a map has."
 _MISSING = object()
@@ -95,7 +95,7 @@ def index_map(entries: Mapping[object, Value], key: Value) -> Value:
     examples=(Example("2 in [1, 2, 3]", "true"), Example("'b' in {'a': 1}", "false")),
 )
 def in_list(value: Value, members: list[Value]) -> bool:
-    return any(equal(value, member) for member in members)
+    return any(same(value, member) for member in members)
 
 
 @overload(

@@ -6,7 +6,7 @@ from __future__ import annotations
 from chartkit.engine.cel.declarations import Example, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.types import BOOL, A
-from chartkit.engine.cel.values import Value, equal
+from chartkit.engine.cel.values import Value, equal, same
 
 
 @overload(
@@ -101,7 +101,7 @@ def equals(left: Value, right: Value) -> bool:
     examples=(Example("'a' != 'b'", "true"),),
 )
 def not_equals(left: Value, right: Value) -> bool:
-    return not equal(left, right)
+    return not same(left, right)
 
 
 OVERLOADS = (

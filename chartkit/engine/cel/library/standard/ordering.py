@@ -101,4 +101,3 @@ def _overloads() -> Iterator[Overload]:
 
 
 OVERLOADS: tuple[Overload, ...] = tuple(_overloads())
-

@@ -1,0 +1,79 @@
+"""`base64`: bytes as text."""
+
+from __future__ import annotations
+
+import base64
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.types import BYTES, STRING
+from chartkit.engine.values.base64_text import Base64Error, decode_base64
+
+
+@overload(
+    "base64.decode",
+    "base64_decode_string",
+    STRING,
+    returns=BYTES,
+    cost=costs.of_traversal_and_call,
+    doc="The bytes of a Base64 text, with or without `=` at its end.",
+    examples=(
+        Example("base64.decode('aGVsbG8=')", "b'hello'"),
+        Example("base64.decode('aGVsbG8')", "b'hello'"),
+    ),
+)
+def decode(text: str) -> bytes:
+    try:
+        return decode_base64(text)
+    except Base64Error:
+        return _decode_unpadded(text)
+
+
+def _decode_unpadded(text: str) -> bytes:
+    plain = text.replace("\r", "").replace("\n", "")
+    if "=" in plain or len(plain) % 4 < 2:
+        raise _refused(text)
+    try:
+        return decode_base64(plain + "=" * (4 - len(plain) % 4))
+    except Base64Error:
+        raise _refused(text) from None
+
+
+def _refused(text: str) -> CelError:
+    return CelError(f"illegal base64 data at input byte {_stop(text)}")
+
+
+def _stop(text: str) -> int:
+    """Where a decoder that takes no `=` stops, in bytes."""
+    data = text.encode("utf-8", "replace")
+    digits = 0
+    for at, byte in enumerate(data):
+        if byte in b"\r\n":
+            continue
+        if byte not in _DIGITS:
+            return at
+        digits += 1
+    return len(data) - digits % 4
+
+
+_DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+
+@overload(
+    "base64.encode",
+    "base64_encode_bytes",
+    BYTES,
+    returns=STRING,
+    cost=costs.of_traversal_and_call,
+    doc="Bytes as a Base64 text.",
+    examples=(Example("base64.encode(b'hello')", "'aGVsbG8='"),),
+)
+def encode(data: bytes) -> str:
+    bounded(len(data) * 4 // 3)
+    return base64.b64encode(data).decode("ascii")
+
+
+LIBRARY: Final = Library("cel.lib.ext.encoders", (decode, encode), doc="Base64.")

@@ -1,0 +1,280 @@
+"""`format`: texts with a value for each clause, in cel-go's first dialect, English (US)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.standard.conversions import text_of_bool, text_of_bytes
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Uint, Value, type_of
+from chartkit.engine.values.gofmt import format_float
+from chartkit.engine.values.numbers import NumberError, parse_int
+from chartkit.engine.values.quoting import quote
+
+DEFAULT_PRECISION: Final = 6
+CLAUSES: Final = frozenset("sdfebxXo")
+
+ONLY: Final = {
+    "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
+    "types, durations, and timestamps",
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "X": "only integers, byte buffers, and strings can be formatted as hex",
+    "o": "octal clause can only be used on integers",
+}
+"""What each clause says of a value of another type."""
+
+_PRECISION: Final = re.compile(r"\.([0-9]*)")
+_SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A clause of a text; kind: its letter; precision: None where it has none."""
+
+    kind: str
+    precision: int | None
+
+
+def split_format(text: str) -> list[str | Clause | CelError]:
+    """The plain parts and clauses of a text; a malformed clause is an error and the last part."""
+    parts: list[str | Clause | CelError] = []
+    start = 0
+    while (at := text.find("%", start)) >= 0:
+        parts.append(text[start:at])
+        if text[at + 1 : at + 2] == "%":
+            parts.append("%")
+            start = at + 2
+            continue
+        try:
+            clause, start = _clause(text, at + 1)
+        except CelError as error:
+            return [*parts, error]
+        parts.append(clause)
+    parts.append(text[start:])
+    return parts
+
+
+def _clause(text: str, at: int) -> tuple[Clause, int]:
+    if at >= len(text):
+        raise CelError("unexpected end of string")
+    precision = None
+    match = _PRECISION.match(text, at)
+    if match:
+        at = match.end()
+        precision = _precision(match[1], at < len(text))
+    if text[at] not in CLAUSES:
+        # Go reads a byte here, and shows it as a character.
+        first = chr(text[at].encode("utf-8", "replace")[0])
+        reason = f'unrecognized formatting clause "{first}"'
+        raise CelError(f"could not parse formatting clause: {reason}")
+    return Clause(text[at], precision), at + 1
+
+
+def _precision(digits: str, ends: bool) -> int:
+    place = "could not parse formatting clause: error while parsing precision"
+    if not ends:
+        raise CelError(f"{place}: could not find end of precision specifier")
+    try:
+        return parse_int(digits)
+    except NumberError as error:
+        reason = str(error).replace("ParseInt", "Atoi")
+        message = f"{place}: error while converting precision to integer: {reason}"
+        raise CelError(message) from None
+
+
+def format_text(text: str, arguments: list[Value]) -> str:
+    """The text with a value for each clause; raises `CelError`."""
+    parts: list[str] = []
+    size = used = 0
+    for part in split_format(text):
+        if not isinstance(part, str):
+            if used >= len(arguments):
+                raise CelError(f"index {used} out of range")
+            if isinstance(part, CelError):
+                raise part
+            try:
+                part = _FORMATS[part.kind](arguments[used], part)
+            except _FormatError as error:
+                raise CelError(f"error during formatting: {error}") from None
+            used += 1
+        parts.append(part)
+        size += len(part)
+        bounded(size)
+    return "".join(parts)
+
+
+class _FormatError(CelError):
+    """A value that its clause does not take."""
+
+
+def _refused(kind: str, value: Value) -> _FormatError:
+    return _FormatError(f"{ONLY[kind]}, was given {type_of(value)}")
+
+
+def _string(value: Value, _: Clause) -> str:
+    known = _text(value)
+    if known is None:
+        raise _refused("s", value)
+    return known
+
+
+def _text(value: Value) -> str | None:
+    """The value as `%s` has it; None where it has no text."""
+    writer = _TEXTS.get(value.__class__)
+    if writer is not None:
+        return writer(value)
+    return _map_text(value) if isinstance(value, dict) else None
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return text_of_bytes(value)
+    except CelError as error:
+        raise _FormatError(f"could not convert argument {quote(str(error))} to string") from None
+
+
+def _list_text(members: list[Value]) -> str:
+    return f"[{', '.join(_limited(map(_member_text, members)))}]"
+
+
+def _map_text(entries: dict[Value, Value]) -> str:
+    pairs = sorted(
+        ((_key_text(key), _member_text(value)) for key, value in entries.items()),
+        key=lambda pair: pair[0],
+    )
+    return "{" + ", ".join(_limited(f"{key}:{value}" for key, value in pairs)) + "}"
+
+
+def _limited(texts: Iterable[str]) -> Iterator[str]:
+    size = 0
+    for text in texts:
+        size += len(text)
+        bounded(size)
+        yield text
+
+
+def _key_text(key: Value) -> str:
+    if key.__class__ is str:
+        return quote(key)
+    if key.__class__ in (bool, int, Uint):
+        return _text(key) or ""
+    raise _FormatError(f"no formatting function for map key of type {type_of(key)}")
+
+
+def _member_text(value: Value) -> str:
+    """A member of a list or map: texts in quotes, doubles with six digits."""
+    if isinstance(value, float):
+        return f"{value:.6f}" if math.isfinite(value) else quote(format_float(value))
+    text = _text(value)
+    if text is None:
+        raise _FormatError(f"no formatting function for {type_of(value)}")
+    if isinstance(value, str):
+        return quote(text)
+    if isinstance(value, bytes):
+        return f"b{quote(text)}"
+    if isinstance(value, Timestamp):
+        return f"timestamp({quote(text)})"
+    if isinstance(value, Duration):
+        return f"duration({quote(text)})"
+    return text
+
+
+def _decimal(value: Value, _: Clause) -> str:
+    if value.__class__ not in (int, Uint):
+        raise _refused("d", value)
+    return str(int(value))
+
+
+def _double(value: Value, kind: str) -> float:
+    if isinstance(value, float):
+        return value
+    special = _SPECIAL.get(value) if isinstance(value, str) else None
+    if special is None:
+        raise _refused(kind, value)
+    return special
+
+
+def _not_finite(number: float) -> str:
+    return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
+
+
+def _fixed(value: Value, clause: Clause) -> str:
+    number = _double(value, "f")
+    if not math.isfinite(number):
+        return _not_finite(number)
+    precision = DEFAULT_PRECISION if clause.precision is None else clause.precision
+    bounded(precision)
+    return f"{number or 0.0:,.{precision}f}"
+
+
+def _scientific(value: Value, clause: Clause) -> str:
+    number = _double(value, "e")
+    # The precision is taken for the width, and six digits are always shown.
+    width = DEFAULT_PRECISION if clause.precision is None else clause.precision
+    bounded(width)
+    if not math.isfinite(number):
+        return _not_finite(number).rjust(width)
+    mantissa, _, exponent = f"{number or 0.0:.{DEFAULT_PRECISION}e}".partition("e")
+    power = exponent.removeprefix("+").translate(_SUPERSCRIPT)
+    return f"{mantissa}×10{power}".rjust(width)
+
+
+def _binary(value: Value, _: Clause) -> str:
+    if value.__class__ not in (int, Uint, bool):
+        raise _refused("b", value)
+    return f"{value:b}"
+
+
+def _octal(value: Value, _: Clause) -> str:
+    if value.__class__ not in (int, Uint):
+        raise _refused("o", value)
+    return f"{value:o}"
+
+
+def _hexadecimal(value: Value, clause: Clause) -> str:
+    if isinstance(value, str):
+        value = value.encode("utf-8", "replace")
+    if isinstance(value, bytes):
+        text = value.hex()
+    elif value.__class__ in (int, Uint):
+        text = f"{value:x}"
+    else:
+        raise _refused("x", value)
+    return text.upper() if clause.kind == "X" else text
+
+
+_TEXTS: Final[dict[type, Callable[..., str]]] = {
+    type(None): lambda _: "null",
+    str: str,
+    bool: text_of_bool,
+    int: str,
+    Uint: lambda value: str(int(value)),
+    float: format_float,
+    bytes: _bytes_text,
+    list: _list_text,
+    Timestamp: str,
+    Duration: str,
+    Type: lambda value: value.name,
+}
+_FORMATS: Final[dict[str, Callable[[Value, Clause], str]]] = {
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "o": _octal,
+    "x": _hexadecimal,
+    "X": _hexadecimal,
+}

@@ -1,0 +1,228 @@
+"""`math`: the largest and least, rounding, signs, bits."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from chartkit.engine.cel.declarations import Example, Implementation, Library, Overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.macros.math import MACROS
+from chartkit.engine.cel.numbers import checked_int
+from chartkit.engine.cel.types import BOOL, DOUBLE, DYN, INT, UINT, Type, list_of
+from chartkit.engine.cel.values import UINT_MAX, Uint, Value
+
+_NAMES: Final = {INT: "int", UINT: "uint", DOUBLE: "double"}
+_NUMBERS: Final = (DOUBLE, INT, UINT)
+_SIGN_BIT: Final = 2**63
+
+
+def _picker(name: str, better: Callable[[Any, Any], bool]) -> Callable[[Value, Value], Value]:
+    def pick(first: Value, second: Value) -> Value:
+        for each in (first, second):
+            if each.__class__ not in (int, Uint, float):
+                raise CelError(f"no such overload: {name}")
+        left, right = first, second
+        if float in (first.__class__, second.__class__):
+            left, right = float(first), float(second)  # type: ignore[arg-type]
+            if math.isnan(left) or math.isnan(right):
+                raise CelError(f"NaN values cannot be ordered: {name}")
+        return second if better(right, left) else first
+
+    return pick
+
+
+def _of_list(name: str, pick: Callable[[Value, Value], Value]) -> Implementation:
+    def extreme(numbers: list[Value]) -> Value:
+        if not numbers:
+            raise CelError(f"{name}(list) argument must not be empty")
+        result = numbers[0]
+        for number in numbers[1:]:
+            result = pick(result, number)
+        if result.__class__ not in (int, Uint, float):
+            raise CelError(f"no such overload: {name}")
+        return result
+
+    return extreme
+
+
+def _same(value: Value) -> Value:
+    return value
+
+
+def _extremes(
+    name: str, better: Callable[[Any, Any], bool], doc: str, example: Example
+) -> Iterator[Overload]:
+    pick = _picker(name, better)
+    of_list = _of_list(name, pick)
+    for kind in _NUMBERS:
+        named = f"math_{name.removeprefix('math.')}"
+        yield Overload(name, f"{named}_{_NAMES[kind]}", (kind,), kind, _same, doc=doc)
+        yield Overload(
+            name, f"{named}_list_{_NAMES[kind]}", (list_of(kind),), kind, of_list,
+            cost=costs.of_list, doc=doc,
+        )  # fmt: skip
+        for other in _NUMBERS:
+            yield Overload(
+                name, f"{named}_{_NAMES[kind]}_{_NAMES[other]}", (kind, other),
+                kind if kind == other else DYN, pick, doc=doc,
+                examples=(example,) if kind == other == INT else (),
+            )  # fmt: skip
+
+
+def _whole(rounding: Callable[[float], float]) -> Implementation:
+    def of_double(value: float) -> float:
+        if not math.isfinite(value):
+            return value
+        return math.copysign(float(rounding(value)), value)
+
+    return of_double
+
+
+def _round(value: float) -> float:
+    # Halves go away from zero.
+    whole = math.trunc(value)
+    return whole + (math.copysign(1, value) if abs(value - whole) >= 0.5 else 0)
+
+
+def _absolute_int(value: int) -> int:
+    return checked_int(abs(value))
+
+
+def _sign_double(value: float) -> float:
+    if math.isnan(value):
+        return value
+    return float((value > 0) - (value < 0))
+
+
+def _sign_int(value: int) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _sign_uint(value: Uint) -> Uint:
+    return Uint(value > 0)
+
+
+def _root(value: float) -> float:
+    number = float(value)
+    return math.sqrt(number) if number >= 0 else math.nan
+
+
+def _wrapped(value: int) -> int:
+    return (value + _SIGN_BIT) % 2**64 - _SIGN_BIT
+
+
+def _uint(code: Callable[[int, int], int]) -> Implementation:
+    def of_uints(left: Uint, right: Uint) -> Uint:
+        return Uint(code(int(left), int(right)))
+
+    return of_uints
+
+
+def _shift(name: str, code: Callable[[int, int], int]) -> Implementation:
+    def shifted(value: int, bits: int) -> int:
+        if bits < 0:
+            raise CelError(f"math.{name}() negative offset: {bits}")
+        unsigned = code(value % 2**64, bits) if bits < 64 else 0
+        return Uint(unsigned & UINT_MAX) if value.__class__ is Uint else _wrapped(unsigned)
+
+    return shifted
+
+
+def _not_int(value: int) -> int:
+    return ~value
+
+
+def _not_uint(value: Uint) -> Uint:
+    return Uint(UINT_MAX - int(value))
+
+
+_BITS: Final = "Bits of two whole numbers combined: "
+_SHIFT: Final = "The bits of a whole number moved; a uint stays one, an int is taken as 64 bits."
+_ROWS: Final[tuple[tuple[str, str, tuple[Type, ...], Type, Implementation, str, str], ...]] = (
+    ("ceil", "double", (DOUBLE,), DOUBLE, _whole(math.ceil),
+     "The least whole number that is not less.", "math.ceil(1.2) == 2.0"),
+    ("floor", "double", (DOUBLE,), DOUBLE, _whole(math.floor),
+     "The largest whole number that is not more.", "math.floor(-1.2) == -2.0"),
+    ("round", "double", (DOUBLE,), DOUBLE, _whole(_round),
+     "The nearest whole number; halves go away from zero.", "math.round(-1.5) == -2.0"),
+    ("trunc", "double", (DOUBLE,), DOUBLE, _whole(math.trunc),
+     "The number without its fraction.", "math.trunc(-1.9) == -1.0"),
+    ("isInf", "double", (DOUBLE,), BOOL, math.isinf,
+     "Whether it is an infinity.", "math.isInf(1.0 / 0.0)"),
+    ("isNaN", "double", (DOUBLE,), BOOL, math.isnan,
+     "Whether it is not a number.", "math.isNaN(0.0 / 0.0)"),
+    ("isFinite", "double", (DOUBLE,), BOOL, math.isfinite,
+     "Whether it is a number and no infinity.", "math.isFinite(1.5)"),
+    ("abs", "double", (DOUBLE,), DOUBLE, abs, "The number without its sign.",
+     "math.abs(-1.5) == 1.5"),
+    ("abs", "int", (INT,), INT, _absolute_int, "The number without its sign.",
+     "math.abs(-1) == 1"),
+    ("abs", "uint", (UINT,), UINT, _same, "The number without its sign.", "math.abs(1u) == 1u"),
+    ("sign", "double", (DOUBLE,), DOUBLE, _sign_double, "-1, 0 or 1.", "math.sign(-2.5) == -1.0"),
+    ("sign", "int", (INT,), INT, _sign_int, "-1, 0 or 1.", "math.sign(7) == 1"),
+    ("sign", "uint", (UINT,), UINT, _sign_uint, "0 or 1.", "math.sign(7u) == 1u"),
+    ("sqrt", "double", (DOUBLE,), DOUBLE, _root, "The square root; NaN below zero.",
+     "math.sqrt(6.25) == 2.5"),
+    ("sqrt", "int", (INT,), DOUBLE, _root, "The square root; NaN below zero.",
+     "math.sqrt(81) == 9.0"),
+    ("sqrt", "uint", (UINT,), DOUBLE, _root, "The square root.", "math.sqrt(81u) == 9.0"),
+    ("bitAnd", "int_int", (INT, INT), INT, operator.and_, f"{_BITS}those that both have.",
+     "math.bitAnd(6, 3) == 2"),
+    ("bitAnd", "uint_uint", (UINT, UINT), UINT, _uint(operator.and_),
+     f"{_BITS}those that both have.", "math.bitAnd(6u, 3u) == 2u"),
+    ("bitOr", "int_int", (INT, INT), INT, operator.or_, f"{_BITS}those that either has.",
+     "math.bitOr(6, 3) == 7"),
+    ("bitOr", "uint_uint", (UINT, UINT), UINT, _uint(operator.or_),
+     f"{_BITS}those that either has.", "math.bitOr(6u, 3u) == 7u"),
+    ("bitXor", "int_int", (INT, INT), INT, operator.xor, f"{_BITS}those that only one has.",
+     "math.bitXor(6, 3) == 5"),
+    ("bitXor", "uint_uint", (UINT, UINT), UINT, _uint(operator.xor),
+     f"{_BITS}those that only one has.", "math.bitXor(6u, 3u) == 5u"),
+    ("bitNot", "int_int", (INT,), INT, _not_int, "Every bit of a whole number turned.",
+     "math.bitNot(1) == -2"),
+    ("bitNot", "uint_uint", (UINT,), UINT, _not_uint, "Every bit of a whole number turned.",
+     "math.bitNot(1u) == 18446744073709551614u"),
+    ("bitShiftLeft", "int_int", (INT, INT), INT, _shift("bitShiftLeft", operator.lshift),
+     _SHIFT, "math.bitShiftLeft(1, 3) == 8"),
+    ("bitShiftLeft", "uint_int", (UINT, INT), UINT, _shift("bitShiftLeft", operator.lshift),
+     _SHIFT, "math.bitShiftLeft(1u, 3) == 8u"),
+    ("bitShiftRight", "int_int", (INT, INT), INT, _shift("bitShiftRight", operator.rshift),
+     _SHIFT, "math.bitShiftRight(-1, 63) == 1"),
+    ("bitShiftRight", "uint_int", (UINT, INT), UINT, _shift("bitShiftRight", operator.rshift),
+     _SHIFT, "math.bitShiftRight(8u, 2) == 2u"),
+)  # fmt: skip
+
+
+def _rows() -> Iterator[Overload]:
+    for name, suffix, parameters, result, code, doc, example in _ROWS:
+        left, equals, right = example.partition(" == ")
+        yield Overload(
+            f"math.{name}", f"math_{name}_{suffix}", parameters, result, code, doc=doc,
+            examples=(Example(left, right if equals else "true"),),
+        )  # fmt: skip
+
+
+LIBRARY: Final = Library(
+    "cel.lib.ext.math",
+    (
+        *_extremes(
+            "math.@max",
+            operator.gt,
+            "What `math.greatest` becomes: the largest of one or more numbers.",
+            Example("math.greatest(1, 5, 3)", "5"),
+        ),
+        *_extremes(
+            "math.@min",
+            operator.lt,
+            "What `math.least` becomes: the least of one or more numbers.",
+            Example("math.least(1, -5, 3)", "-5"),
+        ),
+        *_rows(),
+    ),
+    macros=MACROS,
+    doc="The largest and least, rounding, signs, bits.",
+)

@@ -1,0 +1,290 @@
+"""Optionals: values that may be absent, and what is asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.standard.constants import type_constant
+from chartkit.engine.cel.library.standard.containers import find_key, list_index
+from chartkit.engine.cel.macros.optional import MACROS
+from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
+from chartkit.engine.cel.types import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    K,
+    V,
+    list_of,
+    map_of,
+    opaque,
+    optional_of,
+)
+from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
+from chartkit.engine.values.duration import SECOND
+
+_OPTIONAL: Final = optional_of(V)
+_UNWRAP: Final = "The values of a list of optionals that are there."
+_INDEX: Final = "A member of a list or a map's value, as an optional: absent where it is not there."
+_MISSING: Final = object()
+
+
+@overload(
+    "optional.of",
+    "optional_of",
+    V,
+    returns=_OPTIONAL,
+    doc="An optional with a value, whatever the value is.",
+    examples=(Example("optional.of(null).hasValue()", "true"),),
+)
+def of(value: Value) -> OptionalValue:
+    return OptionalValue(True, value)
+
+
+@overload(
+    "optional.ofNonZeroValue",
+    "optional_ofNonZeroValue",
+    V,
+    returns=_OPTIONAL,
+    doc="An optional with a value; absent where the value is null, false, zero or empty.",
+    examples=(
+        Example("optional.ofNonZeroValue('').hasValue()", "false"),
+        Example("optional.ofNonZeroValue(1)", "optional.of(1)"),
+    ),
+)
+def of_non_zero_value(value: Value) -> OptionalValue:
+    return NONE if _is_zero(value) else OptionalValue(True, value)
+
+
+def _is_zero(value: Value) -> bool:
+    if isinstance(value, Duration):
+        return not value.nanoseconds
+    if isinstance(value, Timestamp):
+        return value.nanoseconds == MIN_SECONDS * SECOND
+    if isinstance(value, Struct):
+        return not value.fields
+    return value is None or (
+        isinstance(value, bool | int | float | str | bytes | list | dict) and not value
+    )
+
+
+@overload(
+    "optional.none",
+    "optional_none",
+    returns=_OPTIONAL,
+    doc="The optional that is absent.",
+    examples=(Example("optional.none().hasValue()", "false"),),
+)
+def none() -> OptionalValue:
+    return NONE
+
+
+@overload(
+    "value",
+    "optional_value",
+    _OPTIONAL,
+    returns=V,
+    member=True,
+    doc="The value of an optional; an error where it is absent.",
+    examples=(
+        Example("optional.of(1).value()", "1"),
+        Example("optional.none().value()", "optional.none() dereference", error=True),
+    ),
+)
+def value(optional: OptionalValue) -> Value:
+    if not optional.present:
+        raise CelError("optional.none() dereference")
+    return optional.value
+
+
+@overload(
+    "hasValue",
+    "optional_hasValue",
+    _OPTIONAL,
+    returns=BOOL,
+    member=True,
+    doc="Whether an optional has a value.",
+    examples=(Example("{'a': 1}[?'b'].hasValue()", "false"),),
+)
+def has_value(optional: OptionalValue) -> bool:
+    return optional.present
+
+
+@overload(
+    "or",
+    "optional_or_optional",
+    _OPTIONAL,
+    _OPTIONAL,
+    returns=_OPTIONAL,
+    member=True,
+    doc="The first of two optionals that has a value; the second is evaluated only if needed.",
+    examples=(Example("optional.none().or(optional.of(2))", "optional.of(2)"),),
+)
+def either(first: OptionalValue, second: OptionalValue) -> OptionalValue:
+    return first if first.present else second
+
+
+@overload(
+    "orValue",
+    "optional_orValue_value",
+    _OPTIONAL,
+    V,
+    returns=V,
+    member=True,
+    doc="The value of an optional, or another value where it is absent.",
+    examples=(Example("{'a': 1}[?'b'].orValue(0)", "0"),),
+)
+def or_value(optional: OptionalValue, default: Value) -> Value:
+    return optional.value if optional.present else default
+
+
+@overload(
+    "_?._",
+    "select_optional_field",
+    DYN,
+    STRING,
+    returns=_OPTIONAL,
+    doc="A field as an optional: absent where it is not there.",
+    examples=(
+        Example("dyn({'a': 1}).?a", "optional.of(1)"),
+        Example("dyn({'a': {'b': 1}}).?x.b", "optional.none()"),
+    ),
+)
+def select_optional(operand: Value, field: str) -> OptionalValue:
+    if isinstance(operand, OptionalValue):
+        operand = operand.value if operand.present else None
+    if isinstance(operand, list):
+        raise CelError("unsupported index type 'string' in list")
+    fields = operand.fields if isinstance(operand, Struct) else operand
+    if not isinstance(fields, Mapping):
+        return NONE
+    return OptionalValue(True, fields[field]) if field in fields else NONE
+
+
+@overload(
+    "_[?_]",
+    "list_optindex_optional_int",
+    list_of(V),
+    INT,
+    returns=_OPTIONAL,
+    doc=_INDEX,
+    examples=(
+        Example("[1, 2][?5]", "optional.none()"),
+        Example("{'a': 1}[?'a']", "optional.of(1)"),
+    ),
+)
+def optional_member(members: list[Value], index: Value) -> OptionalValue:
+    place = list_index(index)
+    return OptionalValue(True, members[place]) if 0 <= place < len(members) else NONE
+
+
+@overload("_[?_]", "map_optindex_optional_value", map_of(K, V), K, returns=_OPTIONAL, doc=_INDEX)
+def optional_entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
+    found = find_key(entries, key, _MISSING)
+    return NONE if found is _MISSING else OptionalValue(True, found)
+
+
+def _member_of_optional(optional: OptionalValue, index: Value) -> OptionalValue:
+    if not optional.present:
+        return NONE
+    if isinstance(optional.value, list):
+        return optional_member.implementation(optional.value, index)  # type: ignore[no-any-return]
+    return optional_entry.implementation(optional.value, index)  # type: ignore[no-any-return]
+
+
+@overload(
+    "first",
+    "list_first",
+    list_of(V),
+    returns=_OPTIONAL,
+    member=True,
+    doc="The first member of a list; absent where the list is empty.",
+    examples=(Example("[1, 2].first()", "optional.of(1)"),),
+)
+def first(members: list[Value]) -> OptionalValue:
+    return OptionalValue(True, members[0]) if members else NONE
+
+
+@overload(
+    "last",
+    "list_last",
+    list_of(V),
+    returns=_OPTIONAL,
+    member=True,
+    doc="The last member of a list; absent where the list is empty.",
+    examples=(Example("[1, 2].last()", "optional.of(2)"),),
+)
+def last(members: list[Value]) -> OptionalValue:
+    return OptionalValue(True, members[-1]) if members else NONE
+
+
+def _unwrapped(members: list[Value]) -> list[Value]:
+    values = []
+    for member in members:
+        if not isinstance(member, OptionalValue):
+            raise CelError(f"value {show(member)} is not optional")
+        if member.present:
+            values.append(member.value)
+    return values
+
+
+unwrap = overload(
+    "optional.unwrap",
+    "optional_unwrap",
+    list_of(_OPTIONAL),
+    returns=list_of(V),
+    doc=_UNWRAP,
+    examples=(Example("optional.unwrap([optional.of(1), optional.none()])", "[1]"),),
+)(_unwrapped)
+unwrap_opt = overload(
+    "unwrapOpt",
+    "optional_unwrapOpt",
+    list_of(_OPTIONAL),
+    returns=list_of(V),
+    member=True,
+    doc=_UNWRAP,
+    examples=(Example("[optional.of(1), optional.none()].unwrapOpt()", "[1]"),),
+)(_unwrapped)
+_OF_LIST: Final = optional_of(list_of(V))
+_OF_MAP: Final = optional_of(map_of(K, V))
+
+LIBRARY: Final = Library(
+    "cel.lib.optional",
+    (
+        of,
+        of_non_zero_value,
+        none,
+        value,
+        has_value,
+        either,
+        or_value,
+        select_optional,
+        optional_member,
+        overload(
+            "_[?_]", "optional_list_optindex_optional_int", _OF_LIST, INT,
+            returns=_OPTIONAL, doc=_INDEX,
+        )(_member_of_optional),
+        optional_entry,
+        overload(
+            "_[?_]", "optional_map_optindex_optional_value", _OF_MAP, K,
+            returns=_OPTIONAL, doc=_INDEX,
+        )(_member_of_optional),
+        overload(
+            "_[_]", "optional_list_index_int", _OF_LIST, INT, returns=_OPTIONAL, doc=_INDEX
+        )(_member_of_optional),
+        overload(
+            "_[_]", "optional_map_index_value", _OF_MAP, K, returns=_OPTIONAL, doc=_INDEX
+        )(_member_of_optional),
+        first,
+        last,
+        unwrap,
+        unwrap_opt,
+    ),
+    macros=MACROS,
+    variables={"optional_type": type_constant(opaque("optional_type"), optional_of(DYN))},
+    doc="Values that may be absent.",
+)  # fmt: skip

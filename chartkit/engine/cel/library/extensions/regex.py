@@ -1,0 +1,137 @@
+"""`regex`: parts of texts taken out or replaced by regular expressions (RE2)."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.types import INT, LIST_STRING, STRING, optional_of
+from chartkit.engine.cel.values import NONE, OptionalValue
+from chartkit.engine.values.quoting import quote
+from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
+
+_REPLACE: Final = (
+    "The text with what a regular expression matches replaced; `\\1` in the replacement is what "
+    "the first group captured. A limit of 0 or more says how many."
+)
+_REFERENCE: Final = re.compile(r"\\(.?)", re.DOTALL)
+
+
+def _compiled(pattern: str) -> Regex:
+    try:
+        return compile_regex(pattern)
+    except RegexError as error:
+        raise CelError(str(error)) from None
+
+
+def _with_one_group(pattern: str) -> Regex:
+    regex = _compiled(pattern)
+    if regex.groups > 1:
+        message = "regular expression has more than one capturing group"
+        raise CelError(f"{message}: {quote(pattern)}")
+    return regex
+
+
+@overload(
+    "regex.extract",
+    "regex_extract_string_string",
+    STRING,
+    STRING,
+    returns=optional_of(STRING),
+    cost=costs.of_extracting,
+    doc="What a regular expression first matches, or what its one group captured; absent where "
+    "nothing is found.",
+    examples=(
+        Example("regex.extract('item-A', 'item-(.)')", "optional.of('A')"),
+        Example("regex.extract('hello', '[0-9]+')", "optional.none()"),
+    ),
+)
+def extract(text: str, pattern: str) -> OptionalValue:
+    found = next(_with_one_group(pattern).find_groups(text), None)
+    if found is None:
+        return NONE
+    start, stop, groups = found
+    if not groups:
+        return OptionalValue(True, text[start:stop])
+    return OptionalValue(True, groups[0]) if groups[0] else NONE
+
+
+@overload(
+    "regex.extractAll",
+    "regex_extractAll_string_string",
+    STRING,
+    STRING,
+    returns=LIST_STRING,
+    cost=costs.of_extracting_all,
+    doc="All that a regular expression matches, or all that its one group captured.",
+    examples=(
+        Example("regex.extractAll('id:1, id:22', 'id:([0-9]+)')", "['1', '22']"),
+        Example("regex.extractAll('1 22', '[0-9]+')", "['1', '22']"),
+    ),
+)
+def extract_all(text: str, pattern: str) -> list[str]:
+    regex = _with_one_group(pattern)
+    if not regex.groups:
+        return list(regex.find(text))
+    return [groups[0] for _, _, groups in regex.find_groups(text) if groups[0]]
+
+
+def _replaced(text: str, pattern: str, replacement: str, limit: int = -1) -> str:
+    if limit == 0:
+        return text
+    regex = _compiled(pattern)
+    parts: list[str] = []
+    end = size = 0
+    for count, (start, stop, groups) in enumerate(regex.find_groups(text)):
+        if count == limit:
+            break
+        new = _expanded(replacement, text[start:stop], groups)
+        size += len(new)
+        bounded(size + len(text))
+        parts += (text[end:start], new)
+        end = stop
+    return "".join((*parts, text[end:]))
+
+
+def _expanded(replacement: str, whole: str, groups: tuple[str | None, ...]) -> str:
+    def expand(reference: re.Match[str]) -> str:
+        name = reference[1]
+        if name == "\\":
+            return name
+        if name not in tuple("0123456789"):
+            place = "must be followed by a digit or \\" if name else "not allowed at end"
+            raise CelError(f"invalid replacement string: '{replacement}' \\ {place}")
+        number = int(name)
+        if number > len(groups):
+            has = f"regex has only {len(groups)} group(s)"
+            raise CelError(f"replacement string references group {number} but {has}")
+        return (whole, *groups)[number] or ""
+
+    return _REFERENCE.sub(expand, replacement)
+
+
+LIBRARY: Final = Library(
+    "cel.lib.ext.regex",
+    (
+        extract,
+        extract_all,
+        overload(
+            "regex.replace", "regex_replace_string_string_string", STRING, STRING, STRING,
+            returns=STRING, cost=costs.of_replacing, doc=_REPLACE,
+            examples=(
+                Example("regex.replace('hello world', '[aeiou]', '*')", "'h*ll* w*rld'"),
+                Example("regex.replace('a-b', '(.)-(.)', r'\\2-\\1')", "'b-a'"),
+            ),
+        )(_replaced),
+        overload(
+            "regex.replace", "regex_replace_string_string_string_int", STRING, STRING, STRING, INT,
+            returns=STRING, cost=costs.of_replacing, doc=_REPLACE,
+            examples=(Example("regex.replace('banana', 'a', 'x', 2)", "'bxnxna'"),),
+        )(_replaced),
+    ),
+    doc="Regular expressions that take out and replace.",
+)  # fmt: skip

@@ -1,0 +1,371 @@
+"""Texts: their parts, places and pieces. Places and lengths count characters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.extensions.formatting import format_text
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.types import INT, LIST_DYN, LIST_STRING, STRING
+from chartkit.engine.cel.values import Value
+
+_INDEX_OF: Final = "Where a text first stands in another, from a place on; -1 where it does not."
+_LAST_INDEX_OF: Final = "Where a text last stands in another, up to a place; -1 where it does not."
+_REPLACE: Final = "The text with parts replaced; a limit of 0 or more says how many."
+_SPLIT: Final = "The pieces between separators; a limit of 1 or more says how many at most."
+_SUBSTRING: Final = "The part of a text from a place on, up to but not including another."
+_JOIN: Final = "Texts, one after the other, with a separator between them."
+_SPACE: Final = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What Unicode calls white space, and Go trims."""
+
+_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_TO_LOWER: Final = str.maketrans(_UPPER, _UPPER.lower())
+_TO_UPPER: Final = str.maketrans(_UPPER.lower(), _UPPER)
+
+
+def _out_of_range(place: int) -> CelError:
+    return CelError(f"index out of range: {place}")
+
+
+@overload(
+    "charAt",
+    "string_char_at_int",
+    STRING,
+    INT,
+    returns=STRING,
+    member=True,
+    doc="The character at a place; the empty text right after the last one.",
+    examples=(
+        Example("'hello'.charAt(4)", "'o'"),
+        Example("'hello'.charAt(5)", "''"),
+        Example("'hello'.charAt(6)", "index out of range: 6", error=True),
+    ),
+)
+def char_at(text: str, place: int) -> str:
+    if not 0 <= place <= len(text):
+        raise _out_of_range(place)
+    return text[place : place + 1]
+
+
+def _index_of(text: str, part: str, start: int = 0) -> int:
+    if start < 0:
+        raise _out_of_range(start)
+    if not part:
+        return min(start, len(text))
+    return text.find(part, start)
+
+
+def _last_index_of_all(text: str, part: str) -> int:
+    if not part or len(text.encode("utf-8", "replace")) < len(part.encode("utf-8", "replace")):
+        return -1 if part else len(text)
+    return _last_index_of(text, part, len(text) - 1)
+
+
+def _last_index_of(text: str, part: str, end: int) -> int:
+    if end < 0:
+        raise _out_of_range(end)
+    if not part:
+        return min(end, len(text))
+    if end >= len(text):
+        return -1
+    return text.rfind(part, 0, end + len(part))
+
+
+def _replaced(text: str, old: str, new: str, limit: int = -1) -> str:
+    found = text.count(old)
+    count = found if limit < 0 else min(limit, found)
+    bounded(len(text) + count * (len(new) - len(old)))
+    return text.replace(old, new, count)
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if not separator:
+        if limit < 0 or limit >= len(text):
+            return list(text)
+        return [*text[: limit - 1], text[limit - 1 :]]
+    return text.split(separator) if limit < 0 else text.split(separator, limit - 1)
+
+
+def _from(text: str, start: int) -> str:
+    if not 0 <= start <= len(text):
+        raise _out_of_range(start)
+    return text[start:]
+
+
+def _between(text: str, start: int, end: int) -> str:
+    if start > end:
+        raise CelError(f"invalid substring range. start: {start}, end: {end}")
+    for place in (start, end):
+        if not 0 <= place <= len(text):
+            raise _out_of_range(place)
+    return text[start:end]
+
+
+@overload(
+    "lowerAscii",
+    "string_lower_ascii",
+    STRING,
+    returns=STRING,
+    member=True,
+    cost=costs.of_first,
+    doc="The text with its ASCII letters in lower case.",
+    examples=(Example("'TacoCÄT'.lowerAscii()", "'tacocÄt'"),),
+)
+def lower_ascii(text: str) -> str:
+    return text.translate(_TO_LOWER)
+
+
+@overload(
+    "upperAscii",
+    "string_upper_ascii",
+    STRING,
+    returns=STRING,
+    member=True,
+    cost=costs.of_first,
+    doc="The text with its ASCII letters in upper case.",
+    examples=(Example("'TacoCät'.upperAscii()", "'TACOCäT'"),),
+)
+def upper_ascii(text: str) -> str:
+    return text.translate(_TO_UPPER)
+
+
+@overload(
+    "trim",
+    "string_trim",
+    STRING,
+    returns=STRING,
+    member=True,
+    cost=costs.of_first,
+    doc="The text without white space at its ends.",
+    examples=(Example("'  trim\\n'.trim()", "'trim'"),),
+)
+def trim(text: str) -> str:
+    return text.strip(_SPACE)
+
+
+@overload(
+    "format",
+    "string_format",
+    STRING,
+    LIST_DYN,
+    returns=STRING,
+    member=True,
+    cost=costs.of_first,
+    doc="The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
+    "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
+    examples=(
+        Example("'%s is %d'.format(['a', 1])", "'a is 1'"),
+        Example("'%.2f'.format([1234.5])", "'1,234.50'"),
+        Example("'%s'.format([{'a': [1, true]}])", "'{\"a\":[1, true]}'"),
+    ),
+)
+def format_(text: str, arguments: list[Value]) -> str:
+    return format_text(text, arguments)
+
+
+_QUOTED: Final = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
+
+@overload(
+    "strings.quote",
+    "strings_quote",
+    STRING,
+    returns=STRING,
+    cost=costs.of_first,
+    doc="The text in double quotes, with quotes, backslashes and control characters escaped.",
+    examples=(Example("strings.quote('a\"b')", '\'"a\\\\"b"\''),),
+)
+def quote(text: str) -> str:
+    bounded(2 * len(text))
+    return f'"{text.translate(_QUOTED)}"'
+
+
+def _join(texts: list[Value], separator: str = "") -> str:
+    size = 0
+    for text in texts:
+        if not isinstance(text, str):
+            raise CelError(f"join: invalid input: {show(text)}")
+        size += len(text) + len(separator)
+    bounded(size)
+    return separator.join(texts)  # type: ignore[arg-type]
+
+
+LIBRARY: Final = Library(
+    "cel.lib.ext.strings",
+    (
+        char_at,
+        lower_ascii,
+        upper_ascii,
+        trim,
+        format_,
+        quote,
+        overload(
+            "indexOf",
+            "string_index_of_string",
+            STRING,
+            STRING,
+            returns=INT,
+            member=True,
+            cost=costs.of_first,
+            doc=_INDEX_OF,
+            examples=(
+                Example("'hello mellow'.indexOf('ello')", "1"),
+                Example("'hello'.indexOf('x')", "-1"),
+            ),
+        )(_index_of),
+        overload(
+            "indexOf",
+            "string_index_of_string_int",
+            STRING,
+            STRING,
+            INT,
+            returns=INT,
+            member=True,
+            cost=costs.of_first,
+            doc=_INDEX_OF,
+            examples=(
+                Example("'hello mellow'.indexOf('ello', 2)", "7"),
+                Example("'hello'.indexOf('x', -1)", "index out of range: -1", error=True),
+            ),
+        )(_index_of),
+        overload(
+            "lastIndexOf",
+            "string_last_index_of_string",
+            STRING,
+            STRING,
+            returns=INT,
+            member=True,
+            cost=costs.of_first,
+            doc=_LAST_INDEX_OF,
+            examples=(Example("'hello mellow'.lastIndexOf('ello')", "7"),),
+        )(_last_index_of_all),
+        overload(
+            "lastIndexOf",
+            "string_last_index_of_string_int",
+            STRING,
+            STRING,
+            INT,
+            returns=INT,
+            member=True,
+            cost=costs.of_first,
+            doc=_LAST_INDEX_OF,
+            examples=(Example("'hello mellow'.lastIndexOf('ello', 6)", "1"),),
+        )(_last_index_of),
+        overload(
+            "replace",
+            "string_replace_string_string",
+            STRING,
+            STRING,
+            STRING,
+            returns=STRING,
+            member=True,
+            cost=costs.of_transform,
+            doc=_REPLACE,
+            examples=(Example("'hello hello'.replace('he', 'we')", "'wello wello'"),),
+        )(_replaced),
+        overload(
+            "replace",
+            "string_replace_string_string_int",
+            STRING,
+            STRING,
+            STRING,
+            INT,
+            returns=STRING,
+            member=True,
+            cost=costs.of_transform,
+            doc=_REPLACE,
+            examples=(Example("'hello hello'.replace('he', 'we', 1)", "'wello hello'"),),
+        )(_replaced),
+        overload(
+            "split",
+            "string_split_string",
+            STRING,
+            STRING,
+            returns=LIST_STRING,
+            member=True,
+            cost=costs.of_transform,
+            doc=_SPLIT,
+            examples=(Example("'a,b,c'.split(',')", "['a', 'b', 'c']"),),
+        )(_split),
+        overload(
+            "split",
+            "string_split_string_int",
+            STRING,
+            STRING,
+            INT,
+            returns=LIST_STRING,
+            member=True,
+            cost=costs.of_transform,
+            doc=_SPLIT,
+            examples=(Example("'a,b,c'.split(',', 2)", "['a', 'b,c']"),),
+        )(_split),
+        overload(
+            "substring",
+            "string_substring_int",
+            STRING,
+            INT,
+            returns=STRING,
+            member=True,
+            cost=costs.of_first,
+            doc=_SUBSTRING,
+            examples=(Example("'tacocat'.substring(4)", "'cat'"),),
+        )(_from),
+        overload(
+            "substring",
+            "string_substring_int_int",
+            STRING,
+            INT,
+            INT,
+            returns=STRING,
+            member=True,
+            cost=costs.of_first,
+            doc=_SUBSTRING,
+            examples=(
+                Example("'tacocat'.substring(0, 4)", "'taco'"),
+                Example("'tacocat'.substring(0, 8)", "index out of range: 8", error=True),
+            ),
+        )(_between),
+        overload(
+            "join",
+            "list_join",
+            LIST_STRING,
+            returns=STRING,
+            member=True,
+            cost=costs.of_joining,
+            doc=_JOIN,
+            examples=(Example("['a', 'b'].join()", "'ab'"),),
+        )(_join),
+        overload(
+            "join",
+            "list_join_string",
+            LIST_STRING,
+            STRING,
+            returns=STRING,
+            member=True,
+            cost=costs.of_joining,
+            doc=_JOIN,
+            examples=(Example("['a', 'b'].join(', ')", "'a, b'"),),
+        )(_join),
+    ),
+    doc="Texts: their parts, places and pieces.",
+)

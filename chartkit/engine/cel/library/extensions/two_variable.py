@@ -1,0 +1,40 @@
+"""What `transformMap` and `transformMapEntry` become: maps that grow entry by entry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.standard.containers import find_key
+from chartkit.engine.cel.macros.two_variable import MACROS
+from chartkit.engine.cel.types import K, V, map_of
+from chartkit.engine.cel.values import Value
+
+_MAP: Final = map_of(K, V)
+_MISSING: Final = object()
+_INSERT: Final = "A map with more entries; a key that it has already is an error."
+
+
+@overload("cel.@mapInsert", "@mapInsert_map_key_value", _MAP, K, V, returns=_MAP, doc=_INSERT)
+def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[Value, Value]:
+    return insert_map.implementation(entries, {key: value})  # type: ignore[no-any-return]
+
+
+@overload("cel.@mapInsert", "@mapInsert_map_map", _MAP, _MAP, returns=_MAP, doc=_INSERT)
+def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Value, Value]:
+    bounded(len(entries) + len(more))
+    for key in more:
+        if find_key(entries, key, _MISSING) is not _MISSING:
+            raise CelError(f"insert failed: key {show(key)} already exists")
+    return {**entries, **more}
+
+
+LIBRARY: Final = Library(
+    "cel.lib.ext.comprev2",
+    (insert_entry, insert_map),
+    macros=MACROS,
+    doc="Comprehensions with two variables.",
+)

@@ -1,0 +1,58 @@
+"""Whether a value is among others, asked often of the same list."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from chartkit.engine.cel.library.sizes import bounded_work
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Uint, Value, same
+
+_EXACT = 2**53
+"""Beyond it a whole number is rounded before it is compared with a double."""
+
+_PLAIN = frozenset({str, bytes, bool, type(None), Type})
+
+
+def _key(value: Value) -> Hashable | None:
+    """What equal values of simple types have in common; None where only comparing tells."""
+    kind = value.__class__
+    if kind in _PLAIN:
+        return kind, value
+    if kind is float:
+        return value if -_EXACT < value < _EXACT else None  # type: ignore[operator]
+    if kind is int or kind is Uint:
+        return value if -_EXACT < value < _EXACT else None  # type: ignore[operator]
+    return None
+
+
+class Members:
+    """Values that are looked for; simple ones by their hash, the others one by one."""
+
+    __slots__ = ("_keys", "_others", "_work")
+
+    def __init__(self, values: Iterable[Value] = ()) -> None:
+        self._keys: set[Hashable] = set()
+        self._others: list[Value] = []
+        self._work = 0
+        for value in values:
+            self.add(value)
+
+    def add(self, value: Value) -> None:
+        """One more value."""
+        key = _key(value)
+        if key is None:
+            self._others.append(value)
+        else:
+            self._keys.add(key)
+
+    def has(self, value: Value) -> bool:
+        """Whether an equal value is there; raises `CostLimitExceeded` after very many."""
+        key = _key(value)
+        if key is not None and key in self._keys:
+            return True
+        if not self._others:
+            return False
+        self._work += len(self._others)
+        bounded_work(self._work)
+        return any(same(value, other) for other in self._others)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chartkit.chart import fields
+from chartkit.chart.cel_bodies import checked_cel
 from chartkit.chart.library import METADATA_FILE, LibraryPolicy
-from chartkit.chart.parameters import helm_body
+from chartkit.chart.parameters import helm_body, helm_cel
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
 from chartkit.documents import Document, read_file, read_text
@@ -18,16 +19,23 @@ from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Json, Location
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_PLAIN, _CEL = ".yaml", "_cel.yaml"
+_MARK = "---\n# one call of the template\n"
 _CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A policy's Helm text, and what it comes to with its defaults and its examples' parameters."""
+    """A policy's Helm text, and what it comes to with its defaults and its examples' parameters.
+
+    cel: the Helm text of its form in CEL, None where it has none; cel_bodies: what that comes to.
+    """
 
     policy: LibraryPolicy
     text: str
     bodies: tuple[Body, ...]
+    cel: str | None = None
+    cel_bodies: tuple[Body, ...] = ()
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -35,28 +43,72 @@ class Template:
         rules = [rule for body in self.bodies for rule in body["spec"].get("rules", ())]
         return tuple(dict.fromkeys(rule["name"] for rule in rules))
 
+    @property
+    def cel_kind(self) -> str | None:
+        """The kind of its form in CEL; None where it has none."""
+        return str(self.cel_bodies[0]["kind"]) if self.cel_bodies else None
+
 
 def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
     """The templates of policies, each rendered and looked through; in one run of Helm.
 
-    Raises InputError or RenderError for a policy that is no ClusterPolicy, and for one that claims
-    to need less of Kyverno than its fields do.
+    Raises InputError or RenderError for a policy that is no ClusterPolicy or whose second form is
+    of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
+    fields do.
     """
     for policy in policies:
         _require_name(policy)
     texts = {policy.name: helm_body(policy) for policy in policies}
-    files = {
-        f"templates/{policy.name}.yaml": _template(policy, texts[policy.name])
-        for policy in policies
-    }
-    rendered = _render(files, policies)
-    templates = []
+    cels = {policy.name: helm_cel(policy) for policy in policies}
+    files = {}
     for policy in policies:
-        text = rendered.get(f"bodies/templates/{policy.name}.yaml", "")
-        documents = read_text(text, policy.template.file)
-        bodies = tuple(_checked(document, policy) for document in documents)
-        templates.append(Template(policy, texts[policy.name], bodies))
-    return templates
+        files[f"templates/{policy.name}{_PLAIN}"] = _template(policy, texts[policy.name], _PLAIN)
+        cel = cels[policy.name]
+        if cel is not None:
+            files[f"templates/{policy.name}{_CEL}"] = _template(policy, cel, _CEL)
+    rendered = _render(files, policies)
+    return [
+        _read_template(policy, texts[policy.name], cels[policy.name], rendered)
+        for policy in policies
+    ]
+
+
+def _read_template(
+    policy: LibraryPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
+) -> Template:
+    parts = _parts(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
+    bodies = [
+        [_checked(document, policy) for document in read_text(part, policy.template.file)]
+        for part in parts
+    ]
+    plain = tuple(body for found in bodies for body in found)
+    if cel is None or policy.cel is None:
+        return Template(policy, text, plain)
+    cel_bodies = []
+    for found, part in zip(
+        bodies, _parts(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
+    ):
+        documents = read_text(part, policy.cel.file)
+        _require_both(policy, len(found), len(documents))
+        rules = sum(len(body["spec"]["rules"]) for body in found)
+        cel_bodies += [checked_cel(document, policy, rules) for document in documents]
+    return Template(policy, text, plain, cel, tuple(cel_bodies))
+
+
+def _require_both(policy: LibraryPolicy, plain: int, cel: int) -> None:
+    """A parameter that leaves nothing of one form leaves nothing of the other."""
+    if bool(plain) != bool(cel) or cel > 1:
+        place = Location(policy.cel.file if policy.cel else "", 1)
+        message = (
+            f"policy '{policy.name}' has {plain} ClusterPolicy and {cel} in CEL, at its defaults "
+            "or an example's parameters"
+        )
+        raise InputError(message, place, "put both forms under the same `when`")
+
+
+def _parts(text: str) -> list[str]:
+    """What each call of a policy's template gave."""
+    return text.split(_MARK)[1:]
 
 
 def _require_name(policy: LibraryPolicy) -> None:
@@ -72,23 +124,25 @@ def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapp
     try:
         return render_chart(chart).texts
     except RenderError as error:
-        name = Path(error.location.file).stem if error.location else ""
+        name = Path(error.location.file).name if error.location else ""
         for policy in policies:
-            if policy.name == name:
-                place = Location(policy.template.file)
-                raise RenderError(f"policy '{name}': {error.message}", place, error.hint) from None
+            for suffix, source in ((_PLAIN, policy.template), (_CEL, policy.cel)):
+                if source is not None and f"{policy.name}{suffix}" == name:
+                    message = f"policy '{policy.name}': {error.message}"
+                    raise RenderError(message, Location(source.file), error.hint) from None
         raise
 
 
-def _template(policy: LibraryPolicy, text: str) -> str:
+def _template(policy: LibraryPolicy, text: str, suffix: str) -> str:
+    name = policy.name + suffix
     cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
-    calls = "".join(_call(policy, {**policy.defaults, **parameters}) for parameters in cases)
-    return f'{{{{- define "{policy.name}" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+    calls = "".join(_call(name, {**policy.defaults, **parameters}) for parameters in cases)
+    return f'{{{{- define "{name}" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
 
 
-def _call(policy: LibraryPolicy, parameters: Mapping[str, Json]) -> str:
+def _call(name: str, parameters: Mapping[str, Json]) -> str:
     given = json.dumps(json.dumps(parameters))
-    return f'---\n{{{{ include "{policy.name}" (dict "parameters" (fromJson {given})) }}}}\n'
+    return f'{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
 
 
 def _checked(document: Document, policy: LibraryPolicy) -> Body:

@@ -212,9 +212,15 @@ def minimum_version(policy: Body) -> tuple[Version, Use | None]:
 
 def needed(policy: Body) -> Iterator[Use]:
     """The uses of fields that a version before theirs cannot go without."""
+    young = [entry for entry in FIELDS if entry.since > OLDEST]
+    return uses(policy, young)
+
+
+def uses(policy: Body, table: Iterable[Field]) -> Iterator[Use]:
+    """Where a policy uses fields of a table, those aside that an older version may go without."""
     spec = policy.get("spec")
-    for entry in FIELDS:
-        if entry.optional or entry.since <= OLDEST:
+    for entry in table:
+        if entry.optional:
             continue
         for path, value in _find(spec, entry.path, ("spec",)):
             if entry.without is None or value != entry.without:
@@ -242,19 +248,24 @@ def _items(node: Json) -> Iterable[tuple[str | int, Json]]:
 
 
 def as_json() -> list[Body]:
-    """The table for the chart's own template, which applies it to every policy.
+    """The table for the chart's own template, which applies it to every policy; see `rows`."""
+    return rows(FIELDS)
+
+
+def rows(table: Iterable[Field]) -> list[Body]:
+    """A table for a chart's templates.
 
     since: a number that orders (1012 for 1.12); default and without stand where there are such.
     """
-    table: list[Body] = []
-    for entry in FIELDS:
+    found: list[Body] = []
+    for entry in table:
         row: Body = {
             "path": list(entry.path),
-            "since": entry.since.major * 1000 + entry.since.minor,
+            "since": entry.since.number,
             "version": str(entry.since),
         }
         for key in ("default", "without"):
             if getattr(entry, key) is not None:
                 row[key] = getattr(entry, key)
-        table.append(row | ({"optional": True} if entry.optional else {}))
-    return table
+        found.append(row | ({"optional": True} if entry.optional else {}))
+    return found

@@ -1,10 +1,11 @@
 """The policy library: a folder a policy, read into `LibraryPolicy`.
 
-`<folder>/<category>/<name>/` holds `policy.yaml` (a template, see `chartkit.chart.parameters`),
+`<folder>/<category>/<name>/` holds `policy.yaml` (a template, see `chartkit.chart.parameters`), as
+a rule its second form `cel.yaml` (a template too, of a kind of policies.kyverno.io/v1),
 `metadata.yaml` (format: `schemas/policy.schema.json`), `good.yaml` and `bad.yaml` (resources that
-must pass and must fail), and `cases/<case>/` with `parameters.yaml` and its own `good.yaml`,
-`bad.yaml` or both, where other parameter values are to be shown. `<folder>/parameters.yaml` holds
-the parameters that several policies share.
+must pass and must fail, in both forms), and `cases/<case>/` with `parameters.yaml` and its own
+`good.yaml`, `bad.yaml` or both, where other parameter values are to be shown.
+`<folder>/parameters.yaml` holds the parameters that several policies share.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 
 POLICY_FILE = "policy.yaml"
+CEL_FILE = "cel.yaml"
 METADATA_FILE = "metadata.yaml"
 PARAMETERS_FILE = "parameters.yaml"
 GOOD_FILE = "good.yaml"
@@ -79,7 +81,8 @@ class LibraryPolicy:
     """One policy of the library, as its folder has it.
 
     group: the category's folder (`baseline`); category, severity, subject, description: what its
-    annotations say; minimum_kyverno: the version it claims to need; template: `policy.yaml`.
+    annotations say; minimum_kyverno: the version that its ClusterPolicy claims to need; template:
+    `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form.
     """
 
     name: str
@@ -95,6 +98,7 @@ class LibraryPolicy:
     parameters: Mapping[str, Parameter]
     examples: tuple[Examples, ...]
     template: Source = field(repr=False)
+    cel: Source | None = field(default=None, repr=False)
 
     @property
     def reference(self) -> str:
@@ -165,7 +169,6 @@ def read_policy(
     document = _one_document(folder / METADATA_FILE)
     schema.require(document, schema.load(METADATA_SCHEMA))
     body = document.body
-    file = folder / POLICY_FILE
     minimum = body["minimumKyverno"]
     return LibraryPolicy(
         name=folder.name,
@@ -180,8 +183,13 @@ def read_policy(
         control=Control(**body["control"]),
         parameters=MappingProxyType(_parameters(document, shared or {})),
         examples=tuple(_examples(folder)),
-        template=Source(str(file), read_source(file)),
+        template=_source(folder / POLICY_FILE),
+        cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
     )
+
+
+def _source(file: Path) -> Source:
+    return Source(str(file), read_source(file))
 
 
 def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str, Parameter]:

@@ -1,8 +1,9 @@
 """How a policy of the library speaks of its parameters, and what Helm gets of it.
 
-`policy.yaml` is a jinja2 template (`chartkit.chart.templating`). What it prints through the
-vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain text, so that
-Kyverno's `{{ request.object }}` is written as Kyverno reads it (`chartkit.chart.escaping`).
+`policy.yaml` and `cel.yaml` are jinja2 templates (`chartkit.chart.templating`). What they print
+through the vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain
+text, so that Kyverno's `{{ request.object }}` is written as Kyverno reads it
+(`chartkit.chart.escaping`).
 
 Values, each standing as a whole YAML value:
 
@@ -11,6 +12,8 @@ Values, each standing as a whole YAML value:
     x: <%= variable("spec.%s", parameter("field")) %>            {{ spec.FIELD }}
     x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
     x: <%= either("a", "b", since("podSecurityVersion", "1.27", "c")) %>   a pattern: any of them
+    x: <%= cel("size(object.x) > %s", parameter("minimum")) %>   CEL with values as its literals
+    x: <%= cel(matching(parameter("tags"))) %>                   a regular expression, for matches()
 
 Conditions, around whole lines:
 
@@ -18,8 +21,10 @@ Conditions, around whole lines:
     …
     <% endcall %>
 
-A value is printed as JSON, so nothing in it can break out of its place. All lines of a policy may
-stand under one `when`: where it does not hold, the policy is an empty document and is not written.
+A value is printed as JSON, so nothing in it can break out of its place. In CEL it is a literal:
+most readable is a policy that puts its parameters in `variables` and speaks of those. All lines of
+a policy may stand under one `when`: where it does not hold, the policy is an empty document and is
+not written.
 
 The Helm text is the body of a named template. It is included with a mapping whose `parameters`
 holds a value for every parameter that the policy has.
@@ -35,6 +40,7 @@ from typing import Any
 from chartkit.chart.escaping import CLOSE, OPEN, escape
 from chartkit.chart.library import LibraryPolicy, Parameter
 from chartkit.chart.templating import render_text
+from chartkit.documents import Source
 from chartkit.errors import InputError
 from chartkit.model import Location
 
@@ -51,21 +57,29 @@ class Expression:
 
 def helm_body(policy: LibraryPolicy) -> str:
     """The body of the policy's named template; raises RenderError or InputError for a bad one."""
-    source = policy.template
-    return render_text(escape(source.text), vocabulary(policy), source.file)
+    return _body(policy, policy.template)
 
 
-def vocabulary(policy: LibraryPolicy) -> Mapping[str, Callable[..., Any]]:
-    """The functions that the policy's template may call, by name."""
+def helm_cel(policy: LibraryPolicy) -> str | None:
+    """The same of its form in CEL; None where it has none."""
+    return _body(policy, policy.cel) if policy.cel else None
+
+
+def _body(policy: LibraryPolicy, source: Source) -> str:
+    return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
+
+
+def vocabulary(policy: LibraryPolicy, file: str) -> Mapping[str, Callable[..., Any]]:
+    """The functions that a template of the policy may call, by name; file: the template's."""
 
     def parameter(name: str) -> Expression:
-        return Expression(_reference(_declared(policy, name)))
+        return Expression(_reference(_declared(policy, name, file)))
 
     def version_at_least(name: str, version: str) -> Expression:
-        return _at_least(_declared(policy, name), version)
+        return _at_least(_declared(policy, name, file), version)
 
     def since(name: str, version: str, *values: str) -> Expression:
-        condition = _at_least(_declared(policy, name), version)
+        condition = _at_least(_declared(policy, name, file), version)
         return Expression(f"(ternary {_list(values)} (list) {condition.code})")
 
     return {
@@ -76,6 +90,8 @@ def vocabulary(policy: LibraryPolicy) -> Mapping[str, Callable[..., Any]]:
         "text": text,
         "either": either,
         "variable": variable,
+        "cel": cel,
+        "matching": matching,
         "when": when,
     }
 
@@ -107,18 +123,46 @@ def variable(form: str, *values: Expression) -> Expression:
     return text(f"{OPEN} {form} {CLOSE}", *values)
 
 
+def cel(form: str | Expression, *values: Expression) -> Expression:
+    """An expression in CEL with values in it as literals, `%s` for each (and `%%` for a `%`).
+
+    A value alone is its literal. Kyverno writes `object.spec` and the like anew for pod controllers
+    wherever it finds the text; in a value it does not find it.
+    """
+    if isinstance(form, Expression):
+        return Expression(_cel_literal(form))
+    literals = "".join(f" {_cel_literal(value)}" for value in values)
+    return Expression(f"(printf {_literal(form)}{literals})")
+
+
+def matching(values: Expression, form: str = "%s") -> Expression:
+    """A regular expression (RE2) for texts that one of the values fits, as wildcards: `*` is any
+    text, `?` one character. form: what stands around each value, wildcards in it too."""
+    joined = join_with(values, "\n", form).code
+    replaced = (("\n", "|"), ("\\*", ".*"), ("\\?", "."))
+    steps = "".join(f" | replace {_literal(old)} {_literal(new)}" for old, new in replaced)
+    return Expression(f'(printf "(?s)^(%s)$" ({joined} | regexQuoteMeta{steps}))')
+
+
 def when(condition: Expression, caller: Callable[[], str]) -> str:
     """The lines of a call block, under a Helm condition."""
     return f"{OPEN}- if {condition.code} {CLOSE}\n{caller()}{OPEN}- end {CLOSE}\n"
 
 
-def _declared(policy: LibraryPolicy, name: str) -> Parameter:
+def _cel_literal(value: Expression) -> str:
+    # JSON is CEL; an escaped dot keeps the text from being rewritten.
+    steps = "".join(
+        f" | replace {_literal(word + '.')} {_literal(word + chr(92) + 'u002e')}"
+        for word in ("object", "Object")
+    )
+    return f"({value.code} | toJson{steps})"
+
+
+def _declared(policy: LibraryPolicy, name: str, file: str) -> Parameter:
     found = policy.parameters.get(name)
     if found is None:
         hint = "name it in metadata.yaml, under parameters or sharedParameters"
-        raise InputError(
-            f"the policy has no parameter '{name}'", Location(policy.template.file), hint
-        )
+        raise InputError(f"the policy has no parameter '{name}'", Location(file), hint)
     return found
 
 

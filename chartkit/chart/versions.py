@@ -21,6 +21,11 @@ class Version:
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}"
 
+    @property
+    def number(self) -> int:
+        """A number that orders, for templates: 1012 for 1.12."""
+        return self.major * 1000 + self.minor
+
     def next_minor(self) -> Version:
         """The minor version after this one."""
         return Version(self.major, self.minor + 1)

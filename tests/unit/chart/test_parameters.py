@@ -161,3 +161,31 @@ def test_a_broken_template_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_template_cannot_reach_into_python(tmp_path: Path, expression: str) -> None:
     with pytest.raises(RenderError):
         helm_body(_policy(tmp_path, f"x: <%= {expression} %>\n"))
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        ("plain", '"plain"'),
+        ('a" || true || "', '"a\\" || true || \\""'),
+        ("back\\slash", '"back\\\\slash"'),
+        ("object.spec", '"object\\u002espec"'),
+        ("oldObject.spec", '"oldObject\\u002espec"'),
+    ],
+)
+def test_a_value_in_cel_is_a_literal(tmp_path: Path, value: str, literal: str) -> None:
+    assert _value(tmp_path, 'cel(parameter("label"))', label=value) == literal
+    written = _value(tmp_path, 'cel("x == %s && 4 %% 2 == 0", parameter("label"))', label=value)
+    assert written == f"x == {literal} && 4 % 2 == 0"
+
+
+def test_numbers_and_lists_in_cel(tmp_path: Path) -> None:
+    assert _value(tmp_path, 'cel(parameter("minimum"))', minimum=3_000_000) == "3000000"
+    assert _value(tmp_path, 'cel(parameter("names"))') == '["a","b"]'
+
+
+def test_wildcards_in_cel_are_one_regular_expression(tmp_path: Path) -> None:
+    assert _value(tmp_path, 'matching(parameter("names"))', names=["a.*", "?b"]) == (
+        r"(?s)^(a\..*|.b)$"
+    )
+    assert _value(tmp_path, 'matching(parameter("names"), "*:%s")') == "(?s)^(.*:a|.*:b)$"

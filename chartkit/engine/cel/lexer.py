@@ -82,8 +82,7 @@ def tokenize(source: str) -> tuple[list[Token], list[Issue]]:
     while position < end:
         found = match_at(source, position)
         if found is None:
-            begun = _UNFINISHED.match(source, position)
-            stop = (begun.end() if begun else position) + 1
+            stop = _end_of_error(source, position)
             text = source[position:stop]
             issues.append(Issue(f"Syntax error: token recognition error at: '{text}'", position))
             position = stop
@@ -101,3 +100,20 @@ def _kind(group: str, text: str) -> str:
     if group == "OPERATOR" or (group == IDENTIFIER and text in KEYWORDS):
         return text
     return group
+
+
+def without_errors(text: str) -> str:
+    """The text without those parts that begin no token."""
+    kept: list[str] = []
+    position = 0
+    while position < len(text):
+        found = _TOKEN.match(text, position)
+        if found is not None:
+            kept.append(found.group())
+        position = _end_of_error(text, position) if found is None else found.end()
+    return "".join(kept)
+
+
+def _end_of_error(source: str, position: int) -> int:
+    begun = _UNFINISHED.match(source, position)
+    return (begun.end() if begun else position) + 1

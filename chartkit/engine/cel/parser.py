@@ -35,6 +35,8 @@ MAX_DEPTH = 250
 """How deep brackets and operators may nest, and how long a chain of selections may be."""
 MAX_SIZE = 100_000
 """How many characters an expression may have."""
+MAX_ISSUES = 100
+"""How many complaints about one expression are shown."""
 MAX_NODES = 100_000
 """How many nodes the macros of an expression may make of it."""
 
@@ -87,7 +89,7 @@ def parse(source: str, environment: Environment) -> Parsed:
     try:
         root = parser.whole()
     except _UnexpectedTokenError:
-        raise _failure(source, issues + syntax.complaints(parser.token)) from None
+        raise _failure(source, issues + syntax.complaints(source, tokens)) from None
     except _TooDeepError as error:
         raise _failure(source, [*issues, *parser.issues, _placeless(str(error))]) from None
     except RecursionError:
@@ -107,7 +109,10 @@ def _failure(source: str, issues: list[Issue]) -> CelCompileError:
     def place(issue: Issue) -> int:
         return -1 if issue.offset is None else issue.offset
 
-    return CelCompileError(source, sorted(issues, key=place))
+    shown = sorted(issues[:MAX_ISSUES], key=place)
+    if len(issues) > MAX_ISSUES:
+        shown.append(Issue(f"{len(issues) - MAX_ISSUES} more errors were truncated"))
+    return CelCompileError(source, shown)
 
 
 class _Parser:
@@ -125,14 +130,14 @@ class _Parser:
         self._macros = environment.macros
         self._tokens = tokens
         self._position = 0
-        self.token = tokens[0]
+        self._token = tokens[0]
         self._expressions = self._relations = self._calculations = 0
         self._height = 0
 
     def whole(self) -> Expr:
         """The expression that all the tokens are."""
         root = self._expression()
-        if self.token.kind != lexer.EOF:
+        if self._token.kind != lexer.EOF:
             raise _UnexpectedTokenError
         if self._height > MAX_DEPTH:
             raise _TooDeepError("max recursion depth exceeded")
@@ -140,18 +145,18 @@ class _Parser:
 
     def _next(self) -> Token:
         """Takes the token that is read now and goes on to the one behind it."""
-        taken = self.token
+        taken = self._token
         self._position += 1
-        self.token = self._tokens[self._position]
+        self._token = self._tokens[self._position]
         return taken
 
     def _expect(self, kind: str) -> Token:
-        if self.token.kind != kind:
+        if self._token.kind != kind:
             raise _UnexpectedTokenError
         return self._next()
 
     def _accept(self, kind: str) -> bool:
-        if self.token.kind != kind:
+        if self._token.kind != kind:
             return False
         self._next()
         return True
@@ -172,17 +177,17 @@ class _Parser:
         while True:
             all_of, ands = [self._binary(_RELATION)], []
             height = max(height, self._height)
-            while self.token.kind == "&&":
+            while self._token.kind == "&&":
                 ands.append(self._next())
                 all_of.append(self._binary(_RELATION))
                 height = max(height, self._height)
             any_of.append(self._balanced("_&&_", all_of, ands))
-            if self.token.kind != "||":
+            if self._token.kind != "||":
                 break
             ors.append(self._next())
         self._relations -= 1
         result = self._balanced("_||_", any_of, ors)
-        if conditional and self.token.kind == "?":
+        if conditional and self._token.kind == "?":
             sign = self._next()
             then = self._expression(False)
             height = max(height, self._height)
@@ -211,7 +216,7 @@ class _Parser:
         if max(self._calculations, self._relations) > MAX_DEPTH:
             raise _TooDeepError(f"expression recursion limit exceeded: {MAX_DEPTH}")
         left = self._operand()
-        while (own := _BINARY.get(self.token.kind, 0)) >= power:
+        while (own := _BINARY.get(self._token.kind, 0)) >= power:
             sign = self._next()
             height = self._height
             # A relation's left side was a calculation of its own, which is over.
@@ -229,13 +234,13 @@ class _Parser:
 
     def _operand(self) -> Expr:
         """A primary with its signs before it and its selections, calls and indices behind."""
-        first = self.token
+        first = self._token
         odd = False
         if first.kind == "!" or (first.kind == "-" and self._behind() not in _SIGNED):
             while self._accept(first.kind):
                 odd = not odd
         result = self._primary()
-        while (kind := self.token.kind) in (".", "["):
+        while (kind := self._token.kind) in (".", "["):
             result = self._selection(result) if kind == "." else self._index(result)
             self._height += 1
         return self._operation(first, f"{first.kind}_", result) if odd else result
@@ -243,7 +248,7 @@ class _Parser:
     def _selection(self, operand: Expr) -> Expr:
         dot = self._next()
         optional = self._accept("?")
-        name = self.token
+        name = self._token
         if name.kind == lexer.IDENTIFIER and not optional and self._behind() == "(":
             self._next()
             return self._invocation(name.text, operand)
@@ -254,7 +259,7 @@ class _Parser:
         return self._operation(dot, "_?._", operand, literal)
 
     def _field_name(self) -> str:
-        if self.token.kind == lexer.ESCAPED:
+        if self._token.kind == lexer.ESCAPED:
             return self._next().text[1:-1]
         return self._expect(lexer.IDENTIFIER).text
 
@@ -269,7 +274,7 @@ class _Parser:
 
     def _primary(self) -> Expr:
         self._height = 0
-        kind = self.token.kind
+        kind = self._token.kind
         if kind in _LITERALS or (kind == "-" and self._behind() in _SIGNED):
             return self._literal()
         if kind in (lexer.IDENTIFIER, "."):
@@ -286,7 +291,7 @@ class _Parser:
         raise _UnexpectedTokenError
 
     def _literal(self) -> Expr:
-        start = self.token
+        start = self._token
         sign = "-" if self._accept("-") else ""
         token = self._next()
         try:
@@ -301,13 +306,13 @@ class _Parser:
         return Literal(self.ids.take(), offset, None)
 
     def _name(self) -> Expr:
-        start = self.token
+        start = self._token
         dot = "." if self._accept(".") else ""
-        if self.token.kind == lexer.IDENTIFIER and self._opens_struct():
+        if self._token.kind == lexer.IDENTIFIER and self._opens_struct():
             return self._struct(dot)
         name = self._expect(lexer.IDENTIFIER)
         known = len(self.issues)
-        called = self.token.kind == "("
+        called = self._token.kind == "("
         call = self._invocation(dot + name.text, None) if called else None
         if name.text in RESERVED:
             # Of what is called by a reserved name, the arguments are not looked at.
@@ -326,7 +331,7 @@ class _Parser:
         height = self._height
         parenthesis = self._next()
         args: list[Expr] = []
-        if self.token.kind != ")":
+        if self._token.kind != ")":
             args.append(self._expression())
             height = max(height, self._height)
             while self._accept(","):
@@ -366,10 +371,10 @@ class _Parser:
         """What stands between the brackets of a literal; a comma may stand behind the last."""
         self._next()
         height = 0
-        if self.token.kind not in (close, ","):
+        if self._token.kind not in (close, ","):
             read()
             height = self._height
-            while self.token.kind == "," and self._behind() != close:
+            while self._token.kind == "," and self._behind() != close:
                 self._next()
                 read()
                 height = max(height, self._height)
@@ -378,7 +383,7 @@ class _Parser:
         self._height = height
 
     def _list(self) -> Expr:
-        bracket = self.token
+        bracket = self._token
         elements: list[Expr] = []
         optional: list[int] = []
 
@@ -391,7 +396,7 @@ class _Parser:
         return ListLiteral(self.ids.take(), bracket.offset, tuple(elements), frozenset(optional))
 
     def _map(self) -> Expr:
-        brace = self.token
+        brace = self._token
         entries: list[MapEntry] = []
 
         def entry() -> None:
@@ -410,7 +415,7 @@ class _Parser:
         name = dot + self._next().text
         while self._accept("."):
             name += f".{self._next().text}"
-        brace = self.token
+        brace = self._token
         fields: list[FieldEntry] = []
 
         def field() -> None:

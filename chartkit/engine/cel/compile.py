@@ -1,0 +1,19 @@
+"""From the text of an expression to a program."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.checker import check
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import Type
+
+
+def compile_expression(
+    source: str, environment: Environment, *, expected: tuple[Type, ...] = ()
+) -> Program:
+    """The program of an expression; raises `CelCompileError`.
+
+    expected: the types that the value may have; empty for any.
+    """
+    return Program(check(parse(source, environment), environment, expected=expected), environment)

@@ -1,0 +1,1 @@
+"""Expressions that were checked, made into programs: exact closures, and generated Python."""

@@ -1,0 +1,73 @@
+"""Calls of functions: arguments first, then the overload that takes them, then what it cost."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Overload
+from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, Dispatch
+from chartkit.engine.cel.program.frame import Frame, Step
+from chartkit.engine.cel.values import Value, equal, same
+
+
+def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step:
+    """A call; certain: the checker left one overload only."""
+    unit = not certain and dispatch.function in UNIT_WHEN_OPEN
+    find = dispatch.find
+    if len(arguments) == 1:
+        return _unary(dispatch, arguments[0], unit)
+
+    def run(frame: Frame) -> Value:
+        args = [argument(frame) for argument in arguments]
+        return _apply(frame, find(args), args, unit)
+
+    return run
+
+
+def _unary(dispatch: Dispatch, argument: Step, unit: bool) -> Step:
+    find = dispatch.find
+
+    def run(frame: Frame) -> Value:
+        args = (argument(frame),)
+        return _apply(frame, find(args), args, unit)
+
+    return run
+
+
+def _apply(
+    frame: Frame, overload: Overload, args: tuple[Value, ...] | list[Value], unit: bool
+) -> Value:
+    if overload.hosted:
+        result = overload.implementation(frame.host, *args)
+    else:
+        result = overload.implementation(*args)
+    cost = overload.cost
+    if cost is None or unit:
+        frame.cost += 1
+    else:
+        frame.cost += cost(args, result)
+        frame.check()
+    return result
+
+
+def equals(left: Step, right: Step) -> Step:
+    """`left == right`."""
+
+    def run(frame: Frame) -> Value:
+        first = left(frame)
+        second = right(frame)
+        frame.cost += costs.of_shorter((first, second), None)
+        return equal(first, second)
+
+    return run
+
+
+def differs(left: Step, right: Step) -> Step:
+    """`left != right`: also true where the comparison is refused."""
+
+    def run(frame: Frame) -> Value:
+        first = left(frame)
+        second = right(frame)
+        frame.cost += costs.of_shorter((first, second), None)
+        return not same(first, second)
+
+    return run

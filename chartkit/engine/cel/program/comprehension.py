@@ -1,0 +1,122 @@
+"""Folds over lists and maps: what `all`, `map`, `filter` and their kin are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.program.frame import Frame, Step, absorbed
+from chartkit.engine.cel.program.naming import go_type
+from chartkit.engine.cel.values import Value
+
+_UNSET: Final = object()
+"""An accumulator whose first value nobody has asked for yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The parts of a comprehension; accumulator, first, second: places in `Frame.slots`.
+
+    second is None where the comprehension has one variable. appends: what the step adds to the
+    list in the accumulator, where that is all it does; the list is then extended in place.
+    """
+
+    iter_range: Step
+    accumulator: int
+    first: int
+    second: int | None
+    condition: Step
+    step: Step
+    result: Step
+
+    def run(self, frame: Frame) -> Value:
+        """The value of the comprehension; an error in the accumulator counts where it is read."""
+        items = self._items(self.iter_range(frame))
+        slots = frame.slots
+        slots[self.accumulator] = _UNSET
+        first, second, condition, step = self.first, self.second, self.condition, self.step
+        for key, value in items:
+            slots[first] = key
+            if second is not None:
+                slots[second] = value
+            try:
+                if condition(frame) is False:
+                    break
+            except CelError as failure:
+                # A condition that fails does not end the loop.
+                absorbed(failure)
+            try:
+                updated = step(frame)
+            except CelError as failure:
+                updated = absorbed(failure)
+            slots[self.accumulator] = updated
+            frame.check()
+        return self.result(frame)
+
+    def _items(self, values: Value) -> Iterable[tuple[Value, Value]]:
+        if self.second is None:
+            if values.__class__ is list or isinstance(values, dict):
+                return _singles(values)
+            raise CelError(f"got '{go_type(values)}', expected iterable type")
+        if values.__class__ is list:
+            return enumerate(values)
+        if isinstance(values, dict):
+            return ((key, values[key]) for key in values)
+        raise CelError(f"unsupported comprehension range type: {go_type(values)}")
+
+
+def _singles(values: Iterable[Value]) -> Iterator[tuple[Value, Value]]:
+    for value in values:
+        yield value, None
+
+
+def accumulated(slot: int, initial: Step) -> Step:
+    """The step that reads an accumulator; its first value is computed when it is first read."""
+
+    def run(frame: Frame) -> Value:
+        value = frame.slots[slot]
+        if value is _UNSET:
+            try:
+                value = initial(frame)
+            except CelError as failure:
+                value = absorbed(failure)
+            frame.slots[slot] = value
+        if isinstance(value, CelError):
+            raise value
+        return value
+
+    return run
+
+
+def appended(accumulator: Step, elements: tuple[Step, ...]) -> Step:
+    """`accumulator + [elements]` for a list that nothing else can see: extended in place."""
+
+    def run(frame: Frame) -> Value:
+        # As the addition of a new list: the accumulator is read (1), made (10), added (1).
+        frame.cost += 1
+        members: list[Value] = accumulator(frame)  # type: ignore[assignment]
+        added = [element(frame) for element in elements]
+        frame.cost += 11
+        members.extend(added)
+        return members
+
+    return run
+
+
+def inserted(accumulator: Step, key: Step, value: Step) -> Step:
+    """`cel.@mapInsert(accumulator, key, value)` for a map that nothing else can see."""
+
+    def run(frame: Frame) -> Value:
+        frame.cost += 1
+        entries: dict[Value, Value] = accumulator(frame)  # type: ignore[assignment]
+        new_key = key(frame)
+        new_value = value(frame)
+        frame.cost += 1
+        if new_key in entries:
+            raise CelError(f"insert failed: key {new_key} already exists")
+        entries[new_key] = new_value
+        return entries
+
+    return run

@@ -1,0 +1,117 @@
+"""Which overload of a function answers a call, by the classes of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from chartkit.engine.cel.declarations import Environment, Overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.program.guards import Guard, guard_of, looks_inside
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.values import Struct, Uint, Value, type_of
+
+_NUMBERS = frozenset({int, Uint, float})
+_TIMES = frozenset({Duration, Timestamp})
+_ORDERED = _NUMBERS | _TIMES | {str, bytes, bool}
+_RECEIVERS = _TIMES | {str}
+
+SINGLE: Final[dict[str, frozenset[type] | None]] = {
+    "_+_": _NUMBERS | _TIMES | {str, bytes, list},
+    "_-_": _NUMBERS | _TIMES,
+    "_*_": _NUMBERS,
+    "_/_": _NUMBERS,
+    "_%_": frozenset({int, Uint}),
+    "-_": frozenset({int, float, Duration}),
+    "!_": None,
+    "_<_": _ORDERED,
+    "_<=_": _ORDERED,
+    "_>_": _ORDERED,
+    "_>=_": _ORDERED,
+    "@in": None,
+    "size": frozenset({str, bytes, list, dict}),
+    "matches": frozenset({str}),
+    "contains": None,
+    "endsWith": None,
+    "startsWith": None,
+    "type": None,
+    "dyn": None,
+}
+"""Functions with one implementation for all overloads, and the classes that it takes first.
+
+What it does not take fails with the function's name in the message, the rest without. For None
+no name is ever told.
+"""
+
+UNIT_WHEN_OPEN: Final = frozenset(
+    {"_+_", "_<_", "_<=_", "_>_", "_>=_", "@in", "string", "bytes", "matches"}
+)
+"""Functions whose cost is declared by overload: 1 where the checker left more than one open."""
+
+_Candidate = tuple[Overload, tuple[Guard | None, ...]]
+
+
+class Dispatch:
+    """The overloads that a call may mean."""
+
+    __slots__ = ("_by_classes", "_candidates", "_shallow", "function")
+
+    def __init__(self, function: str, overloads: Sequence[Overload]) -> None:
+        self.function = function
+        self._candidates: tuple[_Candidate, ...] = tuple(
+            (each, tuple(map(guard_of, each.parameters))) for each in overloads
+        )
+        self._shallow = not any(looks_inside(p) for each in overloads for p in each.parameters)
+        self._by_classes: dict[tuple[type, ...], Overload] = {}
+
+    def find(self, args: Sequence[Value]) -> Overload:
+        """The overload for some arguments; raises `CelError` where none takes them."""
+        if not self._shallow:
+            return self._search(args)
+        classes = tuple([arg.__class__ for arg in args])
+        found = self._by_classes.get(classes)
+        if found is None:
+            found = self._search(args)
+            if Struct not in classes:
+                self._by_classes[classes] = found
+        return found
+
+    def _search(self, args: Sequence[Value]) -> Overload:
+        count = len(args)
+        for overload, guards in self._candidates:
+            if len(guards) == count and all(
+                guard is None or guard(arg) for guard, arg in zip(guards, args, strict=True)
+            ):
+                return overload
+        raise no_overload(self.function, args)
+
+
+def no_overload(function: str, args: Sequence[Value]) -> CelError:
+    """The error of a call that no overload answers, in the words of cel-go."""
+    if function not in SINGLE:
+        names = ", ".join(type_of(arg).name for arg in args)
+        return CelError(f"no such overload: {function}({names})")
+    classes = SINGLE[function]
+    first = args[0].__class__
+    if classes is None or first in classes or first in _RECEIVERS:
+        return CelError("no such overload")
+    return CelError(f"no such overload: {function}")
+
+
+def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) -> Dispatch:
+    """The overloads that a checked call may mean: the only one, or all of the function's name.
+
+    Where the checker left several open, all of the name are tried, not only those: so does cel-go.
+    """
+    overloads = environment.functions[function].overloads
+    if len(ids) == 1 and function not in SINGLE:
+        overloads = tuple(each for each in overloads if each.id == ids[0])
+    # Overloads are declared once and shared by environments; hashing them would cost more.
+    key = (function, *map(id, overloads))
+    found = _DISPATCHES.get(key)
+    if found is None:
+        found = _DISPATCHES[key] = Dispatch(function, overloads)
+    return found
+
+
+_DISPATCHES: Final[dict[tuple[object, ...], Dispatch]] = {}

@@ -1,0 +1,48 @@
+"""What the names of a checked expression stand for: constants, variables, functions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.ast import Call, Expr, Ident, Select
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.values import Value
+
+NO_CONSTANT: Final = object()
+
+
+def variable_name(checked: Checked, expr: Expr) -> str | None:
+    """The variable that a node is as a whole; None where it is none. A leading dot stays."""
+    found = checked.names.get(expr.id)
+    if found is not None and expr.__class__ in (Ident, Select):
+        return found
+    return expr.name if expr.__class__ is Ident else None
+
+
+def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Value:
+    """The constant that a name stands for: a type or a library's value; else `NO_CONSTANT`."""
+    name = checked.names.get(expr.id)
+    if name is None:
+        return NO_CONSTANT
+    declared = environment.variables.get(name.removeprefix("."))
+    type_ = checked.types.get(expr.id)
+    if declared is not None:
+        # A comprehension's variable may have the same name; its type then differs.
+        known = declared.has_value and declared.type == type_
+        return declared.value if known else NO_CONSTANT
+    if type_ is not None and type_.kind is TypeKind.TYPE and type_.parameters:
+        of = type_.parameters[0]
+        return Type(of.kind, of.name)
+    return NO_CONSTANT
+
+
+def function_and_arguments(checked: Checked, call: Call) -> tuple[str, tuple[Expr, ...]]:
+    """The function's name and its arguments, the target first if it is one."""
+    name = checked.names.get(call.id)
+    if call.target is None:
+        return name or call.function, call.args
+    if name is not None:
+        return name, call.args
+    return call.function, (call.target, *call.args)

@@ -1,0 +1,54 @@
+"""A compiled expression: run fast where that is certain to be right, exactly where it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.host import OFFLINE, Host
+from chartkit.engine.cel.program.closures import Planner
+from chartkit.engine.cel.program.fold import Folded, fold
+from chartkit.engine.cel.program.frame import WORK_LIMIT, Frame, Step
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Value
+
+
+class Program:
+    """An expression that parsed, checked, and may be evaluated any number of times."""
+
+    __slots__ = ("_exact", "_folded", "_slots", "checked", "environment")
+
+    def __init__(self, checked: Checked, environment: Environment) -> None:
+        """Raises `CelCompileError` where a constant part of the expression has no value."""
+        self.checked = checked
+        self.environment = environment
+        self._folded: Folded = fold(checked, environment)
+        self._exact: Step | None = None
+        self._slots = 0
+
+    @property
+    def source(self) -> str:
+        """The expression as it was written."""
+        return self.checked.source
+
+    @property
+    def output_type(self) -> Type:
+        """The type of the value, as far as it is known before the evaluation."""
+        return self.checked.output_type
+
+    def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
+        """The value; raises `CelError` where there is none."""
+        return self._evaluate_exactly(variables, host)
+
+    def _evaluate_exactly(self, variables: Mapping[str, Value], host: Host) -> Value:
+        step = self._exact
+        if step is None:
+            planner = Planner(self.checked, self.environment, self._folded)
+            step = self._exact = planner.plan(self.checked.root, {})
+            self._slots = planner.slots
+        limit = self.environment.options.cost_limit or WORK_LIMIT
+        frame = Frame(variables, host, limit, self._slots)
+        value = step(frame)
+        frame.check()
+        return value

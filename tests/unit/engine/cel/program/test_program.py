@@ -1,0 +1,136 @@
+"""Programs of the standard library: values, errors, what absorbs them, what is folded."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel import CelCompileError, CelError, Environment, Program, compile_expression
+from chartkit.engine.cel.declarations import Library, Options, Variable, environment
+from chartkit.engine.cel.library.standard import LIBRARY
+from chartkit.engine.cel.macros import standard
+from chartkit.engine.cel.types import DYN
+
+LIBRARIES = (LIBRARY, Library("macros", macros=standard.MACROS))
+NAMES = {name: Variable(DYN) for name in ("object", "x", "a.b")}
+FOLDING = environment("folding", LIBRARIES).extend(NAMES)
+PLAIN = environment("plain", LIBRARIES, Options(fold=False, cost_limit=None)).extend(NAMES)
+OBJECT = {"a": [1, 2, 3], "s": "text", "n": None, "m": {"k": {"deep": 1}}, "f": 1.5}
+
+
+def program(source: str, env: Environment = FOLDING) -> Program:
+    return compile_expression(source, env)
+
+
+def value(source: str, **variables: object) -> object:
+    return program(source).evaluate({"object": OBJECT, **variables})
+
+
+def error(source: str, **variables: object) -> str:
+    with pytest.raises(CelError) as failure:
+        value(source, **variables)
+    return str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("object.m.k.deep", 1),
+        ("object.m['k'].deep + object.a[0]", 2),
+        ("has(object.m.k) && !has(object.m.x)", True),
+        ("has(object.s.x) || has(object.n.x)", False),
+        ("object.a.map(x, x * 2)", [2, 4, 6]),
+        ("object.a.map(x, x > 1, x * 2)", [4, 6]),
+        ("object.a.filter(x, x > 1)", [2, 3]),
+        ("object.a.exists_one(x, x == 2)", True),
+        ("object.m.all(key, key == 'k')", True),
+        ("object.a.exists(x, x / (x - 1) > 1)", True),
+        ("object.a.map(x, object.a.filter(y, y < x).size())", [0, 1, 2]),
+        ("object.a.filter(x, [x].map(x, x + 1)[0] > 2)", [2, 3]),
+        ("object.x > 1 || true", True),
+        ("object.x > 1 && false", False),
+        ("object.f == 1.5 ? 'yes' : 'no'", "yes"),
+        ("(true ? object : object.m).s", "text"),
+        ("object.s in ['text', 'b'] && !('c' in object.m)", True),
+        ("2 in object.a && dyn(2.0) in object.a", True),
+        ("{object.s: 2}", {"text": 2}),
+        ("type(object.f) == double", True),
+        ("[1, 2, 3][dyn(1.0)]", 2),
+    ],
+)
+def test_value(source: str, expected: object) -> None:
+    assert value(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("object.x", "no such key: x"),
+        ("object.a[3]", "index out of bounds: 3"),
+        ("object.a[-1]", "index out of bounds: -1"),
+        ("object.a.b", "unsupported index type 'string' in list"),
+        ("has(object.a.b)", "unsupported index type 'string' in list"),
+        ("x", "no such attribute(s): x"),
+        ("object.s + 1", "no such overload"),
+        ("object.n + 1", "no such overload: _+_"),
+        ("int(object.n)", "no such overload: int(null_type)"),
+        ("size(object.f)", "no such overload: size"),
+        ("object.s ? 1 : 2", "no such overload"),
+        ("object.s && true", "no such overload"),
+        ("object.s || false", "no such overload"),
+        ("object.f.all(x, true)", "got 'types.Double', expected iterable type"),
+        ("object.a.all(x, x / (x - 1) > 0 )", "division by zero"),
+        ("object[object.n]", "invalid qualifier type: types.Null"),
+        ("1 / 0 == 1 || object.x == 1", "division by zero"),
+        ("object.a.map(x, x / (x - 2))", "division by zero"),
+        ("9223372036854775807 + object.a[0]", "integer overflow"),
+    ],
+)
+def test_error(source: str, message: str) -> None:
+    assert error(source) == message
+
+
+def test_a_name_with_dots_is_one_variable() -> None:
+    assert value("a.b + 1", **{"a.b": 1}) == 2
+
+
+def test_a_leading_dot_passes_over_the_variables_of_macros() -> None:
+    assert value("[1].map(x, x + .x)", x=10) == [11]
+
+
+def test_conversions_of_constants_are_errors_of_the_program() -> None:
+    for source in ("int('1.5')", "false && int('1.5') == 1", "object.a.map(x, int('y'))"):
+        with pytest.raises(CelCompileError) as failure:
+            program(source)
+        assert str(failure.value) == "type conversion error from 'string' to 'int'"
+    assert program("false && int('1.5') == 1", PLAIN).evaluate({}) is False
+
+
+def test_a_constant_pattern_is_an_error_of_the_program() -> None:
+    with pytest.raises(CelCompileError, match="error parsing regexp: missing closing ]"):
+        program("object.s.matches(dyn('['))")
+    with pytest.raises(CelError, match="error parsing regexp: missing closing ]"):
+        program("object.s.matches(dyn('['))", PLAIN).evaluate({"object": OBJECT})
+
+
+def test_lists_of_macros_are_not_shared_between_evaluations() -> None:
+    doubled = program("object.a.map(x, x * 2)")
+    first = doubled.evaluate({"object": OBJECT})
+    assert doubled.evaluate({"object": OBJECT}) == first == [2, 4, 6]
+
+
+def test_maps_that_compute_their_values() -> None:
+    class Computed(dict[str, object]):
+        def __missing__(self, key: str) -> object:
+            if key == "bad":
+                raise CelError("cannot compute")
+            if key == "none":
+                raise KeyError(key)
+            self[key] = key.upper()
+            return self[key]
+
+    found = program("object.text + object['other']").evaluate({"object": Computed()})
+    assert found == "TEXTOTHER"
+    assert program("has(object.text)").evaluate({"object": Computed()}) is True
+    assert program("has(object.none)").evaluate({"object": Computed()}) is False
+    with pytest.raises(CelError, match="cannot compute"):
+        program("has(object.bad)").evaluate({"object": Computed()})

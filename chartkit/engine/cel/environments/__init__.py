@@ -1,0 +1,87 @@
+"""The environments that expressions are written for, each made when it is first asked for.
+
+Which functions, macros, names and options each has follows Kubernetes 1.36 and Kyverno 1.19; a
+committed table of every signature is compared with them. `standard` is CEL on its own, with every
+extension of the reference implementation, for expressions that have nothing to do with Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from chartkit.engine.cel.declarations import Environment, Variable
+from chartkit.engine.cel.types import DYN
+
+
+def _standard(_name: str) -> Environment:
+    from chartkit.engine.cel.environments.standard import make_environment
+
+    return make_environment()
+
+
+def _kubernetes(name: str) -> Environment:
+    from chartkit.engine.cel.environments.kubernetes import make_environment
+
+    return make_environment(name)
+
+
+def _kyverno(name: str) -> Environment:
+    from chartkit.engine.cel.environments.kyverno import make_environment
+
+    return make_environment(name)
+
+
+_MAKERS: Final[Mapping[str, Callable[[str], Environment]]] = {
+    "k8s": _kubernetes,
+    "vap": _kubernetes,
+    "map": _kubernetes,
+    "vpol": _kyverno,
+    "mpol": _kyverno,
+    "gpol": _kyverno,
+    "dpol": _kyverno,
+    "ivpol": _kyverno,
+    "ivpol-json": _kyverno,
+    "matchimage": _kyverno,
+    "nvpol": _kyverno,
+    "nmpol": _kyverno,
+    "ngpol": _kyverno,
+    "ndpol": _kyverno,
+    "nivpol": _kyverno,
+    "standard": _standard,
+}
+
+
+@cache
+def _environment(name: str) -> Environment:
+    return _MAKERS[name](name)
+
+
+class _Environments(Mapping[str, Environment]):
+    """Environments by name; asking for one imports no more than it needs."""
+
+    def __getitem__(self, name: str) -> Environment:
+        return _environment(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MAKERS)
+
+    def __len__(self) -> int:
+        return len(_MAKERS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MAKERS
+
+
+ENVIRONMENTS: Final[Mapping[str, Environment]] = _Environments()
+"""k8s: what an API server has. vap: a ValidatingAdmissionPolicy as Kyverno runs it (`orValue` of
+anything). map: a MutatingAdmissionPolicy. vpol, mpol, gpol, dpol, ivpol: Kyverno's kinds; with an
+n before it a namespaced kind, whose functions reach its own namespace. ivpol-json: an
+ImageValidatingPolicy over plain JSON. matchimage: expressions over an image's reference."""
+
+
+def declaring(environment: Environment, names: Iterable[str]) -> Environment:
+    """The environment with the names that it has not as variables of any type."""
+    more = {name: Variable(DYN) for name in names if name not in environment.variables}
+    return environment.extend(more) if more else environment

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from chartkit.errors import CompileError, EvaluationError
 from chartkit.model import Diagnostic, Severity
 
+_LONGEST_LINE = 16_384
+"""Lines with more bytes than this are not repeated below a complaint."""
+
 
 class CelError(EvaluationError):
     """An expression has no value: a missing key, an overflow, an argument of another type.
@@ -61,6 +64,8 @@ def describe(source: str, issue: Issue) -> str:
     line, column = line_and_column(source, issue.offset)
     head = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
     text = source.split("\n")[line - 1].replace("\t", " ")
+    if len(text.encode("utf-8", "surrogatepass")) > _LONGEST_LINE:
+        return head
     # A wide character takes a wide dot and a wide caret, so that they stand below it.
     dots = "".join("." if ord(char) < 0x80 else "．" for char in text[:column])
     wide = column < len(text) and ord(text[column]) >= 0x80

@@ -64,7 +64,8 @@ class Visitor:
     """Walks one expression; the results are its attributes.
 
     literals: the list and map literals outside of `format(...)`; calls: those of functions whose
-    literal arguments can be judged before anything runs. Both are for the validators.
+    literal arguments can be judged before anything runs. Both are for the validators, inner ones
+    first.
     """
 
     __slots__ = (
@@ -173,13 +174,12 @@ class Visitor:
         function = expr.function
         if function == OPTIONAL_SELECT:
             return self._optional_select(expr)
-        if function in self._watched:
-            self.calls.append(expr)
-        if function != FORMAT:
+        if function not in self._watched:
             return self._resolve_call(expr)
-        self._formats += 1
+        self._formats += function == FORMAT
         found = self._resolve_call(expr)
-        self._formats -= 1
+        self._formats -= function == FORMAT
+        self.calls.append(expr)
         return found
 
     def _optional_select(self, expr: Call) -> Type:
@@ -245,19 +245,17 @@ class Visitor:
         return BOOL if right else ERROR
 
     def _list(self, expr: ListLiteral) -> Type:
-        if not self._formats:
-            self.literals.append(expr)
         element: Type | None = None
         for position, each in enumerate(expr.elements):
             found = self.visit(each)
             if position in expr.optional_indices:
                 found = self._unwrap_entry(each, found)
             element = self._joined(element, found)
+        if not self._formats:
+            self.literals.append(expr)
         return list_of(element or self.variables.make())
 
     def _map(self, expr: MapLiteral) -> Type:
-        if not self._formats:
-            self.literals.append(expr)
         key: Type | None = None
         value: Type | None = None
         for entry in expr.entries:
@@ -266,6 +264,8 @@ class Visitor:
             if entry.optional:
                 found = self._unwrap_entry(entry.value, found)
             value = self._joined(value, found)
+        if not self._formats:
+            self.literals.append(expr)
         # Both variables are made, in this order, for an empty map.
         return map_of(key or self.variables.make(), value or self.variables.make())
 

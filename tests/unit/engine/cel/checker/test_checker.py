@@ -171,6 +171,17 @@ def test_only_a_hundred_complaints_are_printed() -> None:
     assert str(caught.value).endswith("\n20 more errors were truncated")
 
 
+def test_a_long_line_is_not_repeated_for_each_complaint() -> None:
+    def text(padding: int) -> str:
+        with pytest.raises(CelCompileError) as caught:
+            check(parse("x" + " " * padding, STRICT), STRICT)
+        return str(caught.value)
+
+    complaint = "ERROR: <input>:1:1: undeclared reference to 'x' (in container '')"
+    assert text(16_384) == complaint
+    assert text(16_383).startswith(f"{complaint}\n | x  ")
+
+
 def test_expected_output() -> None:
     def checked(source: str, *expected: types.Type) -> types.Type:
         return check(parse(source, STRICT), STRICT, expected=expected).output_type

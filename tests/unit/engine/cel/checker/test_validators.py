@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.engine.cel.checker.environments import LENIENT, complaints
+from chartkit.engine.cel.checker import check
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.parser import parse
+from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints
 
 
 @pytest.mark.parametrize(
@@ -116,3 +119,14 @@ _STRING = (
 def test_format_strings(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
     assert complaints(source, LENIENT) == expected
+
+
+def test_inner_complaints_come_first_where_both_have_one_place() -> None:
+    source = "'%d%d'.format([1, ('%s %d'.format(['a']))])"
+    with pytest.raises(CelCompileError) as caught:
+        check(parse(source, STRICT), STRICT)
+    messages = [issue.message for issue in caught.value.issues]
+    assert messages == [
+        "index 1 out of range",
+        "error during formatting: decimal clause can only be used on integers, was given string",
+    ]

@@ -17,6 +17,11 @@ from chartkit.model import Body, Json
 class Host(Protocol):
     """The cluster, registries, services, the clock and chance, as CEL's functions see them."""
 
+    @property
+    def policy_namespace(self) -> str:
+        """The namespace of the policy that asks; empty for one that belongs to none."""
+        ...
+
     def get_resource(
         self, api_version: str, resource: str, namespace: str, name: str, /
     ) -> Body | None:
@@ -38,13 +43,19 @@ class Host(Protocol):
         ...
 
     def global_context(self, name: str, projection: str, /) -> Json:
-        """The data of a GlobalContextEntry, or of one of its projections (empty: the whole)."""
+        """The data of a GlobalContextEntry, or of one of its projections (empty: the whole).
+
+        None where there is no such entry.
+        """
         ...
 
     def http(
         self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
     ) -> Json:
-        """What a service answers: the body, decoded from JSON."""
+        """What a service answers, decoded from JSON.
+
+        Functions see every number as a double but those that are `Int64`.
+        """
         ...
 
     def image_data(self, reference: str, /) -> Body:
@@ -75,6 +86,8 @@ class Host(Protocol):
 class OfflineHost:
     """A world with nothing in it but the clock and chance."""
 
+    policy_namespace = ""
+
     def get_resource(self, api_version: str, resource: str, _ns: str, name: str, /) -> Body | None:
         raise CelError(f"no cluster to ask for {resource} ({api_version}) {name}")
 
@@ -89,8 +102,8 @@ class OfflineHost:
     def plural(self, api_version: str, kind: str, /) -> str:
         raise CelError(f"no cluster to ask for the resource of {kind} ({api_version})")
 
-    def global_context(self, name: str, _projection: str, /) -> Json:
-        raise CelError(f"failed to fetch entry key={name}")
+    def global_context(self, _name: str, _projection: str, /) -> Json:
+        return None
 
     def http(
         self, method: str, url: str, _headers: Mapping[str, str], _body: Json, _ca: str, /

@@ -140,16 +140,12 @@ def _version(tbs: Reader) -> int:
     return version + 1
 
 
-def _serial_number(tbs: Reader) -> float:
+def _serial_number(tbs: Reader) -> int:
     problem = "x509: malformed serial number"
     number = integer(tbs.read(INTEGER, problem), problem)
     if number < 0:
         raise DerError("x509: negative serial number")
-    try:
-        return float(number)
-    except OverflowError:
-        message = f"json: cannot unmarshal number {number} into Go value of type float64"
-        raise DerError(message) from None
+    return number
 
 
 def _outer_signature(tbs: Reader, outer: Reader) -> int:

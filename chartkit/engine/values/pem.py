@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Iterator
 
 from chartkit.engine.values.certificates import (
     AlgorithmError,
@@ -43,11 +44,31 @@ def decode_pem(text: str) -> tuple[str, Body]:
         raise CertificateError(str(error)) from error
 
 
+def holds_certificate(text: str) -> bool:
+    """Whether one of a text's blocks is a certificate, of whatever kind its key is."""
+    return any(kind == CERTIFICATE and _is_certificate(data) for kind, data in _blocks(text))
+
+
+def _is_certificate(data: bytes) -> bool:
+    try:
+        decode_certificate(data)
+    except AlgorithmError:
+        return True
+    except DerError:
+        return False
+    return True
+
+
 def _first_block(text: str) -> tuple[str, bytes]:
+    for kind, data in _blocks(text):
+        return kind, data
+    raise CertificateError("failed to decode PEM block")
+
+
+def _blocks(text: str) -> Iterator[tuple[str, bytes]]:
     for match in _PEM.finditer(text):
         body = _HEADERS.sub("", match["body"])
         try:
-            return match["type"], base64.b64decode("".join(body.split()), validate=True)
+            yield match["type"], base64.b64decode("".join(body.split()), validate=True)
         except binascii.Error:
             continue
-    raise CertificateError("failed to decode PEM block")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.jmespath.declaration import OBJECT, STRING, FunctionSpec, function
 from chartkit.engine.jmespath.errors import FunctionError
-from chartkit.engine.values.pem import CertificateError, decode_pem
+from chartkit.engine.values.pem import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
 
@@ -17,9 +17,20 @@ from chartkit.model import Body
 )
 def x509_decode(text: str) -> Body:
     try:
-        return decode_pem(text)[1]
+        kind, fields = decode_pem(text)
     except CertificateError as error:
         raise FunctionError(str(error)) from error
+    if kind == CERTIFICATE:
+        fields["SerialNumber"] = _serial_number(fields["SerialNumber"])
+    return fields
+
+
+def _serial_number(number: int) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        message = f"json: cannot unmarshal number {number} into Go value of type float64"
+        raise FunctionError(message) from None
 
 
 FUNCTIONS: tuple[FunctionSpec, ...] = (x509_decode,)

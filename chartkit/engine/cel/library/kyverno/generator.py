@@ -1,0 +1,92 @@
+"""`kyverno.generator`: objects that a GeneratingPolicy makes.
+
+A policy of a namespace has `apply` without the argument for one: it makes objects there alone.
+"""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.natives import json_object
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.types import ANY, BOOL, STRING, list_of, map_of
+from chartkit.engine.cel.values import Value
+
+_CONTEXT, _VARIABLES = context_variable("generator", "generator.Context")
+_OBJECTS = list_of(map_of(STRING, ANY))
+
+
+def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> bool:
+    try:
+        bodies = [_body(each) for each in objects]
+    except CelError as error:
+        raise CelError(f"invalid arg {position}: {error.message}") from None
+    try:
+        host.generate(namespace, bodies)
+    except CelError as error:
+        raise CelError(f"failed to generate resources: {error.message}") from None
+    return True
+
+
+def _body(value: Value) -> dict[str, Value]:
+    if not isinstance(value, dict):
+        raise CelError("a resource is no map")
+    return json_object(value)
+
+
+@member(
+    "apply",
+    "generator_apply_string_list",
+    _CONTEXT,
+    STRING,
+    _OBJECTS,
+    returns=BOOL,
+    hosted=True,
+    doc="Makes the objects in a namespace (empty for objects outside namespaces).",
+    examples=(
+        Example(
+            "generator.apply('team', [{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
+            "'metadata': dyn({'name': 'x'})}])",
+            "true",
+        ),
+    ),
+)
+def apply(host: Host, _: Context, namespace: str, objects: list[Value]) -> bool:
+    return _apply(host, namespace, objects, 2)
+
+
+@member(
+    "apply",
+    "generator_apply_list",
+    _CONTEXT,
+    _OBJECTS,
+    returns=BOOL,
+    hosted=True,
+    doc="Makes the objects in the policy's namespace.",
+    examples=(
+        Example(
+            "generator.apply([{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
+            "'metadata': dyn({'name': 'x'})}])",
+            "true",
+        ),
+    ),
+)
+def apply_here(host: Host, _: Context, objects: list[Value]) -> bool:
+    return _apply(host, host.policy_namespace, objects, 1)
+
+
+LIBRARY = Library(
+    "kyverno.generator",
+    overloads=apply,
+    variables=_VARIABLES,
+    doc="Objects that a policy makes.",
+)
+
+NAMESPACED_LIBRARY = Library(
+    "kyverno.generator",
+    overloads=apply_here,
+    variables=_VARIABLES,
+    doc="Objects that a policy makes in its own namespace.",
+)

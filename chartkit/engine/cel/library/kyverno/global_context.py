@@ -1,0 +1,60 @@
+"""`kyverno.globalcontext`: the data of GlobalContextEntries."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.types import DYN, STRING
+from chartkit.engine.cel.values import Value
+
+_CONTEXT, _VARIABLES = context_variable("globalContext", "globalcontext.Context")
+
+
+def _get(host: Host, name: str, projection: str) -> Value:
+    try:
+        return host.global_context(name, projection)
+    except CelError as error:
+        raise CelError(f"failed to get global reference: {error.message}") from None
+
+
+@member(
+    "get",
+    "globalcontext_get_string",
+    _CONTEXT,
+    STRING,
+    returns=DYN,
+    hosted=True,
+    doc="The data of a GlobalContextEntry; null where there is none.",
+    examples=(
+        Example("globalContext.get('regions').names[0]", "'eu'"),
+        Example("globalContext.get('nobody') == null", "true"),
+    ),
+)
+def get(host: Host, _context: Context, name: str) -> Value:
+    return _get(host, name, "")
+
+
+@member(
+    "get",
+    "globalcontext_get_string_string",
+    _CONTEXT,
+    STRING,
+    STRING,
+    returns=DYN,
+    hosted=True,
+    doc="A projection of a GlobalContextEntry; null where there is no such entry.",
+    examples=(Example("globalContext.get('regions', 'names')", "['eu', 'us']"),),
+)
+def get_projection(host: Host, _context: Context, name: str, projection: str) -> Value:
+    return _get(host, name, projection)
+
+
+LIBRARY = Library(
+    "kyverno.globalcontext",
+    overloads=(*get, *get_projection),
+    variables=_VARIABLES,
+    doc="The data of GlobalContextEntries.",
+)

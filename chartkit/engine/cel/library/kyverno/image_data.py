@@ -1,0 +1,38 @@
+"""`kyverno.imagedata`: what a registry knows of an image."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.types import DYN, STRING
+from chartkit.engine.cel.values import Value
+
+_CONTEXT, _VARIABLES = context_variable("image", "imagedata.Context")
+
+
+@member(
+    "getMetadata",
+    "imagedata_get_string",
+    _CONTEXT,
+    STRING,
+    returns=DYN,
+    hosted=True,
+    doc="What the registry knows of an image: `manifest`, `configData`, `digest` and so on.",
+    examples=(Example("image.getMetadata('nginx:1.27').configData.config.User", "'nginx'"),),
+)
+def get_metadata(host: Host, _image: Context, reference: str) -> Value:
+    try:
+        return host.image_data(reference)
+    except CelError as error:
+        raise CelError(f"failed to get image data: {error.message}") from None
+
+
+LIBRARY = Library(
+    "kyverno.imagedata",
+    overloads=get_metadata,
+    variables=_VARIABLES,
+    doc="What a registry knows of an image.",
+)

@@ -1,0 +1,162 @@
+"""`kyverno.json`: JSON read and written."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.natives import (
+    NO_TYPE,
+    content,
+    doubles,
+    native_name,
+    text_of,
+)
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import DYN, STRING, Type
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
+from chartkit.engine.values.gofmt import UnsupportedValueError, go_json, json_float
+from chartkit.engine.values.gojson import JsonError, parse_json
+
+_JSON, _VARIABLES = context_variable("json", "json.Json")
+_UNSUPPORTED: Final = "json: unsupported type: "
+_NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernetes.URL": "*url.URL"}
+_WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
+
+
+@overload(
+    "unmarshal",
+    "unmarshal_string_dyn",
+    _JSON,
+    DYN,
+    returns=DYN,
+    member=True,
+    doc="The value of a JSON text; its numbers are doubles.",
+    examples=(
+        Example("""json.unmarshal('{"replicas": 2}').replicas""", "2.0"),
+        Example("json.unmarshal('')", "unexpected end of JSON input", error=True),
+    ),
+)
+def unmarshal(_json: Context, text: Value) -> Value:
+    try:
+        return doubles(parse_json(text_of(text)))
+    except JsonError as error:
+        raise CelError(str(error)) from None
+
+
+@overload(
+    "marshal",
+    "marshal_dyn_string",
+    _JSON,
+    DYN,
+    returns=STRING,
+    member=True,
+    doc="The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
+    "null alone is written as 0, a duration in nanoseconds.",
+    examples=(
+        Example("json.marshal({'b': 1, 'a': [2.5]})", """'{"a":[2.5],"b":1}'"""),
+        Example("json.marshal(duration('1s'))", "'1000000000'"),
+    ),
+)
+def marshal(_json: Context, value: Value) -> str:
+    try:
+        return _outermost(value)
+    except UnsupportedValueError as error:
+        raise CelError(str(error)) from None
+
+
+def _outermost(value: Value) -> str:
+    if value is None:
+        return "0"
+    if isinstance(value, OptionalValue):
+        return _outermost(value.value) if value.present else "null"
+    if isinstance(value, Type):
+        return go_json(value.name)
+    if isinstance(value, Struct):
+        return _struct(value)
+    return _document(value)
+
+
+def _document(value: Value) -> str:
+    """JSON of a document's part, in which null is null and objects may be nested."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return _object({text_of(key): _document(member) for key, member in value.items()})
+    if isinstance(value, list):
+        return _array([_document(member) for member in value])
+    return _scalar(value)
+
+
+def _written(value: Value, in_lists: bool) -> str:
+    """JSON of a part of what the expression wrote; in_lists: it wrote the lists in it too."""
+    if value is None:
+        return "0"
+    if isinstance(value, dict):
+        raise CelError(_WRITTEN_MAP)
+    if isinstance(value, list):
+        if not in_lists:
+            return _document(value)
+        return _array([_written(member, in_lists) for member in value])
+    if isinstance(value, OptionalValue):
+        return _written(content(value), in_lists)
+    if isinstance(value, Type):
+        raise CelError(NO_TYPE)
+    return _scalar(value)
+
+
+def _scalar(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return json_float(value)
+    if isinstance(value, str):
+        return go_json(value)
+    if isinstance(value, bytes):
+        return go_json(base64.b64encode(value).decode("ascii"))
+    if isinstance(value, Duration):
+        return str(value.nanoseconds)
+    if isinstance(value, Opaque):
+        return _named(value)
+    raise CelError(f"type conversion error from '{native_name(value)}' to 'interface {{}}'")
+
+
+def _named(value: Opaque) -> str:
+    if isinstance(value, Timestamp):
+        return go_json(str(value))
+    name = value.cel_type.name
+    if name in _NO_JSON:
+        raise CelError(_UNSUPPORTED + _NO_JSON[name])
+    return go_json(text_of(value))
+
+
+def _struct(value: Struct) -> str:
+    if value.type.name == "user.ServiceAccount":
+        return _object({key.lower(): go_json(text) for key, text in value.fields.items()})
+    if value.type.name.partition(".")[0] != "Object":
+        return _scalar(value)
+    return _object({key: _field(member) for key, member in value.fields.items()})
+
+
+def _field(value: Value) -> str:
+    """JSON of an `Object`'s field, in which what the expression wrote may be nested once."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _document(member) for key, member in value.items()})
+    return _outermost(value)
+
+
+def _object(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{go_json(key)}:{members[key]}" for key in sorted(members)) + "}"
+
+
+def _array(elements: list[str]) -> str:
+    return "[" + ",".join(elements) + "]"
+
+
+LIBRARY = Library("kyverno.json", overloads=(unmarshal, marshal), variables=_VARIABLES, doc="JSON.")

@@ -1,0 +1,149 @@
+"""`kyverno.resource` in a policy of a namespace: its functions reach that namespace alone."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno import resources
+from chartkit.engine.cel.library.kyverno.contexts import Context
+from chartkit.engine.cel.library.kyverno.resources import (
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    LABELS,
+    OBJECT,
+    StringMap,
+    address,
+    get_object,
+    list_objects,
+    post_object,
+)
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.types import STRING
+from chartkit.engine.cel.values import Struct, Value
+
+
+@member(
+    "get",
+    "resource_get_string_string_string",
+    CONTEXT,
+    *(STRING, STRING, STRING),
+    returns=OBJECT,
+    hosted=True,
+    doc="An object of the policy's namespace by API version, resource and name; null where there "
+    "is none.",
+    examples=(Example("resource.get('v1', 'configmaps', 'limits').data.cpu", "'2'"),),
+)
+def get(host: Host, _: Context, api_version: str, resource: str, name: str) -> Value:
+    return get_object(host, api_version, resource, host.policy_namespace, name)
+
+
+@member(
+    "get",
+    "resource_get_gvr_string",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    STRING,
+    returns=OBJECT,
+    hosted=True,
+    doc="An object of a resource that `toGVR` gave, by name.",
+    examples=(
+        Example("resource.get(resource.toGVR('v1', 'ConfigMap'), 'limits').data.cpu", "'2'"),
+    ),
+)
+def get_of_kind(host: Host, _: Context, resource: Struct, name: str) -> Value:
+    return get_object(host, *address(resource), host.policy_namespace, name)
+
+
+@member(
+    "list",
+    "resource_list_string_string",
+    CONTEXT,
+    *(STRING, STRING),
+    returns=OBJECT,
+    hosted=True,
+    doc="A list object with the `items` of a resource in the policy's namespace.",
+    examples=(Example("dyn(resource.list('v1', 'configmaps').items).size()", "1"),),
+)
+def list_all(host: Host, _: Context, api_version: str, resource: str) -> Value:
+    return list_objects(host, api_version, resource, host.policy_namespace)
+
+
+@member(
+    "list",
+    "resource_list_string_string_map",
+    CONTEXT,
+    *(STRING, STRING, LABELS),
+    returns=OBJECT,
+    hosted=True,
+    doc="The same, of the objects that have some labels.",
+    examples=(Example("dyn(resource.list('v1', 'configmaps', {'a': 'z'}).items).size()", "0"),),
+)
+def list_labelled(
+    host: Host, _: Context, api_version: str, resource: str, labels: StringMap
+) -> Value:
+    return list_objects(host, api_version, resource, host.policy_namespace, labels)
+
+
+@member(
+    "list",
+    "list_resources_gvr",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    returns=OBJECT,
+    hosted=True,
+    doc="The list of a resource that `toGVR` gave.",
+    examples=(Example("dyn(resource.list(resource.toGVR('v1', 'ConfigMap')).items).size()", "1"),),
+)
+def list_of_kind(host: Host, _: Context, resource: Struct) -> Value:
+    return list_objects(host, *address(resource), host.policy_namespace)
+
+
+@member(
+    "list",
+    "list_resources_gvr_map",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    LABELS,
+    returns=OBJECT,
+    hosted=True,
+    doc="The list of a resource that `toGVR` gave, of the objects that have some labels.",
+    examples=(
+        Example(
+            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), {'a': 'b'}).items).size()", "1"
+        ),
+    ),
+)
+def list_labelled_of_kind(host: Host, _: Context, resource: Struct, labels: StringMap) -> Value:
+    return list_objects(host, *address(resource), host.policy_namespace, labels)
+
+
+@member(
+    "post",
+    "resource_post_string_string_map",
+    CONTEXT,
+    *(STRING, STRING, OBJECT),
+    returns=OBJECT,
+    hosted=True,
+    doc="What the API answers to an object that is sent to the policy's namespace.",
+    examples=(
+        Example(
+            "resource.post('v1', 'configmaps', {'metadata': {'name': 'x'}}).metadata.namespace",
+            "'team'",
+        ),
+    ),
+)
+def post(host: Host, _: Context, api_version: str, resource: str, data: StringMap) -> Value:
+    return post_object(host, api_version, resource, host.policy_namespace, data, 3)
+
+
+LIBRARY = Library(
+    "kyverno.resource",
+    overloads=(
+        *(*list_all, *list_labelled, *list_of_kind, *list_labelled_of_kind),
+        *(*get, *get_of_kind),
+        *post,
+        *resources.to_gvr,
+    ),
+    variables=resources.LIBRARY.variables,
+    doc="Objects of the cluster that are in the policy's namespace.",
+)

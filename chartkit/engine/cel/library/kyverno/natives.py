@@ -1,0 +1,134 @@
+"""CEL values turned into what Kyverno's functions work with: texts and JSON.
+
+The messages are cel-go's. A number becomes JSON as protobuf has it: a double, or a text where a
+double could not hold it.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
+from chartkit.engine.int64 import Int64, as_float
+from chartkit.model import Body, Json
+
+_SAFE_INTEGER: Final = 2**53 - 1
+_TEXTS: Final = frozenset(
+    {"kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "kyverno.image"}
+    | {"net.CIDR", "net.IP"}
+)
+_NATIVE_NAMES: Final = {
+    "google.protobuf.Duration": "Duration",
+    "google.protobuf.Timestamp": "Timestamp",
+    "kubernetes.NamedFormat": "Format",
+    "kubernetes.Quantity": "Quantity",
+    "kubernetes.Semver": "Semver",
+    "kubernetes.URL": "URL",
+    "kyverno.image": "Image",
+    "net.CIDR": "CIDR",
+    "net.IP": "IP",
+}
+_NO_TEXT: Final[Mapping[type, str]] = {
+    int: "unsupported type conversion from 'int' to string",
+    Uint: "unsupported type conversion from 'uint' to string",
+    float: "type conversion error from Double to 'string'",
+    bool: "type conversion error from bool to 'string'",
+    bytes: "type conversion error from Bytes to 'string'",
+    type(None): "type conversion error from 'null_type' to 'string'",
+    Type: "type conversion not supported for 'type'",
+}
+NO_TYPE: Final = _NO_TEXT[Type]
+
+
+def text_of(value: Value) -> str:
+    """The value as a Go string; raises `CelError` for what is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, OptionalValue):
+        return text_of(content(value))
+    if isinstance(value, Opaque) and value.cel_type.name in _TEXTS:
+        return str(value)
+    known = _NO_TEXT.get(value.__class__)
+    if known is not None:
+        raise CelError(known)
+    if isinstance(value, list | dict):
+        kind = "list" if isinstance(value, list) else "map"
+        raise CelError(f"type conversion error from {kind} to 'string'")
+    raise CelError(f"type conversion error from '{native_name(value)}' to 'string'")
+
+
+def content(optional: OptionalValue) -> Value:
+    """What an optional holds; raises `CelError` where it is empty."""
+    if not optional.present:
+        raise CelError("optional.none() dereference")
+    return optional.value
+
+
+def native_name(value: Value) -> str:
+    """How messages about conversions call the type of a value."""
+    name = type_of(value).name
+    return _NATIVE_NAMES.get(name, name)
+
+
+def json_of(value: Value) -> Json:
+    """The value as JSON, whole numbers as doubles; raises `CelError` for what JSON has not."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return float(value) if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else str(int(value))
+    if isinstance(value, float):
+        return value if math.isfinite(value) else _special(value)
+    if isinstance(value, list):
+        return [json_of(member) for member in value]
+    if isinstance(value, dict):
+        return json_object(value)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    if isinstance(value, Timestamp | Duration):
+        return str(value)
+    if isinstance(value, OptionalValue):
+        return json_of(content(value))
+    if isinstance(value, Struct) and value.type.kind is TypeKind.STRUCT:
+        return {name: json_of(member) for name, member in value.fields.items()}
+    if isinstance(value, Type):
+        raise CelError(NO_TYPE)
+    raise CelError(f"type conversion error from '{native_name(value)}' to '*structpb.Value'")
+
+
+def json_object(value: Mapping[Value, Value]) -> Body:
+    """A map as a JSON object; raises `CelError`."""
+    return {text_of(key): json_of(member) for key, member in value.items()}
+
+
+def _special(number: float) -> str:
+    if math.isnan(number):
+        return "NaN"
+    return "Infinity" if number > 0 else "-Infinity"
+
+
+def doubles(value: Json) -> Value:
+    """JSON as Go's decoder gives it: every number a double, but for those that are `Int64`."""
+    kind = value.__class__
+    if kind is Int64:
+        return int(value)
+    if kind is int:
+        return as_float(value)
+    if isinstance(value, dict):
+        return {key: doubles(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [doubles(member) for member in value]
+    return value
+
+
+def string_map(value: Mapping[Value, Value], position: int) -> dict[str, str]:
+    """A map of texts to texts; raises `CelError` naming the argument by its position."""
+    try:
+        return {text_of(key): text_of(member) for key, member in value.items()}
+    except CelError as error:
+        raise CelError(f"invalid arg {position}: {error.message}") from None

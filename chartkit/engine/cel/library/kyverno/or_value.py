@@ -1,0 +1,30 @@
+"""Kyverno's own `orValue`: a value that is no optional is taken as it is."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.macros.or_value import COMPATIBLE, MACROS
+from chartkit.engine.cel.types import DYN
+from chartkit.engine.cel.values import OptionalValue, Value
+
+
+@overload(
+    COMPATIBLE,
+    f"{COMPATIBLE}_dyn_dyn",
+    DYN,
+    DYN,
+    returns=DYN,
+    doc="What the macro `orValue` stands for.",
+)
+def or_value(value: Value, other: Value) -> Value:
+    if not isinstance(value, OptionalValue):
+        return value
+    return value.value if value.present else other
+
+
+LIBRARY = Library(
+    "kyverno.orvalue",
+    overloads=(or_value,),
+    macros=MACROS,
+    doc="Values of optionals, and of what is no optional.",
+)

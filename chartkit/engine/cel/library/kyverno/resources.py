@@ -1,0 +1,257 @@
+"""`kyverno.resource`: objects of the cluster, asked for and sent.
+
+A policy of a namespace has the same functions without the argument for it: they reach its own
+namespace and no other.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.natives import json_object, string_map
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.types import ANY, STRING, map_of, opaque
+from chartkit.engine.cel.values import Struct, Value
+
+CONTEXT, _VARIABLES = context_variable("resource", "resource.Context")
+GROUP_VERSION_RESOURCE: Final = opaque("schema.GroupVersionResource")
+OBJECT: Final = map_of(STRING, ANY)
+LABELS: Final = map_of(STRING, STRING)
+
+StringMap = dict[Value, Value]
+
+
+def _parse_group_version(api_version: str) -> tuple[str, str]:
+    if api_version in ("", "/"):
+        return "", ""
+    group, slash, version = api_version.rpartition("/")
+    if "/" in group:
+        raise CelError(f"unexpected GroupVersion string: {api_version}")
+    return (group, version) if slash else ("", api_version)
+
+
+def address(resource: Struct) -> tuple[str, str]:
+    """The API version and the resource's name."""
+    group, version = resource.fields["Group"], resource.fields["Version"]
+    return f"{group}/{version}" if group else str(version), str(resource.fields["Resource"])
+
+
+def get_object(host: Host, api_version: str, resource: str, namespace: str, name: str) -> Value:
+    try:
+        _parse_group_version(api_version)
+        return host.get_resource(api_version, resource, namespace, name)
+    except CelError as error:
+        raise CelError(f"failed to get resource: {error.message}") from None
+
+
+def list_objects(
+    host: Host, api_version: str, resource: str, namespace: str, labels: StringMap | None = None
+) -> Value:
+    selected = string_map(labels, 4) if labels else {}
+    try:
+        _parse_group_version(api_version)
+        return host.list_resources(api_version, resource, namespace, selected)
+    except CelError as error:
+        raise CelError(f"failed to list resource: {error.message}") from None
+
+
+def post_object(
+    host: Host, api_version: str, resource: str, namespace: str, data: StringMap, position: int
+) -> Value:
+    try:
+        body = json_object(data)
+    except CelError as error:
+        raise CelError(f"invalid arg {position}: {error.message}") from None
+    try:
+        _parse_group_version(api_version)
+        return host.post_resource(api_version, resource, namespace, body)
+    except CelError as error:
+        raise CelError(f"failed to create resource: {error.message}") from None
+
+
+@member(
+    "get",
+    "resource_get_string_string_string_string",
+    CONTEXT,
+    *(STRING, STRING, STRING, STRING),
+    returns=OBJECT,
+    hosted=True,
+    doc="An object by API version, resource (`configmaps`), namespace (empty for none) and name; "
+    "null where there is none.",
+    examples=(
+        Example("resource.get('v1', 'configmaps', 'team', 'limits').data.cpu", "'2'"),
+        Example("dyn(resource.get('v1', 'configmaps', 'team', 'none')) == null", "true"),
+    ),
+)
+def get(
+    host: Host, _: Context, api_version: str, resource: str, namespace: str, name: str
+) -> Value:
+    return get_object(host, api_version, resource, namespace, name)
+
+
+@member(
+    "get",
+    "resource_get_gvr_string_string",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    *(STRING, STRING),
+    returns=OBJECT,
+    hosted=True,
+    doc="An object of a resource that `toGVR` gave, by namespace and name.",
+    examples=(
+        Example(
+            "resource.get(resource.toGVR('v1', 'ConfigMap'), 'team', 'limits').data.cpu", "'2'"
+        ),
+    ),
+)
+def get_of_kind(host: Host, _: Context, resource: Struct, namespace: str, name: str) -> Value:
+    return get_object(host, *address(resource), namespace, name)
+
+
+@member(
+    "list",
+    "resource_list_string_string_string",
+    CONTEXT,
+    *(STRING, STRING, STRING),
+    returns=OBJECT,
+    hosted=True,
+    doc="A list object with the `items` of a resource in a namespace (empty for all).",
+    examples=(Example("dyn(resource.list('v1', 'configmaps', 'team').items).size()", "1"),),
+)
+def list_all(host: Host, _: Context, api_version: str, resource: str, namespace: str) -> Value:
+    return list_objects(host, api_version, resource, namespace)
+
+
+@member(
+    "list",
+    "resource_list_string_string_string_map",
+    CONTEXT,
+    *(STRING, STRING, STRING, LABELS),
+    returns=OBJECT,
+    hosted=True,
+    doc="The same, of the objects that have some labels.",
+    examples=(
+        Example("dyn(resource.list('v1', 'configmaps', 'team', {'a': 'z'}).items).size()", "0"),
+    ),
+)
+def list_labelled(
+    host: Host, _: Context, api_version: str, resource: str, namespace: str, labels: StringMap
+) -> Value:
+    return list_objects(host, api_version, resource, namespace, labels)
+
+
+@member(
+    "list",
+    "list_resources_gvr_string",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    STRING,
+    returns=OBJECT,
+    hosted=True,
+    doc="The list of a resource that `toGVR` gave.",
+    examples=(
+        Example("dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), 'team').items).size()", "1"),
+    ),
+)
+def list_of_kind(host: Host, _: Context, resource: Struct, namespace: str) -> Value:
+    return list_objects(host, *address(resource), namespace)
+
+
+@member(
+    "list",
+    "list_resources_gvr_string_map",
+    CONTEXT,
+    GROUP_VERSION_RESOURCE,
+    *(STRING, LABELS),
+    returns=OBJECT,
+    hosted=True,
+    doc="The list of a resource that `toGVR` gave, of the objects that have some labels.",
+    examples=(
+        Example(
+            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), '', {'a': 'b'}).items).size()",
+            "1",
+        ),
+    ),
+)
+def list_labelled_of_kind(
+    host: Host, _: Context, resource: Struct, namespace: str, labels: StringMap
+) -> Value:
+    return list_objects(host, *address(resource), namespace, labels)
+
+
+@member(
+    "post",
+    "resource_post_string_string_string_map",
+    CONTEXT,
+    *(STRING, STRING, STRING, OBJECT),
+    returns=OBJECT,
+    hosted=True,
+    doc="What the API answers to an object that is sent to it, by API version, resource and "
+    "namespace.",
+    examples=(
+        Example(
+            "resource.post('v1', 'configmaps', 'team', {'metadata': {'name': 'x'}}).metadata.name",
+            "'x'",
+        ),
+    ),
+)
+def post(
+    host: Host, _: Context, api_version: str, resource: str, namespace: str, data: StringMap
+) -> Value:
+    return post_object(host, api_version, resource, namespace, data, 4)
+
+
+@member(
+    "post",
+    "resource_post_string_string_map",
+    CONTEXT,
+    *(STRING, STRING, OBJECT),
+    returns=OBJECT,
+    hosted=True,
+    doc="The same for objects outside namespaces, such as a SubjectAccessReview.",
+    examples=(
+        Example(
+            "resource.post('authorization.k8s.io/v1', 'subjectaccessreviews', "
+            "{'spec': {'user': 'ann'}}).spec.user",
+            "'ann'",
+        ),
+    ),
+)
+def post_outside(host: Host, _: Context, api_version: str, resource: str, data: StringMap) -> Value:
+    return post_object(host, api_version, resource, "", data, 4)
+
+
+@member(
+    "toGVR",
+    "convert_to_gvr_string_string",
+    CONTEXT,
+    *(STRING, STRING),
+    returns=GROUP_VERSION_RESOURCE,
+    hosted=True,
+    doc="The resource of a kind, by API version and kind; `get` and `list` take it.",
+    examples=(Example("dyn(resource.toGVR('v1', 'ConfigMap')).Resource", "'configmaps'"),),
+)
+def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
+    try:
+        group, version = _parse_group_version(api_version)
+        plural = host.plural(api_version, kind)
+    except CelError as error:
+        raise CelError(f"failed to map kind to resource: {error.message}") from None
+    return Struct(GROUP_VERSION_RESOURCE, {"Group": group, "Version": version, "Resource": plural})
+
+
+LIBRARY = Library(
+    "kyverno.resource",
+    overloads=(
+        *(*list_all, *list_labelled, *list_of_kind, *list_labelled_of_kind),
+        *(*get, *get_of_kind),
+        *(*post, *post_outside),
+        *to_gvr,
+    ),
+    variables=_VARIABLES,
+    doc="Objects of the cluster.",
+)

@@ -1,0 +1,48 @@
+"""`kyverno.math`: rounding to a number of decimals."""
+
+from __future__ import annotations
+
+import math
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.types import DOUBLE, INT
+
+
+@overload(
+    "math.round",
+    "math_round_float_int",
+    DOUBLE,
+    INT,
+    returns=DOUBLE,
+    doc="The number with so many decimals; a half is rounded away from zero.",
+    examples=(
+        Example("math.round(1.2345, 2)", "1.23"),
+        Example("math.round(-2.5, 0)", "-3.0"),
+        Example("math.round(1234.5, -2)", "1200.0"),
+    ),
+)
+def round_decimals(number: float, decimals: int) -> float:
+    shift = _power_of_ten(decimals)
+    rounded = _rounded(number * shift)
+    if shift:
+        return rounded / shift
+    return math.nan if not rounded or math.isnan(rounded) else math.copysign(math.inf, rounded)
+
+
+def _power_of_ten(exponent: int) -> float:
+    try:
+        return 10.0**exponent
+    except OverflowError:
+        return math.inf
+
+
+def _rounded(number: float) -> float:
+    if not math.isfinite(number):
+        return number
+    whole = math.trunc(number)
+    if abs(number - whole) >= 0.5:
+        whole += 1 if number > 0 else -1
+    return math.copysign(float(whole), number)
+
+
+LIBRARY = Library("kyverno.math", overloads=(round_decimals,), doc="Rounding to decimals.")

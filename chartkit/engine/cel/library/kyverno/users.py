@@ -1,0 +1,55 @@
+"""`kyverno.user`: the service account behind a user name."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, StructType, Variable
+from chartkit.engine.cel.library.kyverno.spellings import prefixed
+from chartkit.engine.cel.types import STRING, struct, type_of_type
+from chartkit.engine.cel.values import Struct
+
+SERVICE_ACCOUNT: Final = struct("user.ServiceAccount")
+_PREFIX: Final = "system:serviceaccount:"
+
+
+@prefixed(
+    "user",
+    "parseServiceAccount",
+    "parse_service_account_string",
+    STRING,
+    returns=SERVICE_ACCOUNT,
+    doc="Name and namespace of a service account's user name; empty for any other user.",
+    examples=(
+        Example("user.parseServiceAccount('system:serviceaccount:ci:deployer').Name", "'deployer'"),
+        Example("user.parseServiceAccount('alice').Namespace", "''"),
+    ),
+)
+def parse_service_account(user: str) -> Struct:
+    namespace, colon, name = user.removeprefix(_PREFIX).partition(":")
+    if not user.startswith(_PREFIX) or not colon:
+        return Struct(SERVICE_ACCOUNT)
+    fields = {"Name": name, "Namespace": namespace}
+    return Struct(SERVICE_ACCOUNT, {key: text for key, text in fields.items() if text})
+
+
+_FIELDS = MappingProxyType({"Name": STRING, "Namespace": STRING})
+
+LIBRARY = Library(
+    "kyverno.user",
+    overloads=parse_service_account,
+    structs=(
+        StructType(
+            SERVICE_ACCOUNT.name, _FIELDS, lambda fields: Struct(SERVICE_ACCOUNT, dict(fields))
+        ),
+    ),
+    variables=MappingProxyType(
+        {
+            SERVICE_ACCOUNT.name: Variable(
+                type_of_type(SERVICE_ACCOUNT), SERVICE_ACCOUNT, has_value=True
+            )
+        }
+    ),
+    doc="Service accounts.",
+)

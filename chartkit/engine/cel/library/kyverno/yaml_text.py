@@ -1,0 +1,43 @@
+"""`kyverno.yaml`: YAML read as Kubernetes reads it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.kyverno.natives import doubles
+from chartkit.engine.cel.types import DYN, STRING
+from chartkit.engine.cel.values import Value
+from chartkit.engine.values.goyaml import yaml_problem
+from chartkit.errors import InputError
+
+_YAML, _VARIABLES = context_variable("yaml", "yaml.Yaml")
+_FAILED: Final = "error converting YAML to JSON: "
+
+
+@overload(
+    "parse",
+    "parse_string_dyn",
+    _YAML,
+    STRING,
+    returns=DYN,
+    member=True,
+    doc="The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
+    examples=(
+        Example("yaml.parse('replicas: 2').replicas", "2.0"),
+        Example("yaml.parse('a: yes').a", "true"),
+    ),
+)
+def parse(_yaml: Context, text: str) -> Value:
+    from chartkit.documents import parse_yaml
+
+    try:
+        return doubles(parse_yaml(text))
+    except InputError as error:
+        problem = yaml_problem(text) or f"yaml: {error.message}"
+        raise CelError(_FAILED + problem) from None
+
+
+LIBRARY = Library("kyverno.yaml", overloads=(parse,), variables=_VARIABLES, doc="YAML.")

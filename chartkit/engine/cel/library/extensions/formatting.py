@@ -18,10 +18,10 @@ from chartkit.engine.values.gofmt import format_float
 from chartkit.engine.values.numbers import NumberError, parse_int
 from chartkit.engine.values.quoting import quote
 
-DEFAULT_PRECISION: Final = 6
-CLAUSES: Final = frozenset("sdfebxXo")
+_DEFAULT_PRECISION: Final = 6
+_CLAUSES: Final = frozenset("sdfebxXo")
 
-ONLY: Final = {
+_ONLY: Final = {
     "s": "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
     "types, durations, and timestamps",
     "d": "decimal clause can only be used on integers",
@@ -40,16 +40,16 @@ _SUPERSCRIPT: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸�
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
+class _Clause:
     """A clause of a text; kind: its letter; precision: None where it has none."""
 
     kind: str
     precision: int | None
 
 
-def split_format(text: str) -> list[str | Clause | CelError]:
+def _split(text: str) -> list[str | _Clause | CelError]:
     """The plain parts and clauses of a text; a malformed clause is an error and the last part."""
-    parts: list[str | Clause | CelError] = []
+    parts: list[str | _Clause | CelError] = []
     start = 0
     while (at := text.find("%", start)) >= 0:
         parts.append(text[start:at])
@@ -66,7 +66,7 @@ def split_format(text: str) -> list[str | Clause | CelError]:
     return parts
 
 
-def _clause(text: str, at: int) -> tuple[Clause, int]:
+def _clause(text: str, at: int) -> tuple[_Clause, int]:
     if at >= len(text):
         raise CelError("unexpected end of string")
     precision = None
@@ -74,12 +74,12 @@ def _clause(text: str, at: int) -> tuple[Clause, int]:
     if match:
         at = match.end()
         precision = _precision(match[1], at < len(text))
-    if text[at] not in CLAUSES:
+    if text[at] not in _CLAUSES:
         # Go reads a byte here, and shows it as a character.
         first = chr(text[at].encode("utf-8", "replace")[0])
         reason = f'unrecognized formatting clause "{first}"'
         raise CelError(f"could not parse formatting clause: {reason}")
-    return Clause(text[at], precision), at + 1
+    return _Clause(text[at], precision), at + 1
 
 
 def _precision(digits: str, ends: bool) -> int:
@@ -98,7 +98,7 @@ def format_text(text: str, arguments: list[Value]) -> str:
     """The text with a value for each clause; raises `CelError`."""
     parts: list[str] = []
     size = used = 0
-    for part in split_format(text):
+    for part in _split(text):
         if not isinstance(part, str):
             if used >= len(arguments):
                 raise CelError(f"index {used} out of range")
@@ -120,10 +120,10 @@ class _FormatError(CelError):
 
 
 def _refused(kind: str, value: Value) -> _FormatError:
-    return _FormatError(f"{ONLY[kind]}, was given {type_of(value)}")
+    return _FormatError(f"{_ONLY[kind]}, was given {type_of(value)}")
 
 
-def _string(value: Value, _: Clause) -> str:
+def _string(value: Value, _: _Clause) -> str:
     known = _text(value)
     if known is None:
         raise _refused("s", value)
@@ -191,7 +191,7 @@ def _member_text(value: Value) -> str:
     return text
 
 
-def _decimal(value: Value, _: Clause) -> str:
+def _decimal(value: Value, _: _Clause) -> str:
     if value.__class__ not in (int, Uint):
         raise _refused("d", value)
     return str(int(value))
@@ -210,40 +210,40 @@ def _not_finite(number: float) -> str:
     return "NaN" if math.isnan(number) else "∞" if number > 0 else "-∞"
 
 
-def _fixed(value: Value, clause: Clause) -> str:
+def _fixed(value: Value, clause: _Clause) -> str:
     number = _double(value, "f")
     if not math.isfinite(number):
         return _not_finite(number)
-    precision = DEFAULT_PRECISION if clause.precision is None else clause.precision
+    precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
     bounded(precision)
     return f"{number or 0.0:,.{precision}f}"
 
 
-def _scientific(value: Value, clause: Clause) -> str:
+def _scientific(value: Value, clause: _Clause) -> str:
     number = _double(value, "e")
     # The precision is taken for the width, and six digits are always shown.
-    width = DEFAULT_PRECISION if clause.precision is None else clause.precision
+    width = _DEFAULT_PRECISION if clause.precision is None else clause.precision
     bounded(width)
     if not math.isfinite(number):
         return _not_finite(number).rjust(width)
-    mantissa, _, exponent = f"{number or 0.0:.{DEFAULT_PRECISION}e}".partition("e")
+    mantissa, _, exponent = f"{number or 0.0:.{_DEFAULT_PRECISION}e}".partition("e")
     power = exponent.removeprefix("+").translate(_SUPERSCRIPT)
     return f"{mantissa}×10{power}".rjust(width)
 
 
-def _binary(value: Value, _: Clause) -> str:
+def _binary(value: Value, _: _Clause) -> str:
     if value.__class__ not in (int, Uint, bool):
         raise _refused("b", value)
     return f"{value:b}"
 
 
-def _octal(value: Value, _: Clause) -> str:
+def _octal(value: Value, _: _Clause) -> str:
     if value.__class__ not in (int, Uint):
         raise _refused("o", value)
     return f"{value:o}"
 
 
-def _hexadecimal(value: Value, clause: Clause) -> str:
+def _hexadecimal(value: Value, clause: _Clause) -> str:
     if isinstance(value, str):
         value = value.encode("utf-8", "replace")
     if isinstance(value, bytes):
@@ -268,7 +268,7 @@ _TEXTS: Final[dict[type, Callable[..., str]]] = {
     Duration: str,
     Type: lambda value: value.name,
 }
-_FORMATS: Final[dict[str, Callable[[Value, Clause], str]]] = {
+_FORMATS: Final[dict[str, Callable[[Value, _Clause], str]]] = {
     "s": _string,
     "d": _decimal,
     "f": _fixed,

@@ -40,8 +40,12 @@ def _of_list(name: str, pick: Callable[[Value, Value], Value]) -> Implementation
         if not numbers:
             raise CelError(f"{name}(list) argument must not be empty")
         result = numbers[0]
-        for number in numbers[1:]:
-            result = pick(result, number)
+        try:
+            for number in numbers[1:]:
+                result = pick(result, number)
+        except CelError:
+            # cel-go goes on with the error, and says at the end that it is no number.
+            raise CelError(f"no such overload: {name}") from None
         if result.__class__ not in (int, Uint, float):
             raise CelError(f"no such overload: {name}")
         return result

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Variable
-from chartkit.engine.cel.types import A, B, Type, TypeKind
+from chartkit.engine.cel.types import Type, TypeKind
 
 LIST = Type(TypeKind.LIST, "list")
 MAP = Type(TypeKind.MAP, "map")
@@ -34,7 +34,7 @@ _PLAIN = (
 
 VARIABLES: Mapping[str, Variable] = {
     **{each.name: type_constant(each) for each in _PLAIN},
-    "list": type_constant(LIST, types.list_of(A)),
-    "map": type_constant(MAP, types.map_of(A, B)),
+    "list": type_constant(LIST, types.LIST_DYN),
+    "map": type_constant(MAP, types.MAP_DYN),
     "google.protobuf.NullValue.NULL_VALUE": Variable(types.INT, 0, has_value=True),
 }

@@ -198,7 +198,8 @@ class Planner:
     def struct_literal(self, expr: StructLiteral, scope: Scope) -> Step:
         """`Name{…}`."""
         name = self._checked.names.get(expr.id, expr.name).removeprefix(".")
-        construct = self._environment.structs[name].construct
+        declared = self._environment.find_struct(name)
+        construct = None if declared is None else declared.construct
         if construct is None:
             return _failing(f"unknown type: {name}")
         fields = [

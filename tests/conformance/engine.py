@@ -3,7 +3,8 @@
 Every file of the folder that has the name of one in the table is run, `.jsonl` or `.jsonl.gz`. A
 line a file: how many of how many agree, and the ids that do not. Exit 1 below 99.5 % in any file.
 Known deviations stand in `tests/conformance/deviations.py` and count as agreeing; a deviation that
-agrees after all counts as failed, so that the list stays true.
+agrees after all counts as failed, so that the list stays true. Where messages of errors are not
+all judged, the line says how many agree to the letter.
 """
 
 from __future__ import annotations
@@ -15,12 +16,23 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 from tests.conformance.deviations import DEVIATIONS
 
 Case = dict[str, Any]
 RunCase = Callable[[Case], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What differs in a case (None: nothing), its messages of errors, and how many differ."""
+
+    fault: str | None
+    messages: int = 0
+    reworded: int = 0
+
 
 RUNNERS: Final = {
     "jmespath": "tests.conformance.engine_jmespath",
@@ -31,9 +43,11 @@ RUNNERS: Final = {
     "match": "tests.conformance.engine_policies",
     "podsecurity": "tests.conformance.engine_policies",
     "generate": "tests.conformance.engine_policies",
+    "cel": "tests.conformance.engine_cel",
+    "cel-kyverno": "tests.conformance.engine_cel",
 }
-"""The module whose `run_case` runs each file; `waits`, where it has one, tells what is not
-evaluated yet and so is not counted."""
+"""The module whose `run_case` runs each file, or `judge` where it counts messages too; `waits`,
+where it has one, tells what is not evaluated yet and so is not counted."""
 
 _ENOUGH: Final = 0.995
 _SUFFIXES: Final = (".jsonl", ".jsonl.gz")
@@ -41,10 +55,15 @@ _SUFFIXES: Final = (".jsonl", ".jsonl.gz")
 
 @dataclass(slots=True)
 class Outcome:
-    """A file's cases: how many agree, the ids of those that do not (with why), how many wait."""
+    """A file's cases: how many agree, the ids of those that do not (with why), how many wait.
+
+    messages, reworded: of errors, where they are counted.
+    """
 
     passed: int = 0
     waiting: int = 0
+    messages: int = 0
+    reworded: int = 0
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -65,7 +84,7 @@ def run_file(path: Path) -> Outcome:
     """Runs every case of a file with the runner of its name."""
     name = path.name.partition(".")[0]
     module = importlib.import_module(RUNNERS[name])
-    run_case: RunCase = module.run_case
+    judge = _judge(module)
     waits: Callable[[Case], bool] = getattr(module, "waits", lambda _case: False)
     known = DEVIATIONS.get(name, {})
     outcome = Outcome()
@@ -73,7 +92,10 @@ def run_file(path: Path) -> Outcome:
         if waits(case):
             outcome.waiting += 1
             continue
-        fault = run_case(case)
+        verdict = judge(case)
+        outcome.messages += verdict.messages
+        outcome.reworded += verdict.reworded
+        fault = verdict.fault
         if case["id"] in known:
             fault = None if fault else "agrees: take it off the list of known deviations"
         if fault:
@@ -81,6 +103,14 @@ def run_file(path: Path) -> Outcome:
         else:
             outcome.passed += 1
     return outcome
+
+
+def _judge(module: ModuleType) -> Callable[[Case], Verdict]:
+    if hasattr(module, "judge"):
+        judge: Callable[[Case], Verdict] = module.judge
+        return judge
+    run_case: RunCase = module.run_case
+    return lambda case: Verdict(run_case(case))
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -110,6 +140,11 @@ def _line(outcome: Outcome) -> str:
     line = f"{outcome.passed} of {outcome.passed + len(outcome.failed)}"
     if outcome.waiting:
         line += f", {outcome.waiting} not evaluated yet"
+    if outcome.messages:
+        same = outcome.messages - outcome.reworded
+        line += (
+            f"; {same} of {outcome.messages} messages ({same / outcome.messages:.1%}) to the letter"
+        )
     return f"{line}; failing: {' '.join(outcome.failed)}" if outcome.failed else line
 
 

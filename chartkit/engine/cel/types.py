@@ -13,6 +13,9 @@ from enum import Enum, auto
 class TypeKind(Enum):
     """What sort of type it is."""
 
+    # There is one object for each kind, so that its identity is a hash, and a quick one.
+    __hash__ = object.__hash__
+
     DYN = auto()
     ANY = auto()
     ERROR = auto()
@@ -45,6 +48,10 @@ class Type:
     kind: TypeKind
     name: str
     parameters: tuple[Type, ...] = ()
+
+    def __hash__(self) -> int:
+        # A kind adds nothing to the name, and an enumeration's hash is slow.
+        return hash((self.name, self.parameters))
 
     def __str__(self) -> str:
         if not self.parameters:

@@ -16,7 +16,7 @@ from chartkit.engine.cel.checker.validators import WATCHED, validate_calls, vali
 from chartkit.engine.cel.checker.visitor import Visitor
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
-from chartkit.engine.cel.types import ANY, Type
+from chartkit.engine.cel.types import ANY, Type, TypeKind
 
 __all__ = ["Checked", "OutputTypeError", "UndefinedField", "check", "undefined_fields"]
 
@@ -56,7 +56,8 @@ def _visited(parsed: Parsed, environment: Environment) -> Visitor:
     if visitor.variables.open:
         close = visitor.variables.close
         for node, found in visitor.types.items():
-            visitor.types[node] = close(found)
+            if found.parameters or found.kind is TypeKind.PARAMETER:
+                visitor.types[node] = close(found)
     return visitor
 
 

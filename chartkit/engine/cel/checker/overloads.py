@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from chartkit.engine.cel.checker.tables import Candidate, Resolution, Signatures
-from chartkit.engine.cel.checker.unification import Substitution, is_closed, is_same
+from chartkit.engine.cel.checker.unification import Substitution, is_closed, is_same, plain_kinds
 from chartkit.engine.cel.types import DYN, ERROR, Type, TypeKind, parameter
 
 
@@ -29,11 +30,15 @@ class Variables:
 
     def resolve(self, value: Type) -> Type:
         """The type as far as it is known by now."""
-        return self.substitution.resolve(value) if self.open else value
+        if not self.open or not (value.parameters or value.kind is TypeKind.PARAMETER):
+            return value
+        return self.substitution.resolve(value)
 
     def close(self, value: Type) -> Type:
         """The type with everything that is still not known being dyn."""
-        return self.substitution.close(value) if self.open else value
+        if not self.open or not (value.parameters or value.kind is TypeKind.PARAMETER):
+            return value
+        return self.substitution.close(value)
 
     def assign(self, source: Type, target: Type) -> bool:
         """Whether a value of one type may stand where the other is asked for."""
@@ -65,8 +70,15 @@ def _match(
 ) -> tuple[tuple[str, ...], Type]:
     ids: list[str] = []
     returns: Type | None = None
+    kinds = plain_kinds(arguments)
     for candidate in signatures.members if member else signatures.globals:
-        found = _try(candidate, arguments, variables)
+        # Variables are made anew for each overload, also for one that does not match: their
+        # numbers show in messages.
+        first = variables.made
+        variables.made += len(candidate.variables)
+        if _differ(kinds, candidate.kinds):
+            continue
+        found = _try(candidate, arguments, variables.substitution, first)
         if found is None:
             continue
         ids.append(candidate.overload.id)
@@ -77,18 +89,24 @@ def _match(
     return tuple(ids), returns or ERROR
 
 
-def _try(candidate: Candidate, arguments: tuple[Type, ...], variables: Variables) -> Type | None:
+def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None]) -> bool:
+    """Whether a glance shows that the arguments are not those of an overload."""
+    if len(kinds) != len(wanted):
+        return True
+    for kind, other in zip(kinds, wanted, strict=True):
+        if kind is not other and kind is not None and other is not None:
+            return True
+    return False
+
+
+def _try(
+    candidate: Candidate, arguments: tuple[Type, ...], substitution: Substitution, first: int
+) -> Type | None:
     """What the overload gives for these arguments; None where it does not take them.
 
-    Its variables are made anew for each try, also for one that fails: their numbers show in
-    messages.
+    first: the number of the first of its type variables.
     """
     overload = candidate.overload
-    first = variables.made
-    variables.made += len(candidate.variables)
-    if len(overload.parameters) != len(arguments):
-        return None
-    substitution = variables.substitution
     if not candidate.variables:
         taken = substitution.assign_all(arguments, overload.parameters)
         return overload.returns if taken else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chartkit.engine.cel.checker.unification import Substitution
+from chartkit.engine.cel.checker.unification import Substitution, plain_kinds
 from chartkit.engine.cel.declarations import Environment, Function, Overload, StructType
 from chartkit.engine.cel.types import Type, TypeKind, struct, type_of_type
 
@@ -20,10 +20,11 @@ _ANY = Substitution()
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An overload; variables: the names of its type variables."""
+    """An overload; variables: the names of its type variables; kinds: of its parameters."""
 
     overload: Overload
     variables: tuple[str, ...]
+    kinds: tuple[TypeKind | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,10 @@ def tables_of(environment: Environment) -> Tables:
 
 
 def _signatures(function: Function) -> Signatures:
-    candidates = [Candidate(each, _variables(each)) for each in function.overloads]
+    candidates = [
+        Candidate(each, _variables(each), plain_kinds(each.parameters))
+        for each in function.overloads
+    ]
     return Signatures(
         function.name,
         tuple(each for each in candidates if each.overload.member),

@@ -8,6 +8,7 @@ that does not match after all is taken back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import is_
 
 from chartkit.engine.cel.types import DYN, Type, TypeKind
 
@@ -23,6 +24,10 @@ _NULLABLE = frozenset(
         TypeKind.WRAPPER,
     }
 )
+_PLAIN = (
+    frozenset(TypeKind) - _TAKES_ANYTHING - {*(TypeKind.NULL, TypeKind.PARAMETER, TypeKind.WRAPPER)}
+)
+"""Kinds of types that only a type of their own kind may stand for."""
 
 
 def is_same(first: Type, second: Type) -> bool:
@@ -39,6 +44,11 @@ def is_same(first: Type, second: Type) -> bool:
         and len(first.parameters) == len(second.parameters)
         and all(map(is_same, first.parameters, second.parameters))
     )
+
+
+def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
+    """The kinds of types by which most calls are told from overloads that do not match."""
+    return tuple(value.kind if value.kind in _PLAIN else None for value in values)
 
 
 def is_closed(value: Type) -> bool:
@@ -87,8 +97,10 @@ class Substitution:
             return free or value
         if not value.parameters or value.kind not in _NESTED:
             return value
-        resolved = tuple(self.resolve(each, free) for each in value.parameters)
-        return Type(value.kind, value.name, resolved)
+        resolved = [self.resolve(each, free) for each in value.parameters]
+        if all(map(is_, resolved, value.parameters)):
+            return value
+        return Type(value.kind, value.name, tuple(resolved))
 
     def close(self, value: Type) -> Type:
         """The type with bound variables replaced and the others dyn."""
@@ -114,6 +126,8 @@ class Substitution:
         return len(sources) == len(targets) and all(map(self._is_assignable, sources, targets))
 
     def _is_assignable(self, source: Type, target: Type) -> bool:
+        if source is target:
+            return True
         kind, other = source.kind, target.kind
         if other is TypeKind.PARAMETER:
             valid, known = self._binds(source, target)

@@ -34,6 +34,12 @@ def of_first(args: Sequence[Value], _result: Value) -> int:
     return traversal(size_of(args[0]))
 
 
+def of_text_bytes(args: Sequence[Value], _result: Value) -> int:
+    """The first argument, a text, is gone through byte by byte; what is not whole is free."""
+    text = args[0]
+    return int(len(text.encode("utf-8", "replace")) * TRAVERSAL) if isinstance(text, str) else 1
+
+
 def of_second(args: Sequence[Value], _result: Value) -> int:
     """The second argument is gone through."""
     return traversal(size_of(args[1]))

@@ -50,7 +50,8 @@ class Overload:
     """One signature of a function with its code.
 
     id: cel-go's name of the overload; parameters: the receiver first for a member; hosted: the
-    implementation takes the `Host` of the evaluation before its arguments; cost: None for 1.
+    implementation takes the `Host` of the evaluation before its arguments; cost: None for 1;
+    bind: makes the implementation for one call, where it depends on how the arguments are written.
     """
 
     function: str
@@ -63,6 +64,7 @@ class Overload:
     cost: Cost | None = None
     doc: str = ""
     examples: tuple[Example, ...] = ()
+    bind: Callable[[Sequence[Expr]], Implementation] | None = None
 
     @property
     def signature(self) -> str:

@@ -78,10 +78,14 @@ NONE = OptionalValue(False)
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """An object of a declared type; fields: those that were set, by name."""
+    """An object of a declared type.
+
+    fields: those that were set, by name; unset: what the others read as, where they may be read.
+    """
 
     type: Type
     fields: Mapping[str, Value] = field(default_factory=dict)
+    unset: Mapping[str, Value] = field(default_factory=dict, compare=False)
 
 
 OPTIONAL_TYPE = types.optional_of(types.DYN)

@@ -53,6 +53,8 @@ def member(value: Value, key: Value) -> Value:
     """The member under a key or index; raises `CelError` where there is none."""
     found = find(value, key)
     if found is MISSING:
+        if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
+            return value.unset[key]
         reason = "index out of bounds" if value.__class__ is list else "no such key"
         raise CelError(f"{reason}: {show(key)}")
     return found

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import UINT_MAX, Value
 
 COST_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
@@ -41,6 +41,9 @@ class Frame:
 
     def check(self) -> None:
         """Raises `CostLimitExceeded` where the evaluation has cost too much."""
+        if self.cost > UINT_MAX:
+            # cel-go counts in 64 bits and does not mind when they overflow.
+            self.cost &= UINT_MAX
         if self.cost > self.limit:
             raise CostLimitExceeded(COST_EXCEEDED)
 

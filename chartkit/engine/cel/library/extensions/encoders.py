@@ -1,16 +1,21 @@
-"""`base64`: bytes as text."""
+"""`base64` and `json.encode`: bytes and values as text."""
 
 from __future__ import annotations
 
 import base64
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.natives import json_of
 from chartkit.engine.cel.library.sizes import bounded
-from chartkit.engine.cel.types import BYTES, STRING
+from chartkit.engine.cel.types import BYTES, DYN, STRING
+from chartkit.engine.cel.values import UINT_MAX, Value
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
+from chartkit.engine.values.gofmt import go_json
 
 
 @overload(
@@ -76,4 +81,30 @@ def encode(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-LIBRARY: Final = Library("cel.lib.ext.encoders", (decode, encode), doc="Base64.")
+def _beyond_limits(_args: Sequence[Value], _result: Value) -> int:
+    """What cel-go has for a cost that it cannot tell; added to another one it counts nothing."""
+    return UINT_MAX
+
+
+@overload(
+    "json.encode",
+    "json_encode_dyn",
+    DYN,
+    returns=STRING,
+    cost=_beyond_limits,
+    doc="A value as JSON. Where expressions have a cost limit, only a value that was read from a "
+    "variable is taken: cel-go gives the call the highest cost there is.",
+    examples=(
+        Example("json.encode(object)", """'{"a":[1,null]}'""", {"object": {"a": [1, None]}}),
+    ),
+)
+def encode_json(value: Value) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        shown = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
+        raise CelError(f"proto: google.protobuf.Value.number_value: invalid {shown} value")
+    return go_json(json_of(value))
+
+
+LIBRARY: Final = Library(
+    "cel.lib.ext.encoders", (decode, encode, encode_json), doc="Base64, and JSON of values."
+)

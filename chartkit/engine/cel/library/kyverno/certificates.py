@@ -6,7 +6,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kyverno.natives import doubles
+from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 from chartkit.engine.values.pem import CERTIFICATE, CertificateError, decode_pem

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kyverno.natives import text_of
+from chartkit.engine.cel.library.natives import text_of
 from chartkit.engine.cel.types import BYTES, DYN, STRING
 from chartkit.engine.cel.values import Value
 

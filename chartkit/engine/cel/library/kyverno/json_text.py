@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.ast import Comprehension, Expr, ListLiteral, MapLiteral
+from chartkit.engine.cel.declarations import Example, Implementation, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
-from chartkit.engine.cel.library.kyverno.natives import (
+from chartkit.engine.cel.library.natives import (
     NO_TYPE,
     content,
     doubles,
@@ -62,11 +65,56 @@ def unmarshal(_json: Context, text: Value) -> Value:
         Example("json.marshal(duration('1s'))", "'1000000000'"),
     ),
 )
-def marshal(_json: Context, value: Value) -> str:
+def _marshal_read(_json: Context, value: Value) -> str:
+    return _marshalled(_outermost, value)
+
+
+def _bind(arguments: Sequence[Expr]) -> Implementation:
+    """Go knows a document's maps and lists from those that an expression makes.
+
+    A map inside of what the expression makes has no JSON, and null there is 0.
+    """
+    written = arguments[1]
+    if not isinstance(written, _MAKERS):
+        return _marshal_read.implementation
+    in_lists = any(isinstance(part, _LIST_MAKERS) for part in _parts(written))
+    write = partial(_made, in_lists=in_lists)
+    return lambda _json, value: _marshalled(write, value)
+
+
+def _parts(written: Expr) -> Iterator[Expr]:
+    """What is written inside a list or map, at any depth."""
+    if isinstance(written, ListLiteral):
+        inner: Sequence[Expr] = written.elements
+    elif isinstance(written, MapLiteral):
+        inner = [entry.value for entry in written.entries]
+    else:
+        inner = [written.loop_step] if isinstance(written, Comprehension) else ()
+    for part in inner:
+        yield part
+        yield from _parts(part)
+
+
+_MAKERS: Final = (ListLiteral, MapLiteral, Comprehension)
+_LIST_MAKERS: Final = (ListLiteral, Comprehension)
+
+marshal: Final = replace(_marshal_read, bind=_bind)
+
+
+def _marshalled(write: Callable[[Value], str], value: Value) -> str:
     try:
-        return _outermost(value)
+        return write(value)
     except UnsupportedValueError as error:
         raise CelError(str(error)) from None
+
+
+def _made(value: Value, in_lists: bool) -> str:
+    """JSON of what the expression wrote as a whole."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _written(member, in_lists) for key, member in value.items()})
+    if isinstance(value, list):
+        return _array([_written(member, in_lists) for member in value])
+    return _outermost(value)
 
 
 def _outermost(value: Value) -> str:

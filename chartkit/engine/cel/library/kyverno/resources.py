@@ -12,8 +12,8 @@ from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
-from chartkit.engine.cel.library.kyverno.natives import json_object, string_map
 from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.natives import json_object, string_map
 from chartkit.engine.cel.types import ANY, STRING, map_of, opaque
 from chartkit.engine.cel.values import Struct, Value
 

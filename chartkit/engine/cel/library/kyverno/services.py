@@ -10,8 +10,8 @@ from chartkit.engine.cel.library.kyverno.contexts import (
     context_class,
     context_variable,
 )
-from chartkit.engine.cel.library.kyverno.natives import doubles, json_of, string_map
 from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.natives import doubles, json_of, string_map
 from chartkit.engine.cel.types import ANY, STRING, map_of
 from chartkit.engine.cel.values import Value
 from chartkit.engine.values.pem import holds_certificate

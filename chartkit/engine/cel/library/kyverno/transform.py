@@ -6,8 +6,8 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.kyverno.natives import NO_TYPE, content
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
+from chartkit.engine.cel.library.natives import NO_TYPE, content
 from chartkit.engine.cel.types import LIST_DYN, MAP_DYN, STRING, Type
 from chartkit.engine.cel.values import OptionalValue, Uint, Value
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, StructType, Variable
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.types import STRING, struct, type_of_type
-from chartkit.engine.cel.values import Struct
+from chartkit.engine.cel.values import Struct, Value
 
 SERVICE_ACCOUNT: Final = struct("user.ServiceAccount")
 _PREFIX: Final = "system:serviceaccount:"
@@ -29,21 +30,23 @@ _PREFIX: Final = "system:serviceaccount:"
 def parse_service_account(user: str) -> Struct:
     namespace, colon, name = user.removeprefix(_PREFIX).partition(":")
     if not user.startswith(_PREFIX) or not colon:
-        return Struct(SERVICE_ACCOUNT)
-    fields = {"Name": name, "Namespace": namespace}
-    return Struct(SERVICE_ACCOUNT, {key: text for key, text in fields.items() if text})
+        return _service_account({})
+    return _service_account({"Name": name, "Namespace": namespace})
 
 
-_FIELDS = MappingProxyType({"Name": STRING, "Namespace": STRING})
+def _service_account(fields: Mapping[str, Value]) -> Struct:
+    """The value; as in Go, an empty field counts as one that was not set."""
+    filled = {key: text for key, text in fields.items() if text}
+    return Struct(SERVICE_ACCOUNT, filled, _UNSET)
+
+
+_UNSET: Final = MappingProxyType({"Name": "", "Namespace": ""})
+_FIELDS: Final = MappingProxyType({"Name": STRING, "Namespace": STRING})
 
 LIBRARY = Library(
     "kyverno.user",
     overloads=parse_service_account,
-    structs=(
-        StructType(
-            SERVICE_ACCOUNT.name, _FIELDS, lambda fields: Struct(SERVICE_ACCOUNT, dict(fields))
-        ),
-    ),
+    structs=(StructType(SERVICE_ACCOUNT.name, _FIELDS, _service_account),),
     variables=MappingProxyType(
         {
             SERVICE_ACCOUNT.name: Variable(

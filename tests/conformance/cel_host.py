@@ -32,7 +32,7 @@ class RecordedHost(OfflineHost):
     """Answers from a case's `context`, as the program that recorded it did."""
 
     def __init__(self, context: Mapping[str, Any], policy_namespace: str) -> None:
-        self._policy_namespace = policy_namespace
+        self.policy_namespace = policy_namespace
         self._resources: dict[tuple[str, str], list[Body]] = {}
         for entry in context.get("resources", []):
             group, version, resource = entry["gvr"]
@@ -41,10 +41,6 @@ class RecordedHost(OfflineHost):
         self._globals: Mapping[str, Json] = context.get("globals", {})
         self._http: Mapping[str, Json] = context.get("http", {})
         self._images: Mapping[str, Body] = context.get("images", {})
-
-    @property
-    def policy_namespace(self) -> str:
-        return self._policy_namespace
 
     def get_resource(
         self, api_version: str, resource: str, namespace: str, name: str, /

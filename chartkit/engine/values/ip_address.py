@@ -10,6 +10,8 @@ from chartkit.engine.values.quoting import quote
 _GROUP = re.compile(r"[0-9a-fA-F]*")
 _GROUPS = 8
 _OCTETS = 4
+_SHORT = "IPv4 address too short"
+_NOTHING_TO_EXPAND = "the :: must expand to at least one field of zeros"
 
 
 class AddressError(ValueError):
@@ -62,7 +64,7 @@ def _ipv4_problem(text: str) -> tuple[str, str]:
             octet += character
             if int(octet) > 255:
                 return "IPv4 field has value >255", ""
-    return "IPv4 address too short", ""
+    return _SHORT, ""
 
 
 def _ipv6_problem(text: str) -> tuple[str, str]:
@@ -100,7 +102,7 @@ def _ipv6_problem(text: str) -> tuple[str, str]:
         return "trailing garbage after address", rest
     if groups < _GROUPS:
         return "address string too short", ""
-    return "the :: must expand to at least one field of zeros", ""
+    return _NOTHING_TO_EXPAND, ""
 
 
 def _embedded_problem(rest: str, groups: int, shortened: bool) -> tuple[str, str]:
@@ -110,4 +112,7 @@ def _embedded_problem(rest: str, groups: int, shortened: bool) -> tuple[str, str
     if groups > _GROUPS - 2:
         message = "too many hex fields to fit an embedded IPv4 at the end of the address"
         return message, rest
-    return _ipv4_problem(rest)
+    message, at = _ipv4_problem(rest)
+    if message == _SHORT and rest.count(".") == _OCTETS - 1:
+        return _NOTHING_TO_EXPAND, ""
+    return message, at

@@ -19,6 +19,7 @@ _MESSAGES = {
     "invalid named capture group": "invalid named capture",
 }
 _TRAILING = "trailing \\"
+_LITERAL_OR_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 _EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 
@@ -106,6 +107,9 @@ def compile_regex(pattern: str, perl: bool = True) -> Regex:
 
     perl: whether Perl's additions (`\\d`, `\\b`, `(?:…)`, `*?` …) are taken, as Go does by default.
     """
+    # RE2 matches a single byte with `\C`; Go does not know it.
+    if any(found[1] == "C" for found in _LITERAL_OR_ESCAPE.finditer(pattern)):
+        raise RegexError("error parsing regexp: invalid escape sequence: `\\C`")
     options = re2.Options()
     options.log_errors = False
     options.posix_syntax = not perl

@@ -63,9 +63,9 @@ def parse_quantity(text: str) -> QuantityValue:
 
 
 def _is_small(quantity: Quantity) -> bool:
-    # Longer numbers keep nine decimals, and a capped one is the greatest of all.
-    if quantity.format is Format.BINARY_SI and abs(quantity.unscaled) == INT_MAX:
-        return False
+    # A binary one with decimals is none, nor is one that was capped: the greatest of all.
+    if quantity.format is Format.BINARY_SI:
+        return quantity.exponent >= 0 and abs(quantity.unscaled) < INT_MAX
     return INT_MIN <= quantity.unscaled <= INT_MAX
 
 

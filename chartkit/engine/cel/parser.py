@@ -28,6 +28,9 @@ def parse(source: str, environment: Environment) -> Parsed:
         sizes = f"size: {len(source)}, limit {MAX_SIZE}"
         raise _failure(source, [_placeless(f"expression code point size exceeds limit: {sizes}")])
     tokens, issues = lexer.tokenize(source)
+    if len(issues) > MAX_ISSUES:
+        too_many = Issue(f"Syntax error: More than {MAX_ISSUES} syntax errors")
+        raise _failure(source, [*issues[:MAX_ISSUES], too_many])
     reader = Reader(tokens, environment)
     try:
         root = reader.whole()

@@ -1,0 +1,92 @@
+"""Tokens: the longest wins, and what begins none is complained about."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel.lexer import EOF, tokenize, without_errors
+
+
+def kinds(source: str) -> list[tuple[str, str]]:
+    tokens, issues = tokenize(source)
+    assert not issues
+    assert tokens[-1].kind == EOF
+    assert tokens[-1].offset == len(source)
+    assert all(source[t.offset :].startswith(t.text) for t in tokens[:-1])
+    return [(token.kind, token.text) for token in tokens[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("1.5", [("NUM_FLOAT", "1.5")]),
+        (".5e-3", [("NUM_FLOAT", ".5e-3")]),
+        ("1e5u", [("NUM_FLOAT", "1e5"), ("IDENTIFIER", "u")]),
+        ("1.e5", [("NUM_INT", "1"), (".", "."), ("IDENTIFIER", "e5")]),
+        ("1..2", [("NUM_INT", "1"), (".", "."), ("NUM_FLOAT", ".2")]),
+        ("0x1Fu", [("NUM_UINT", "0x1Fu")]),
+        ("0XF", [("NUM_INT", "0"), ("IDENTIFIER", "XF")]),
+        ("12U", [("NUM_UINT", "12U")]),
+        ("a.in", [("IDENTIFIER", "a"), (".", "."), ("in", "in")]),
+        ("inner nullable", [("IDENTIFIER", "inner"), ("IDENTIFIER", "nullable")]),
+        ("`a-b/c.d e`", [("ESC_IDENTIFIER", "`a-b/c.d e`")]),
+        (
+            "a<=b>=c",
+            [
+                ("IDENTIFIER", "a"),
+                ("<=", "<="),
+                ("IDENTIFIER", "b"),
+                (">=", ">="),
+                ("IDENTIFIER", "c"),
+            ],
+        ),
+        ("a // b\n+ c", [("IDENTIFIER", "a"), ("+", "+"), ("IDENTIFIER", "c")]),
+        ("\t\f\r\n ", []),
+        ("''", [("STRING", "''")]),
+        ("''''a'b'''", [("STRING", "''''a'b'''")]),
+        ('"""a"b""c"""', [("STRING", '"""a"b""c"""')]),
+        ("'''a''''b'", [("STRING", "'''a'''"), ("STRING", "'b'")]),
+        ('""""""', [("STRING", '""""""')]),
+        ('"" "a"', [("STRING", '""'), ("STRING", '"a"')]),
+        (r"r'\'", [("STRING", r"r'\'")]),
+        (r"'\''", [("STRING", r"'\''")]),
+        (
+            "b'a' B'a' br'a' Rb",
+            [("BYTES", "b'a'"), ("BYTES", "B'a'"), ("BYTES", "br'a'"), ("IDENTIFIER", "Rb")],
+        ),
+        ("rb'a'", [("IDENTIFIER", "rb"), ("STRING", "'a'")]),
+    ],
+)
+def test_tokens(source: str, expected: list[tuple[str, str]]) -> None:
+    assert kinds(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "errors", "rest"),
+    [
+        ("a # b", [("#", 2)], ["a", "b"]),
+        ("a & b", [("& ", 2)], ["a", "b"]),
+        ("a | b", [("| ", 2)], ["a", "b"]),
+        ("a = b", [("= ", 2)], ["a", "b"]),
+        ("'a", [("'a", 0)], []),
+        ("'a\nb", [("'a\n", 0)], ["b"]),
+        (r"'\x4g'", [(r"'\x4g", 0), ("'", 5)], []),
+        (r"'\8'", [(r"'\8", 0), ("'", 3)], []),
+        (r"'\400'", [(r"'\4", 0), ("'", 5)], ["00"]),
+        ("'''a", [("'a", 2)], ["''"]),
+        ("`a+b`", [("`a+", 0), ("`", 4)], ["b"]),
+        ("é", [("é", 0)], []),
+        ("\u00a0", [("\u00a0", 0)], []),
+        ("a \\ b", [("\\", 2)], ["a", "b"]),
+    ],
+)
+def test_what_begins_no_token(source: str, errors: list[tuple[str, int]], rest: list[str]) -> None:
+    tokens, issues = tokenize(source)
+    found = [(issue.message, issue.offset) for issue in issues]
+    expected = [(f"Syntax error: token recognition error at: '{text}'", at) for text, at in errors]
+    assert found == expected
+    assert [token.text for token in tokens[:-1]] == rest
+
+
+def test_text_without_errors_keeps_its_spaces() -> None:
+    assert without_errors(". #\n true @x") == ". \n true x"

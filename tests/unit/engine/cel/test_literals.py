@@ -1,0 +1,98 @@
+"""The values of literals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from chartkit.engine.cel import literals
+from chartkit.engine.cel.literals import LiteralError
+from chartkit.engine.cel.values import Uint
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("-1", -1),
+        ("0x7FFFFFFFFFFFFFFF", 2**63 - 1),
+        ("-0x8000000000000000", -(2**63)),
+        ("-9223372036854775808", -(2**63)),
+        ("0" * 9000 + "12", 12),
+    ],
+)
+def test_int(text: str, value: int) -> None:
+    assert literals.integer(text) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["9223372036854775808", "-9223372036854775809", "0x8000000000000000", "9" * 9000]
+)
+def test_int_of_more_than_64_bits(text: str) -> None:
+    with pytest.raises(LiteralError, match=r"^invalid int literal$"):
+        literals.integer(text)
+
+
+def test_uint() -> None:
+    assert literals.unsigned("0xFFFFFFFFFFFFFFFFu") == Uint(2**64 - 1)
+    assert literals.unsigned("1U").__class__ is Uint
+    with pytest.raises(LiteralError, match=r"^invalid uint literal$"):
+        literals.unsigned("18446744073709551616u")
+
+
+def test_double() -> None:
+    assert literals.double("-.5e1") == -5.0
+    assert math.copysign(1, literals.double("-0.0")) == -1
+    assert literals.double("1e-400") == 0.0
+    with pytest.raises(LiteralError, match=r"^invalid double literal$"):
+        literals.double("-1e309")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("''", ""),
+        ("'a\"b'", 'a"b'),
+        (r"'\a\b\f\n\r\t\v\\\'\"\?\`'", "\a\b\f\n\r\t\v\\'\"?`"),
+        (r"'\x41\X42\103'", "ABC"),
+        (r"'\xe9\351'", "éé"),
+        (r"'\u00e9\U0001F600'", "é😀"),
+        (r"r'\n'", "\\n"),
+        (r'R"""a\"""', "a\\"),
+        ("'''a\r\nb\rc'''", "a\nb\nc"),
+        ("r'''a\r\nb'''", "a\nb"),
+        ('"""\'"a"\'"""', "'\"a\"'"),
+        ("'''\\''''", "'"),
+    ],
+)
+def test_string(text: str, value: str) -> None:
+    assert literals.string(text) == value
+
+
+@pytest.mark.parametrize("text", [r"'\ud800'", r"'\udfff'", r"'\U00110000'", r"'\Uffffffff'"])
+def test_no_code_point(text: str) -> None:
+    with pytest.raises(LiteralError, match=r"^invalid unicode code point$"):
+        literals.string(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("b''", b""),
+        ("b'é'", b"\xc3\xa9"),
+        (r"b'\xff\377\n\''", b"\xff\xff\n'"),
+        (r"bR'\xff'", rb"\xff"),
+        ("B'''a\r\nb'''", b"a\nb"),
+        ("b'\ud800'", b"\xed\xa0\x80"),
+    ],
+)
+def test_bytes(text: str, value: bytes) -> None:
+    assert literals.octets(text) == value
+
+
+@pytest.mark.parametrize("text", [r"b'\u0041'", r"b'\U00000041'"])
+def test_bytes_take_no_code_points(text: str) -> None:
+    with pytest.raises(LiteralError, match=r"^unable to unescape string$"):
+        literals.octets(text)

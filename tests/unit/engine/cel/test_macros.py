@@ -1,0 +1,186 @@
+"""What macros become, and what they do not take."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel.ast import Call, Comprehension, Literal
+from chartkit.engine.cel.declarations import Library, environment
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.macros import (
+    bindings,
+    lists,
+    math,
+    optional,
+    or_value,
+    proto,
+    standard,
+    two_variable,
+)
+from chartkit.engine.cel.parser import parse
+from tests.unit.engine.cel.outlines import outline
+
+FAMILIES = (standard, two_variable, optional, bindings, lists, math, proto)
+MACROS = environment("macros", tuple(Library(m.__name__, macros=m.MACROS) for m in FAMILIES))
+
+EXPANSIONS = [
+    ("has(a.b)", "has(a, b)"),
+    ("a.all(x, x)", "fold(x, $; a; True; @not_strictly_false($); _&&_($, x); $)"),
+    ("a.exists(x, x)", "fold(x, $; a; False; @not_strictly_false(!_($)); _||_($, x); $)"),
+    ("a.exists_one(x, x)", "fold(x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
+    ("a.map(x, x)", "fold(x, $; a; []; True; _+_($, [x]); $)"),
+    ("a.map(x, y, z)", "fold(x, $; a; []; True; _?_:_(y, _+_($, [z]), $); $)"),
+    ("a.filter(x, y)", "fold(x, $; a; []; True; _?_:_(y, _+_($, [x]), $); $)"),
+    ("a.all(i, x, x)", "fold(i, x, $; a; True; @not_strictly_false($); _&&_($, x); $)"),
+    ("a.exists(i, x, x)", "fold(i, x, $; a; False; @not_strictly_false(!_($)); _||_($, x); $)"),
+    ("a.existsOne(i, x, x)", "fold(i, x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
+    ("a.exists_one(i, x, x)", "fold(i, x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
+    ("a.transformList(i, x, x)", "fold(i, x, $; a; []; True; _+_($, [x]); $)"),
+    ("a.transformList(i, x, y, z)", "fold(i, x, $; a; []; True; _?_:_(y, _+_($, [z]), $); $)"),
+    ("a.transformMap(k, v, v)", "fold(k, v, $; a; {}; True; cel.@mapInsert($, k, v); $)"),
+    (
+        "a.transformMap(k, v, c, v)",
+        "fold(k, v, $; a; {}; True; _?_:_(c, cel.@mapInsert($, k, v), $); $)",
+    ),
+    (
+        "a.transformMapEntry(k, v, {v: k})",
+        "fold(k, v, $; a; {}; True; cel.@mapInsert($, {v: k; }); $)",
+    ),
+    (
+        "a.transformMapEntry(k, v, c, {v: k})",
+        "fold(k, v, $; a; {}; True; _?_:_(c, cel.@mapInsert($, {v: k; }), $); $)",
+    ),
+    ("cel.bind(x, a, x)", "fold(#unused, x; []; a; False; x; x)"),
+    ("a.bind(x, a, x)", "a.bind(x, a, x)"),
+    (
+        "a.optMap(x, x)",
+        "_?_:_(a.hasValue(), optional.of(fold(#unused, x; []; a.value(); False; x; x)), "
+        "optional.none())",
+    ),
+    (
+        "a.optFlatMap(x, x)",
+        "_?_:_(a.hasValue(), fold(#unused, x; []; a.value(); False; x; x), optional.none())",
+    ),
+    (
+        "a.sortBy(x, x)",
+        "fold(#unused, %; []; a; False; %; "
+        "%.@sortByAssociatedKeys(fold(x, $; %; []; True; _+_($, [x]); $)))",
+    ),
+    ("math.greatest(a)", "math.@max(a)"),
+    ("math.greatest([1, a])", "math.@max([1, a])"),
+    ("math.greatest(a, 1)", "math.@max(a, 1)"),
+    ("math.greatest(a, 1, 2u)", "math.@max([a, 1, 2u])"),
+    ("math.least(a, 1, 2.0)", "math.@min([a, 1, 2.0])"),
+    ("x.least(a)", "x.least(a)"),
+    ("proto.getExt(m, a.b.c)", "select(m, a.b.c)"),
+    ("proto.hasExt(m, a.b)", "has(m, a.b)"),
+    ("x.hasExt(m, a.b)", "x.hasExt(m, select(a, b))"),
+]
+
+
+@pytest.mark.parametrize(("source", "tree"), EXPANSIONS, ids=[each[0] for each in EXPANSIONS])
+def test_expansion(source: str, tree: str) -> None:
+    found = outline(parse(source, MACROS).root, places=False)
+    assert found.replace("@result", "$").replace("@__sortBy_input__", "%") == tree
+
+
+UNSORTABLE = (
+    "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
+)
+REFUSALS = [
+    ("has(a)", "invalid argument to has() macro", 4),
+    ("has(a[0])", "invalid argument to has() macro", 5),
+    ("a.all(1, x)", "argument must be a simple name", 6),
+    ("a.exists(x.y, x)", "argument must be a simple name", 10),
+    ("a.exists_one([x], x)", "argument must be a simple name", 13),
+    ("a.map(1, x)", "argument is not an identifier", 6),
+    ("a.map(x(), y, z)", "argument is not an identifier", 7),
+    ("a.filter('x', y)", "argument is not an identifier", 9),
+    ("a.all(__result__, x)", "iteration variable overwrites accumulator variable", 6),
+    ("a.filter(__result__, x)", "iteration variable overwrites accumulator variable", 9),
+    ("a.all(1, x, x)", "argument must be a simple name", 6),
+    ("a.exists(i, i, x)", "duplicate variable name: i", 12),
+    ("a.all(__result__, x, x)", "iteration variable overwrites accumulator variable", 6),
+    ("a.transformList(x, __result__, x)", "iteration variable overwrites accumulator variable", 19),
+    ("cel.bind(1, a, x)", "cel.bind() variable names must be simple identifiers", 9),
+    ("a.optMap(1, x)", "optMap() variable name must be a simple identifier", 9),
+    ("a.optFlatMap(x.y, x)", "optFlatMap() variable name must be a simple identifier", 14),
+    ("a.sortBy(1, x)", "argument is not an identifier", 9),
+    ("1.sortBy(x, x)", UNSORTABLE, 0),
+    ("math.greatest()", "math.greatest() requires at least one argument", 0),
+    ("math.least()", "math.least() requires at least one argument", 0),
+    ("math.greatest('a')", "math.greatest() invalid single argument value", 14),
+    ("math.greatest([])", "math.greatest() invalid single argument value", 14),
+    ("math.least(['a'])", "math.least() invalid single argument value", 11),
+    ("math.least(1, 'a')", "math.least() simple literal arguments must be numeric", 14),
+    ("math.greatest(1, 2, null)", "math.greatest() simple literal arguments must be numeric", 20),
+    ("proto.getExt(m, a)", "invalid extension field", 16),
+    ("proto.hasExt(m, a.b().c)", "invalid extension field", 21),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "message", "offset"), REFUSALS, ids=[each[0] for each in REFUSALS]
+)
+def test_refusal(source: str, message: str, offset: int) -> None:
+    with pytest.raises(CelCompileError) as raised:
+        parse(source, MACROS)
+    issue = raised.value.issues[0]
+    assert (issue.message, issue.offset) == (message, offset)
+
+
+@pytest.mark.parametrize(
+    "source", ["all(x, x)", "a.all(x)", "a.has(b)", ".has(a.b)", "bind(a, 1, a)"]
+)
+def test_other_shapes_are_calls(source: str) -> None:
+    parsed = parse(source, MACROS)
+    assert isinstance(parsed.root, Call)
+    assert not parsed.macro_calls
+
+
+def test_macro_call_is_kept() -> None:
+    parsed = parse("a.map(x, has(x.y))", MACROS)
+    root = parsed.root
+    assert isinstance(root, Comprehension)
+    written = parsed.macro_calls[root.id]
+    assert (written.function, len(written.args)) == ("map", 2)
+    assert {call.function for call in parsed.macro_calls.values()} == {"map", "has"}
+
+
+def test_expansion_stands_at_the_parenthesis() -> None:
+    root = parse("a.all(x, x.b)", MACROS).root
+    assert isinstance(root, Comprehension)
+    assert root.offset == root.loop_step.offset == root.result.offset == 5
+    assert root.iter_range.offset == 0
+
+
+def test_what_an_expansion_needs_twice_has_ids_of_its_own() -> None:
+    root = parse("f([1, {2: 3}, a.b{c: x.map(y, y)}]).optMap(v, v)", MACROS).root
+    assert isinstance(root, Call)
+    first, second = root.args[0], root.args[1]
+    assert isinstance(first, Call)
+    assert isinstance(second, Call)
+    bound = second.args[0]
+    assert isinstance(bound, Comprehension)
+    value = bound.accu_init
+    assert isinstance(value, Call)
+    assert first.target is not None
+    assert value.target is not None
+    assert outline(first.target, places=False) == outline(value.target, places=False)
+    assert first.target.id != value.target.id
+
+
+def test_expansions_that_double_are_limited() -> None:
+    with pytest.raises(CelCompileError) as raised:
+        parse("x" + ".optMap(a, a)" * 100, MACROS)
+    message = raised.value.issues[0].message
+    assert message == "expression count exceeds limit of 100000 while expanding macro 'optMap'"
+
+
+def test_or_value_takes_any_value() -> None:
+    compatible = environment("compatible", (Library("orValue", macros=or_value.MACROS),))
+    root = parse("a.b.orValue(1)", compatible).root
+    assert outline(root, places=False) == "__orValueCompat__(select(a, b), 1)"
+    plain = parse("a.orValue(1, 2)", compatible).root
+    assert isinstance(plain, Call)
+    assert isinstance(plain.args[0], Literal)

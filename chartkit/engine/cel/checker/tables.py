@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chartkit.engine.cel.checker.unification import Substitution, plain_kinds
-from chartkit.engine.cel.declarations import Environment, Function, Overload, StructType
+from chartkit.engine.cel.checker.unification import plain_kinds
+from chartkit.engine.cel.declarations import Environment, Function, Overload
 from chartkit.engine.cel.types import Type, TypeKind, struct, type_of_type
 
 _REMEMBERED_ENVIRONMENTS = 64
 _REMEMBERED_CALLS = 512
-_ANY = Substitution()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +66,9 @@ class Tables:
         """The type of a variable, or of a type that is used as a value; None for neither."""
         variable = self.environment.variables.get(name)
         if variable is not None:
-            # `list` stands for lists of anything.
-            kind = variable.type.kind
-            return _ANY.close(variable.type) if kind is TypeKind.TYPE else variable.type
-        declared = self.find_struct(name)
+            return variable.type
+        declared = self.environment.find_struct(name)
         return None if declared is None else type_of_type(declared.literal_type or struct(name))
-
-    def find_struct(self, name: str) -> StructType | None:
-        """The type with fields of that name."""
-        return self.environment.find_struct(name)
 
 
 _TABLES: dict[int, Tables] = {}

@@ -153,7 +153,7 @@ class Visitor:
         return optional_of(selected) if optional or present else selected
 
     def _field_type(self, offset: int, name: str, field: str) -> Type:
-        declared = self._tables.find_struct(name)
+        declared = self._tables.environment.find_struct(name)
         if declared is None:
             self._complain(offset, f"unexpected failed resolution of '{name}'")
             return ERROR
@@ -301,7 +301,7 @@ class Visitor:
             if found.kind is TypeKind.LIST:
                 found = LIST_DYN
         else:
-            declared = self._tables.find_struct(name)
+            declared = self._tables.environment.find_struct(name)
             if declared is None:
                 return None, ERROR
             found = declared.literal_type or struct(name)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+from chartkit.engine.cel_policies.judging import Admission, admission
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
 from chartkit.engine.int64 import mark_literals
@@ -16,6 +19,9 @@ from chartkit.engine.phase import Phase
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 
+AnyPolicy: TypeAlias = CompiledPolicy | CompiledCelPolicy
+"""A compiled policy of either generation."""
+
 
 @dataclass(frozen=True, slots=True)
 class PolicyResponse:
@@ -25,7 +31,7 @@ class PolicyResponse:
     results: those of the rules that match, in order.
     """
 
-    policy: CompiledPolicy
+    policy: AnyPolicy
     phase: Phase
     resource: Resource
     patched: Resource
@@ -33,7 +39,7 @@ class PolicyResponse:
 
 
 def evaluate(
-    policies: Sequence[CompiledPolicy], request: Request, lookups: Lookups = OFFLINE
+    policies: Sequence[AnyPolicy], request: Request, lookups: Lookups = OFFLINE
 ) -> list[RuleResult]:
     """What every rule that matches says: mutation first, then images, validation, generation.
 
@@ -50,7 +56,7 @@ def evaluate(
 
 
 def respond(
-    policies: Sequence[CompiledPolicy], request: Request, lookups: Lookups = OFFLINE
+    policies: Sequence[AnyPolicy], request: Request, lookups: Lookups = OFFLINE
 ) -> list[PolicyResponse]:
     """As `evaluate`, by phase and policy; a policy of which no rule matches has no results."""
     responses: list[PolicyResponse] = []
@@ -69,20 +75,70 @@ def respond(
 class _Run:
     """One request on its way through the phases."""
 
-    __slots__ = ("_base", "_facts", "kind", "lookups", "request")
+    __slots__ = ("_admissions", "_base", "_facts", "_plain", "kind", "lookups", "request")
 
     def __init__(self, request: Request, lookups: Lookups) -> None:
         self.lookups = lookups
         self.kind = request.kind or kind_of(request.resource)
-        self._take(request)
+        self._take(request, request.resource)
 
-    def _take(self, request: Request) -> None:
+    def _take(self, request: Request, plain: Resource) -> None:
+        """request: as JMESPath sees it; plain: its object without marks at its numbers."""
         self.request = request
+        self._plain = plain
         self._facts = Facts(request)
         self._base = context_of(request, self.lookups)
+        self._admissions: dict[tuple[str, Operation], Admission] = {}
 
-    def policy(self, policy: CompiledPolicy, phase: Phase, results: list[RuleResult]) -> None:
+    def policy(self, policy: AnyPolicy, phase: Phase, results: list[RuleResult]) -> None:
         """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
+        if isinstance(policy, CompiledCelPolicy):
+            self._cel_policy(policy, results)
+        else:
+            self._rules(policy, phase, results)
+
+    def _cel_policy(self, policy: CompiledCelPolicy, results: list[RuleResult]) -> None:
+        if not self.request.resource.body:
+            return
+        if self.request.is_json and not policy.policy.json:
+            return
+        for judge in policy.judges:
+            result = judge.run(self._admission(policy))
+            if result is None:
+                continue
+            if result.status is Status.FAIL and not policy.scored:
+                result = replace(result, status=Status.WARN)
+            results.append(result)
+            if result.patched is not None:
+                self._patch(result.patched)
+
+    def _admission(self, policy: CompiledCelPolicy) -> Admission:
+        """The request as the policy sees it, made once for all that see the same."""
+        given = self.request.variables.get(policy.policy.name) or _NOTHING_GIVEN
+        operation = given.get(_OPERATION)
+        operation = self.request.operation if operation is None else _operation(operation)
+        key = (policy.plural(self.kind.kind), operation)
+        made = self._admissions.get(key)
+        if made is None:
+            old = self._plain if operation is Operation.UPDATE else None
+            request = replace(
+                self.request,
+                resource=self._plain,
+                operation=operation,
+                old=self.request.old or old,
+            )
+            made = self._admissions[key] = admission(Attributes(request, key[0]), self.lookups)
+        return made
+
+    def _patch(self, body: Body) -> None:
+        # Kyverno reads it anew, and whole numbers become int64.
+        where = self.request.resource.location
+        marked = Resource(mark_literals(body), where)
+        self._take(replace(self.request, resource=marked), Resource(body, where))
+
+    def _rules(self, policy: CompiledPolicy, phase: Phase, results: list[RuleResult]) -> None:
+        if self.request.is_json:
+            return
         rules = policy.rules_for(self.kind, self.request.subresource, phase)
         # A mutation that failed leaves nothing behind that could match.
         if not rules or not self.request.resource.body:
@@ -100,10 +156,7 @@ class _Run:
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)
             if result.patched is not None:
-                # Kyverno reads it anew, and whole numbers become int64.
-                body = mark_literals(result.patched)
-                resource = Resource(body, request.resource.location)
-                self._take(replace(self.request, resource=resource))
+                self._patch(result.patched)
                 if not result.patched:
                     break
                 request, facts, base = self._seen_by(policy)
@@ -130,8 +183,7 @@ class _Run:
     def _operated(self, given: Json) -> tuple[Request, Facts, Context]:
         """The request with the operation that the user gave for a policy, where there is one."""
         request = self.request
-        # Kyverno's programs match all but these two as CREATE.
-        operation = Operation(given) if given in _MATCHED else Operation.CREATE
+        operation = _operation(given)
         if given is None or operation is request.operation:
             return request, self._facts, self._base
         old = (request.old or request.resource) if operation is Operation.UPDATE else None
@@ -139,6 +191,12 @@ class _Run:
         return request, Facts(request), context_of(request, self.lookups)
 
 
+def _operation(given: Json) -> Operation:
+    """Kyverno's programs match all but two operations as CREATE."""
+    return Operation(given) if given in _MATCHED else Operation.CREATE
+
+
+_NOTHING_GIVEN: Final[Mapping[str, Json]] = {}
 _OPERATION: Final = "request.operation"
 _MATCHED: Final = (Operation.UPDATE, Operation.DELETE)
 _DECIDED: Final = (Status.PASS, Status.FAIL, Status.WARN)

@@ -40,7 +40,8 @@ class Request:
     match are not looked at; namespace_labels: the labels of the object's namespace; subresource:
     `status`, `scale` … or empty; kind: that of the whole object where the request is about a
     subresource with a kind of its own; variables: values that the user gave (dotted names), by
-    the policy's name.
+    the policy's name; is_json: whether it is no Kubernetes object but any JSON, of which policies
+    for JSON alone speak.
     """
 
     resource: Resource
@@ -51,3 +52,4 @@ class Request:
     subresource: str = ""
     kind: GroupVersionKind | None = None
     variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    is_json: bool = False

@@ -45,6 +45,7 @@ RUNNERS: Final = {
     "generate": "tests.conformance.engine_policies",
     "cel": "tests.conformance.engine_cel",
     "cel-kyverno": "tests.conformance.engine_cel",
+    "cel-policies": "tests.conformance.engine_cel_policies",
 }
 """The module whose `run_case` runs each file, or `judge` where it counts messages too; `waits`,
 where it has one, tells what is not evaluated yet and so is not counted."""

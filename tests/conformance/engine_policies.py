@@ -60,7 +60,7 @@ def run_case(case: Case) -> str | None:
     """What a case shows that was not recorded; None where it agrees."""
     try:
         values = read_values(case.get("values"), _PLACE, read_settings(_settings(case)))
-        exceptions = [read_exception(_resource(one)) for one in case.get("exceptions") or ()]
+        exceptions = [read_exception(resource_of(one)) for one in case.get("exceptions") or ()]
     except (InputError, CompileError) as error:
         recorded = case.get("cli_error") or case.get("exit_code") == 1
         return None if recorded and not case["expected"] else f"refused: {error}"
@@ -69,9 +69,9 @@ def run_case(case: Case) -> str | None:
     for body in _policy_bodies(case):
         try:
             if body.get("kind") in CLEANUP_KINDS:
-                cleanup.append(read_cleanup_policy(_resource(body)))
+                cleanup.append(read_cleanup_policy(resource_of(body)))
             else:
-                policies.append(compile_policy(_resource(body), exceptions))
+                policies.append(compile_policy(resource_of(body), exceptions))
         except CompileError as error:
             fault = _refusal_differs(case, body["metadata"]["name"], error)
             if fault:
@@ -81,8 +81,8 @@ def run_case(case: Case) -> str | None:
         return f"taken, where Kyverno says: {refused}"
     results = _results(case, policies, values) + _cleaned(case, cleanup, values)
     if is_test(case):
-        return tested_rows_differ(case, results)
-    fault = _rows_differ(case, results) or patched_differ(case, results)
+        return testedrows_differ(case, results)
+    fault = rows_differ(case, results) or patched_differ(case, results)
     return fault or generated_differ(case, results)
 
 
@@ -95,7 +95,7 @@ def _policy_bodies(case: Case) -> list[Body]:
     return list(case.get("policies") or [case["policy"]])
 
 
-def _resource(body: Body) -> Resource:
+def resource_of(body: Body) -> Resource:
     """The object as the reader of documents gives it: 1.0 is 1."""
     (document,) = read_text(json.dumps(body), _PLACE.file)
     return Resource(document.body, _PLACE)
@@ -140,7 +140,7 @@ def _results(
     )
     results = []
     for body in case["resources"]:
-        resource = as_submitted(_resource(body))
+        resource = as_submitted(resource_of(body))
         request = _request(case, resource, policies, values)
         for result in evaluate(policies, request, lookups):
             results.append((resource, result))
@@ -152,7 +152,7 @@ def _cleaned(
 ) -> list[tuple[Resource, RuleResult]]:
     results = []
     for body in case["resources"]:
-        resource = as_submitted(_resource(body))
+        resource = as_submitted(resource_of(body))
         request = _request(case, resource, (), values)
         results += [(resource, policy.evaluate(request)) for policy in policies]
     return results
@@ -168,7 +168,7 @@ def _cluster(case: Case) -> Cluster:
     if case.get("generated") is not None:
         return Cluster()
     targets = case.get("targets") or case.get("target_resources") or ()
-    return Cluster(as_submitted(_resource(body)).body for body in (*case["resources"], *targets))
+    return Cluster(as_submitted(resource_of(body)).body for body in (*case["resources"], *targets))
 
 
 def _request(
@@ -183,11 +183,11 @@ def _request(
         resource,
         resource if operation is Operation.UPDATE else None,
         operation,
-        _user(case.get("userinfo")),
+        user_of(case.get("userinfo")),
         values.namespace_labels(resource.namespace),
         subresource,
         kind,
-        {name: values.for_resource(name, resource.name) for name in names},
+        {name: values.forresource_of(name, resource.name) for name in names},
     )
 
 
@@ -202,7 +202,7 @@ def _kind(body: Body) -> GroupVersionKind:
     return GroupVersionKind(body.get("group", ""), body.get("version", ""), body.get("kind", ""))
 
 
-def _user(body: Body | None) -> User | None:
+def user_of(body: Body | None) -> User | None:
     if not body:
         return None
     info = body.get("userInfo") or {}
@@ -216,7 +216,7 @@ def _user(body: Body | None) -> User | None:
     )
 
 
-def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> str | None:
+def rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> str | None:
     found = [
         (
             result.policy,
@@ -236,7 +236,7 @@ def _rows_differ(case: Case, results: Sequence[tuple[Resource, RuleResult]]) -> 
     recorded = [_row(row) for row in case["expected"] if row["result"] != _INVALID]
     if case.get("exceptions") or any(map(lifts_controls, _policy_bodies(case))):
         found, recorded = [_ordered(row) for row in found], [_ordered(row) for row in recorded]
-    if _by_resource(found) == _by_resource(recorded):
+    if _byresource_of(found) == _byresource_of(recorded):
         return None
     missing = [row for row in recorded if row not in found]
     added = [row for row in found if row not in recorded]
@@ -257,7 +257,7 @@ def _name(resource: Resource) -> str:
     return f"{resource.namespace}/{resource.kind}/{resource.name}"
 
 
-def _by_resource(rows: Sequence[Row]) -> list[Row]:
+def _byresource_of(rows: Sequence[Row]) -> list[Row]:
     """Sorted by object and policy; rules stay in order. Some files put the kind first."""
 
     def key(row: Row) -> tuple[list[str], str]:

@@ -1,0 +1,114 @@
+"""Policies about Pods extended to their controllers, as Kyverno's CEL engine extends them.
+
+Kyverno replaces `object.spec` and `object.metadata` in the whole specification as text, in
+messages and string literals too; `object.metadata.namespace` stays, for templates have none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
+from chartkit.engine.cel_policies.reader import with_spec
+from chartkit.model import Body, Json
+
+
+class Controller(NamedTuple):
+    """A controller by its resource: its group and the template that holds its Pods."""
+
+    group: str
+    kind: str
+    template: str
+
+
+TEMPLATE: Final = "spec.template"
+CRON_TEMPLATE: Final = "spec.jobTemplate.spec.template"
+
+CONTROLLERS: Final = {
+    "daemonsets": Controller("apps", "DaemonSet", TEMPLATE),
+    "deployments": Controller("apps", "Deployment", TEMPLATE),
+    "replicasets": Controller("apps", "ReplicaSet", TEMPLATE),
+    "statefulsets": Controller("apps", "StatefulSet", TEMPLATE),
+    "jobs": Controller("batch", "Job", TEMPLATE),
+    "cronjobs": Controller("batch", "CronJob", CRON_TEMPLATE),
+}
+
+# As in Kyverno, what stands before and behind does not matter: `object.specs` is one too.
+_FIELD: Final = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![A-Za-z0-9_]))")
+
+
+def extended(policy: CelPolicy) -> tuple[CelPolicy, ...]:
+    """The policies for pod controllers, CronJobs first; none where it is not about Pods alone."""
+    if policy.constraints is None or not can_extend(policy.constraints):
+        return ()
+    asked = tuple(CONTROLLERS) if policy.controllers is None else policy.controllers
+    found: list[CelPolicy] = []
+    for template in (CRON_TEMPLATE, TEMPLATE):
+        resources = sorted(
+            {name for name in asked if name in CONTROLLERS and _template(name) == template}
+        )
+        if resources:
+            found.append(_for(policy, template, resources))
+    return tuple(found)
+
+
+def _template(resource: str) -> str:
+    return CONTROLLERS[resource].template
+
+
+def can_extend(constraints: MatchConstraints) -> bool:
+    """Whether constraints speak of Pods alone, without names, exclusions or object selectors."""
+    selector = constraints.object_selector
+    if selector is not None and (selector.labels or selector.expressions):
+        return False
+    if constraints.excluded or len(constraints.rules) != 1:
+        return False
+    rule = constraints.rules[0]
+    return (
+        not rule.names
+        and rule.groups == ("",)
+        and rule.versions == ("v1",)
+        and rule.resources == ("pods",)
+    )
+
+
+def _for(policy: CelPolicy, template: str, resources: list[str]) -> CelPolicy:
+    constraints: Body = policy.spec["matchConstraints"]
+    operations = list((constraints["resourceRules"][0].get("operations")) or ())
+    rules = [
+        {
+            "apiGroups": [group],
+            "apiVersions": ["v1"],
+            "operations": operations,
+            "resources": [name for name in resources if CONTROLLERS[name].group == group],
+        }
+        for group in sorted({CONTROLLERS[name].group for name in resources})
+    ]
+    matched: Body = {"resourceRules": rules}
+    if constraints.get("namespaceSelector") is not None:
+        matched["namespaceSelector"] = constraints["namespaceSelector"]
+    return with_spec(policy, rewritten({**policy.spec, "matchConstraints": matched}, template))
+
+
+def rewritten(spec: Body, template: str) -> Body:
+    """A specification with every text as it is for a template's Pods."""
+    rewrite = rewriter(template)
+
+    def walk(value: Json) -> Json:
+        if isinstance(value, str):
+            return rewrite(value)
+        if isinstance(value, list):
+            return [walk(member) for member in value]
+        if isinstance(value, dict):
+            return {rewrite(key): walk(member) for key, member in value.items()}
+        return value
+
+    body: Body = walk(spec)
+    return body
+
+
+def rewriter(template: str) -> Callable[[str], str]:
+    """From a text about Pods to the text about a template's Pods."""
+    return lambda text: _FIELD.sub(rf"\1.{template}.\2", text)

@@ -1,0 +1,139 @@
+"""PolicyExceptions of policies.kyverno.io: read, tied to policies, and asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
+from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
+from chartkit.engine.definitions import definition_check
+from chartkit.engine.policy_reader import check_schema, check_served
+from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+
+KINDS: Final = ("PolicyException",)
+PRIORITY: Final = "polex.kyverno.io/priority"
+"""The label by which one of several exceptions decides what is reported."""
+
+RULE: Final = "exception"
+
+
+@dataclass(frozen=True, slots=True)
+class CelException:
+    """A PolicyException. references: kind and name of the policies; images, values: what it lets
+    through of them (none: everything); passes: whether what it lets off counts as passed."""
+
+    name: str
+    key: str
+    references: tuple[tuple[str, str], ...]
+    conditions: tuple[NamedExpression, ...]
+    images: tuple[str, ...]
+    values: tuple[str, ...]
+    passes: bool
+    priority: int
+
+    def names(self, policy: CelPolicy) -> bool:
+        """Whether it speaks of a policy."""
+        return (policy.kind_name, policy.name) in self.references
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it lets a resource off altogether."""
+        return not self.images and not self.values
+
+
+def is_cel_exception(resource: Resource) -> bool:
+    """Whether an object is a PolicyException of this group."""
+    return resource.kind in KINDS and resource.api_version.startswith("policies.kyverno.io/")
+
+
+def read_cel_exception(resource: Resource) -> CelException:
+    """Reads a PolicyException; raises CompileError for one that its schema does not take."""
+    check_served(resource, VERSIONS, KINDS)
+    check_schema(definition_check("CELPolicyException"), resource)
+    spec: Body = resource.body["spec"]
+    labels: Body = resource.body["metadata"].get("labels") or {}
+    priority = labels.get(PRIORITY, "")
+    return CelException(
+        name=resource.name,
+        key=f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name,
+        references=tuple((one["kind"], one["name"]) for one in spec["policyRefs"]),
+        conditions=named_expressions(spec.get("matchConditions")),
+        images=tuple(spec.get("images") or ()),
+        values=tuple(spec.get("allowedValues") or ()),
+        passes=spec.get("reportResult") == "pass",
+        priority=int(priority) if priority.isdecimal() else 0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the exceptions say of a request: those that let it off, or what they let through."""
+
+    full: tuple[CelException, ...] = ()
+    images: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def variable(self) -> Mapping[str, Value]:
+        """As expressions see it: the variable `exceptions`."""
+        return {"allowedImages": list(self.images), "allowedValues": list(self.values)}
+
+    def result(self, policy: CelPolicy, type_: RuleType) -> RuleResult:
+        """What is reported of a request that is let off."""
+        keys = ", ".join(one.key for one in self.full)
+        # The first of the highest priority decides; without any, the first.
+        chosen = max(self.full, key=lambda one: one.priority)
+        status, word = (Status.PASS, "passed") if chosen.passes else (Status.SKIP, "skipped")
+        message = f"rule is {word} due to policy exception: {keys}"
+        names = ",".join(one.name for one in self.full)
+        return RuleResult(
+            policy.key, RULE, type_, status, message, properties={"exceptions": names}
+        )
+
+
+NOTHING_ALLOWED: Final = Allowed()
+
+
+class Exceptions:
+    """The exceptions from one policy, compiled in its environment."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, exceptions: Sequence[CelException], compiler: ExpressionCompiler) -> None:
+        """Raises CompileError where a condition does not compile."""
+        self._compiled: tuple[tuple[CelException, tuple[Program, ...]], ...] = tuple(
+            (one, compiler.conditions(one.conditions)) for one in exceptions
+        )
+
+    def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:
+        """What they say of a request; raises CelError for a condition that fails to evaluate,
+        unless an exception before it lets the request off."""
+        if not self._compiled:
+            return NOTHING_ALLOWED
+        matched: list[CelException] = []
+        images: list[str] = []
+        values: list[str] = []
+        full = False
+        for one, conditions in self._compiled:
+            try:
+                applies = holds(conditions, scope, host, ignores_errors)
+            except CelError:
+                if full:
+                    continue
+                raise
+            if not applies:
+                continue
+            matched.append(one)
+            if one.is_full:
+                full = True
+            elif not full:
+                images.extend(one.images)
+                values.extend(one.values)
+        return Allowed(tuple(matched) if full else (), tuple(images), tuple(values))

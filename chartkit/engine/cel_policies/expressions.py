@@ -1,0 +1,133 @@
+"""A policy's expressions made into programs; every problem is collected with its field."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.compile import compile_expression
+from chartkit.engine.cel.declarations import Environment, StructType, Variable
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation
+from chartkit.engine.values.quoting import quote
+from chartkit.errors import CompileError
+from chartkit.model import Diagnostic, Location, Severity
+
+EXPRESSION_RULE: Final = "policy-expression"
+"""The id of diagnostics for expressions that do not compile."""
+
+_VARIABLES: Final = "kyverno.variables"
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledValidation:
+    """What must hold; message_expression: None for none."""
+
+    validation: Validation
+    program: Program
+    message_expression: Program | None
+
+
+class ExpressionCompiler:
+    """Compiles the expressions of one policy; `variables` grows as they are compiled.
+
+    environment: the kind's, with the policy's variables.
+
+    As in a cluster, the first list with a problem ends it: what follows may depend on it.
+    """
+
+    def __init__(self, policy: CelPolicy, environment: Environment) -> None:
+        self._location = policy.resource.location
+        self._fields: dict[str, Type] = {}
+        self.environment = environment.extend(
+            variables={"variables": Variable(types.struct(_VARIABLES))},
+            structs=(StructType(_VARIABLES, self._fields),),
+        )
+        self._problems: list[Diagnostic] = []
+
+    def one(self, path: str, text: str, expected: Sequence[Type] = ()) -> Program | None:
+        """The program of an expression at a path of the specification; None with a problem.
+
+        expected: the types that its result may have statically; none: any.
+        """
+        try:
+            program = compile_expression(text, self.environment)
+        except CelCompileError as error:
+            self.refuse(path, text, error.text)
+            return None
+        if expected and program.output_type not in expected:
+            names = " or ".join(each.name for each in expected)
+            either = "either of type " if len(expected) > 1 else "of type "
+            self.refuse(path, text, f"output is expected to be {either}{names}")
+            return None
+        return program
+
+    def conditions(
+        self, expressions: Sequence[NamedExpression], path: str = "spec.matchConditions"
+    ) -> tuple[Program, ...]:
+        """The programs of match conditions; raises CompileError for those that do not compile."""
+        programs = [
+            self.one(f"{path}[{index}].expression", each.expression, (types.BOOL,))
+            for index, each in enumerate(expressions)
+        ]
+        self.check()
+        return tuple(program for program in programs if program is not None)
+
+    def variables(self, expressions: Sequence[NamedExpression]) -> dict[str, Program]:
+        """The programs of variables, each of which sees those before it."""
+        programs: dict[str, Program] = {}
+        for index, each in enumerate(expressions):
+            program = self.one(f"spec.variables[{index}].expression", each.expression)
+            if program is not None:
+                programs[each.name] = program
+                self._fields[each.name] = program.output_type
+        self.check()
+        return programs
+
+    def validations(self, validations: Sequence[Validation]) -> tuple[CompiledValidation, ...]:
+        """The programs of validations and of their messages."""
+        compiled: list[CompiledValidation] = []
+        for index, each in enumerate(validations):
+            path = f"spec.validations[{index}]"
+            program = self.one(f"{path}.expression", each.expression, (types.BOOL,))
+            self.check()
+            message = None
+            if each.message_expression:
+                text = each.message_expression
+                message = self.one(f"{path}.messageExpression", text, (types.STRING,))
+                self.check()
+            if program is not None:
+                compiled.append(CompiledValidation(each, program, message))
+        return tuple(compiled)
+
+    def audit_annotations(self, expressions: Sequence[NamedExpression]) -> dict[str, Program]:
+        """The programs of audit annotations, by key."""
+        programs: dict[str, Program] = {}
+        for index, each in enumerate(expressions):
+            path = f"spec.auditAnnotations[{index}].valueExpression"
+            program = self.one(path, each.expression, (types.STRING, types.NULL))
+            if program is not None:
+                programs[each.name] = program
+        self.check()
+        return programs
+
+    def check(self) -> None:
+        """Raises CompileError with the problems that there are."""
+        if self._problems:
+            raise CompileError(self._problems)
+
+    def refuse(self, path: str, text: str, problem: str) -> None:
+        """Notes a problem with a text; `check` raises it."""
+        message = f"{path}: Invalid value: {quote(text)}: {problem}"
+        self._problems.append(
+            Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, _at(self._location, path))
+        )
+
+
+def _at(location: Location, path: str) -> Location:
+    pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
+    return Location(location.file, location.line, location.column, pointer)

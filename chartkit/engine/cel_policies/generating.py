@@ -1,0 +1,113 @@
+"""GeneratingPolicy: the objects that its expressions and templates make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.hosts import ClusterHost
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.generation_template import Template, TemplateError
+from chartkit.engine.cel_policies.judging import Admission, Judge, audit_annotations, new_host
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.values.quoting import quote
+from chartkit.model import Body, RuleResult, RuleType, Status
+
+DONE = "policy evaluated successfully"
+
+
+class GeneratingJudge(Judge):
+    """A compiled GeneratingPolicy."""
+
+    __slots__ = ("_annotations", "_conditions", "_exceptions", "_steps", "_variables")
+
+    type = RuleType.GENERATION
+
+    def __init__(
+        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
+    ) -> None:
+        """Raises CompileError where an expression or a template does not compile."""
+        super().__init__(policy)
+        compiler = ExpressionCompiler(policy, environment)
+        self._conditions = compiler.conditions(policy.conditions)
+        self._variables = compiler.variables(policy.variables)
+        self._steps = [
+            _compile_step(compiler, f"spec.generate[{index}]", body)
+            for index, body in enumerate(policy.spec["generate"])
+        ]
+        compiler.check()
+        self._annotations = compiler.audit_annotations(policy.annotations_made)
+        self._exceptions = Exceptions(exceptions, compiler)
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """The policy's one result, with what it made; nothing where a condition does not hold."""
+        policy = self.policy
+        host = new_host(policy, admission.lookups)
+        scope = PolicyScope(admission.scope)
+        try:
+            allowed = self._exceptions.ask(scope, host, ignores_errors=False)
+            if allowed.full:
+                return allowed.result(policy, self.type)
+            scope["exceptions"] = allowed.variable()
+            if not holds(self._conditions, scope, host, ignores_errors=False):
+                return None
+            scope["variables"] = Variables(self._variables, scope, host)
+            for step in self._steps:
+                if isinstance(step, Template):
+                    _apply(step, scope, host, policy.namespace)
+                elif step is not None:
+                    step.evaluate(scope, host)
+            properties = audit_annotations(self._annotations, scope, host, quote)
+        except CelError as error:
+            text = f"failed to evaluate policy: {error.message}"
+            return self.result(Status.ERROR, text, policy.name)
+        result = self.result(Status.PASS, DONE, policy.name, properties)
+        return replace(result, generated=tuple(host.generated))
+
+
+def _compile_step(compiler: ExpressionCompiler, path: str, body: Body) -> Program | Template | None:
+    template: Body | None = body.get("template")
+    if template is None:
+        text = body.get("expression") or ""
+        return compiler.one(f"{path}.expression", text, (types.BOOL,))
+    try:
+        return Template(
+            template["value"], template.get("interpolate") == "cel", compiler.environment
+        )
+    except TemplateError as error:
+        compiler.refuse(f"{path}.template.value", template["value"], str(error))
+        return None
+
+
+def _apply(
+    template: Template, scope: Mapping[str, Value], host: ClusterHost, namespace: str
+) -> None:
+    """Hands on what a template makes, by namespace; a namespaced policy stays in its own."""
+    try:
+        made = template.render(scope, host)
+    except CelError as error:
+        raise CelError(f"failed to render generation template: {error.message}") from error
+    by_namespace: dict[str, list[Body]] = {}
+    for body in made:
+        metadata = body.get("metadata")
+        own = metadata.get("namespace") if isinstance(metadata, dict) else None
+        wanted = own if isinstance(own, str) else ""
+        if namespace and wanted not in ("", namespace):
+            raise CelError(
+                f"cross-namespace generation denied: a policy in namespace {quote(namespace)} "
+                f"cannot generate resources into namespace {quote(wanted)}"
+            )
+        by_namespace.setdefault(wanted or namespace, []).append(body)
+    for target, bodies in by_namespace.items():
+        try:
+            host.generate(target, bodies)
+        except CelError as error:
+            raise CelError(f"failed to generate resources: {error.message}") from error

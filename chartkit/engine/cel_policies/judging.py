@@ -1,0 +1,139 @@
+"""What the kinds of CEL policies share when they judge a request: constraints, exceptions,
+conditions, variables and audit annotations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.hosts import ClusterHost
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import TypeKind
+from chartkit.engine.cel.values import Value, type_of
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.scope import RequestScope
+from chartkit.engine.lookups import Lookups
+from chartkit.errors import ChartkitError
+from chartkit.model import Body, RuleResult, RuleType, Status
+
+EVALUATION: Final = "evaluation"
+"""The rule that results name where a policy could not be evaluated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A request on its way through the policies; scope: the variables that every policy sees."""
+
+    attributes: Attributes
+    scope: RequestScope
+    lookups: Lookups
+
+
+def admission(attributes: Attributes, lookups: Lookups) -> Admission:
+    """A request as CEL policies see it; what it asks of the cluster goes to the lookups."""
+    return Admission(attributes, RequestScope(attributes, _namespace(attributes)), lookups)
+
+
+def new_host(policy: CelPolicy, lookups: Lookups) -> ClusterHost:
+    """What a policy's expressions ask, with nothing generated yet."""
+    return ClusterHost(lookups, policy.name, namespace=policy.namespace)
+
+
+def _namespace(attributes: Attributes) -> Body | None:
+    """The object of the request's namespace, of which no more than the labels is known."""
+    labels = attributes.namespace_labels
+    if not labels:
+        return None
+    metadata = {"name": attributes.namespace, "labels": dict(labels)}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+class Judge:
+    """A compiled policy, or one form of it for pod controllers; the kinds are subclasses."""
+
+    __slots__ = ("_constraints", "_host", "policy")
+
+    type: RuleType = RuleType.VALIDATION
+
+    def __init__(self, policy: CelPolicy) -> None:
+        self.policy = policy
+        constraints = policy.constraints
+        self._constraints = None if constraints is None else Constraints(constraints)
+        self._host: tuple[Lookups, ClusterHost] | None = None
+
+    def speaks_of(self, attributes: Attributes) -> bool:
+        """Whether the match constraints speak of a request; without any, of none."""
+        return self._constraints is not None and self._constraints.match(attributes)
+
+    def run(self, admission: Admission) -> RuleResult | None:
+        """What the policy says of a request; None: nothing. Never raises for what stands in the
+        policy or the object."""
+        try:
+            if not self.policy.json and not self.speaks_of(admission.attributes):
+                return None
+        except ChartkitError as error:
+            text = f"failed to execute matching: {error.message}"
+            return self.result(Status.ERROR, text, rule="match")
+        return self.judge(admission)
+
+    def host(self, admission: Admission) -> ClusterHost:
+        """What the policy's expressions ask; kept for as long as the world stays the same."""
+        known = self._host
+        if known is not None and known[0] is admission.lookups:
+            return known[1]
+        host = new_host(self.policy, admission.lookups)
+        self._host = (admission.lookups, host)
+        return host
+
+    @abstractmethod
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """What the policy says of a request that it speaks of."""
+
+    def result(
+        self,
+        status: Status,
+        message: str,
+        rule: str = "",
+        properties: Mapping[str, str] | None = None,
+    ) -> RuleResult:
+        """A result of this policy."""
+        return RuleResult(
+            self.policy.key, rule, self.type, status, message, properties=properties or {}
+        )
+
+
+def audit_annotations(
+    programs: Mapping[str, Program],
+    scope: Mapping[str, Value],
+    host: Host,
+    quoted: Callable[[str], str] = "'{}'".format,
+) -> dict[str, str]:
+    """The annotations that have a text; raises CelError for one that fails to evaluate, and for
+    one that is null, as Kyverno does.
+
+    quoted: how its message shows the name of the annotation, which differs by kind.
+    """
+    made: dict[str, str] = {}
+    for key, program in programs.items():
+        try:
+            text = program.evaluate(scope, host)
+        except CelError as error:
+            raise CelError(
+                f"failed to evaluate auditAnnotation {quoted(key)}: {error.message}"
+            ) from error
+        if not isinstance(text, str):
+            kind = type_of(text)
+            name = "null_type" if kind.kind is TypeKind.NULL else kind.name
+            raise CelError(
+                f"failed to convert auditAnnotation {quoted(key)} expression: "
+                f"type conversion error from '{name}' to 'string'"
+            )
+        if text:
+            made[key] = text
+    return made

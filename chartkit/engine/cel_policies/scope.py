@@ -1,0 +1,73 @@
+"""The variables that a policy's expressions see: nothing is made before it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.model import Body
+
+NOTHING: Final[Body] = {}
+"""What stands for an object that there is not, as Kyverno's own engine has it."""
+
+
+class RequestScope(dict[str, Value]):
+    """`object`, `oldObject`, `namespaceObject` and, made when it is asked for, `request`."""
+
+    __slots__ = ("_attributes",)
+
+    def __init__(
+        self, attributes: Attributes, namespace: Body | None, absent: Body | None = NOTHING
+    ) -> None:
+        """namespace: the object of the request's namespace, where it is known; absent: what
+        stands for an object that there is not (Kubernetes has null)."""
+        super().__init__(
+            object=absent if attributes.object is None else attributes.object,
+            oldObject=absent if attributes.old is None else attributes.old,
+            namespaceObject=namespace,
+        )
+        self._attributes = attributes
+
+    def __missing__(self, name: str) -> Value:
+        if name != "request":
+            raise KeyError(name)
+        made = self[name] = self._attributes.admission_request()
+        return made
+
+
+class PolicyScope(dict[str, Value]):
+    """A request's variables with those of one policy; the request's own stay as they are."""
+
+    __slots__ = ("_request",)
+
+    def __init__(self, request: Mapping[str, Value]) -> None:
+        super().__init__(request)
+        self._request = request
+
+    def __missing__(self, name: str) -> Value:
+        made = self[name] = self._request[name]
+        return made
+
+
+class Variables(dict[str, Value]):
+    """A policy's `variables`, each computed when it is first asked for."""
+
+    __slots__ = ("_compute", "_names")
+
+    def __init__(
+        self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
+    ) -> None:
+        super().__init__()
+        self._names = programs
+        self._compute: Callable[[str], Value] = lambda name: programs[name].evaluate(scope, host)
+
+    def __missing__(self, name: str) -> Value:
+        made = self[name] = self._compute(name)
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names

@@ -1,0 +1,90 @@
+"""ValidatingPolicy: the first validation that does not hold, or fails to evaluate, decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
+from chartkit.engine.cel_policies.expressions import CompiledValidation, ExpressionCompiler
+from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.model import RuleResult, RuleType, Status
+
+INDEX: Final = "cel.validationIndex"
+"""The property that names the validation that decided, counted from 0."""
+
+
+class ValidatingJudge(Judge):
+    """A compiled ValidatingPolicy."""
+
+    __slots__ = (
+        "_annotations",
+        "_conditions",
+        "_exceptions",
+        "_passed",
+        "_validations",
+        "_variables",
+    )
+
+    def __init__(
+        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
+    ) -> None:
+        """Raises CompileError where an expression does not compile."""
+        super().__init__(policy)
+        compiler = ExpressionCompiler(policy, environment)
+        self._conditions = compiler.conditions(policy.conditions)
+        self._variables = compiler.variables(policy.variables)
+        self._validations = compiler.validations(policy.validations)
+        self._annotations = compiler.audit_annotations(policy.annotations_made)
+        self._exceptions = Exceptions(exceptions, compiler)
+        self._passed = self.result(Status.PASS, "success")
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """The policy's one result; a skip where a match condition does not hold."""
+        policy, host = self.policy, self.host(admission)
+        scope = PolicyScope(admission.scope)
+        try:
+            allowed = self._exceptions.ask(scope, host, policy.ignores_errors)
+            if allowed.full:
+                return allowed.result(policy, RuleType.VALIDATION)
+            scope["exceptions"] = allowed.variable()
+            if not holds(self._conditions, scope, host, policy.ignores_errors):
+                return self.result(Status.SKIP, "skip")
+            scope["variables"] = Variables(self._variables, scope, host)
+            return self._validate(scope, host)
+        except CelError as error:
+            return self.result(Status.ERROR, f"failed to load context: {error.message}", EVALUATION)
+
+    def _validate(self, scope: Mapping[str, Value], host: Host) -> RuleResult:
+        for index, each in enumerate(self._validations):
+            try:
+                if each.program.evaluate(scope, host) is not False:
+                    continue
+                message = _message(each, index, scope, host)
+                properties = audit_annotations(self._annotations, scope, host)
+            except CelError as error:
+                decided = {INDEX: str(index)}
+                return self.result(Status.ERROR, f"error: {error.message}", properties=decided)
+            properties.setdefault(INDEX, str(index))
+            return self.result(Status.FAIL, message, properties=properties)
+        if not self._annotations:
+            return self._passed
+        made = audit_annotations(self._annotations, scope, host)
+        return self.result(Status.PASS, "success", properties=made)
+
+
+def _message(failed: CompiledValidation, index: int, scope: Mapping[str, Value], host: Host) -> str:
+    message = failed.validation.message
+    if failed.message_expression is not None:
+        try:
+            message = str(failed.message_expression.evaluate(scope, host))
+        except CelError as error:
+            message = f"failed to evaluate message expression: {error.message}"
+    return message or f"CEL expression validation failed at index {index}"

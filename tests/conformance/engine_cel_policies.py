@@ -1,0 +1,105 @@
+"""Runs the recorded cases of policies whose rules are CEL: every recorded row, and no other.
+
+Formats: `NOTES-cel.md` beside the cases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from chartkit.engine.admission import Admissions
+from chartkit.engine.cel_policies.compile import KINDS, compile_cel_policy
+from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
+from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cel_policies.reader import is_cel_policy
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.compile import COMPILERS, compile_policy, compile_unevaluated
+from chartkit.engine.evaluate import AnyPolicy, evaluate
+from chartkit.engine.policy import RuleKind
+from chartkit.engine.policy_reader import SCHEMA_RULE
+from chartkit.engine.request import Request
+from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.errors import CompileError, InputError
+from chartkit.model import Body, Location, Resource, RuleResult, Status
+from tests.conformance.engine_policies import resource_of, rows_differ, user_of
+from tests.conformance.generated import generated_differ
+from tests.conformance.patched import patched_differ
+
+Case = dict[str, Any]
+
+_PLACE: Final = Location("case.jsonl")
+
+
+def waits(case: Case) -> bool:
+    """Whether a case needs a kind of policy that the engine does not evaluate yet."""
+    return any(_waits(body) for body in case["policies"])
+
+
+def _waits(body: Body) -> bool:
+    if body["kind"] == "ClusterPolicy":
+        return COMPILERS[RuleKind.CEL] is compile_unevaluated
+    kind = body["kind"].removeprefix(NAMESPACED).removesuffix("Binding")
+    return CelKind(kind) not in KINDS
+
+
+def run_case(case: Case) -> str | None:
+    """What a case shows that was not recorded; None where it agrees."""
+    refusal = str(case.get("cli_error") or "")
+    try:
+        values = read_values(case.get("values"), _PLACE, read_settings([]))
+        exceptions = [read_cel_exception(resource_of(one)) for one in case["exceptions"]]
+        policies = _policies(case, exceptions)
+    except InputError as error:
+        return f"refused: {error}"
+    except CompileError as error:
+        return _refusal_differs(case, refusal, error)
+    if refusal and not case.get("crash"):
+        return f"taken, where Kyverno says: {refusal}"
+    context: Body = (case.get("context") or {}).get("spec") or {}
+    lookups = UserLookups(values, cluster=Cluster(context.get("resources") or ()))
+    names = [one.policy.name for one in policies]
+    admissions = Admissions(names, values, user_of(case["userinfo"]))
+    results: list[tuple[Resource, RuleResult]] = []
+    for resource in _objects(case):
+        is_json = "json" in case
+        request = Request(resource, is_json=True) if is_json else admissions.request(resource)
+        results += [(resource, result) for result in evaluate(policies, request, lookups)]
+    if case.get("crash"):
+        return None
+    if "--audit-warn" in (case.get("flags") or ()):
+        results = [(resource, _warned(result)) for resource, result in results]
+    fault = rows_differ(case, results) or patched_differ(case, results)
+    return fault or generated_differ(case, results)
+
+
+def _policies(case: Case, exceptions: Sequence[CelException]) -> list[AnyPolicy]:
+    found: list[AnyPolicy] = []
+    for body in case["policies"]:
+        resource = resource_of(body)
+        if body["kind"] == "ClusterPolicy":
+            found.append(compile_policy(resource))
+        elif is_cel_policy(resource):
+            found.append(compile_cel_policy(resource, exceptions))
+    return found
+
+
+def _refusal_differs(case: Case, refusal: str, error: CompileError) -> str | None:
+    if not refusal:
+        # The recorded program drops what its schema does not take without a word.
+        dropped = not case["expected"] and error.diagnostics[0].rule_id == SCHEMA_RULE
+        return None if dropped else f"refused: {error.message}"
+    missing = [one.message for one in error.diagnostics if one.message not in refusal]
+    return f"refused: {missing} not in {refusal!r}" if missing else None
+
+
+def _objects(case: Case) -> list[Resource]:
+    if "json" in case:
+        return [Resource(case["json"], _PLACE)] if isinstance(case["json"], dict) else []
+    return [as_submitted(resource_of(body)) for body in case["resources"]]
+
+
+def _warned(result: RuleResult) -> RuleResult:
+    return replace(result, status=Status.WARN) if result.status is Status.FAIL else result

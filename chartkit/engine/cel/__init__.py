@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from chartkit.engine.cel.compile import compile_expression
 from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.program.program import Program
 
 __all__ = [
+    "ENVIRONMENTS",
     "CelCompileError",
     "CelError",
     "Environment",

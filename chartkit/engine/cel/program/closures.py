@@ -161,7 +161,7 @@ class Planner:
         if in_place is not None:
             return in_place
         steps = tuple([self.plan(argument, scope) for argument in arguments])
-        dispatch = dispatch_for(self._environment, function, ids)
+        dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
         return call(dispatch, steps, certain=len(ids) == 1)
 
     def _in_place(self, function: str, arguments: tuple[Expr, ...], scope: Scope) -> Step | None:

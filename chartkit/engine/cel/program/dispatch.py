@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Environment, Overload
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.standard.undeclared import UNDECLARED
 from chartkit.engine.cel.program.guards import Guard, guard_of, looks_inside
 from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
 from chartkit.engine.cel.values import Struct, Uint, Value, type_of
 
 _NUMBERS = frozenset({int, Uint, float})
@@ -22,7 +26,7 @@ SINGLE: Final[dict[str, frozenset[type] | None]] = {
     "_*_": _NUMBERS,
     "_/_": _NUMBERS,
     "_%_": frozenset({int, Uint}),
-    "-_": frozenset({int, float, Duration}),
+    "-_": frozenset({int, float, Duration, bool}),
     "!_": None,
     "_<_": _ORDERED,
     "_<=_": _ORDERED,
@@ -36,6 +40,8 @@ SINGLE: Final[dict[str, frozenset[type] | None]] = {
     "startsWith": None,
     "type": None,
     "dyn": None,
+    "sort": frozenset({list}),
+    "@sortByAssociatedKeys": frozenset({list}),
 }
 """Functions with one implementation for all overloads, and the classes that it takes first.
 
@@ -44,9 +50,24 @@ no name is ever told.
 """
 
 UNIT_WHEN_OPEN: Final = frozenset(
-    {"_+_", "_<_", "_<=_", "_>_", "_>=_", "@in", "string", "bytes", "matches"}
+    {
+        "_+_",
+        "_<_",
+        "_<=_",
+        "_>_",
+        "_>=_",
+        "@in",
+        "string",
+        "bytes",
+        "matches",
+        "sort",
+        "@sortByAssociatedKeys",
+    }
 )
 """Functions whose cost is declared by overload: 1 where the checker left more than one open."""
+
+_TAKES_ANY_LIST: Final = frozenset({"sort", "@sortByAssociatedKeys", "flatten"})
+"""Functions that look into their lists themselves, and say what is wrong there."""
 
 _Candidate = tuple[Overload, tuple[Guard | None, ...]]
 
@@ -58,11 +79,27 @@ class Dispatch:
 
     def __init__(self, function: str, overloads: Sequence[Overload]) -> None:
         self.function = function
+        parameters = [
+            _lists_of_anything(each) if function in _TAKES_ANY_LIST else each.parameters
+            for each in overloads
+        ]
         self._candidates: tuple[_Candidate, ...] = tuple(
-            (each, tuple(map(guard_of, each.parameters))) for each in overloads
+            (each, tuple(map(guard_of, types)))
+            for each, types in zip(overloads, parameters, strict=True)
         )
-        self._shallow = not any(looks_inside(p) for each in overloads for p in each.parameters)
+        self._shallow = not any(looks_inside(each) for types in parameters for each in types)
         self._by_classes: dict[tuple[type, ...], Overload] = {}
+
+    def bound(self, arguments: Sequence[Expr]) -> Dispatch:
+        """The overloads for one call, where an implementation depends on what is written there."""
+        overloads = [each for each, _ in self._candidates]
+        if all(each.bind is None for each in overloads):
+            return self
+        made = [
+            each if each.bind is None else replace(each, implementation=each.bind(arguments))
+            for each in overloads
+        ]
+        return Dispatch(self.function, made)
 
     def find(self, args: Sequence[Value]) -> Overload:
         """The overload for some arguments; raises `CelError` where none takes them."""
@@ -86,6 +123,10 @@ class Dispatch:
         raise no_overload(self.function, args)
 
 
+def _lists_of_anything(overload: Overload) -> tuple[Type, ...]:
+    return tuple(LIST_DYN if each.kind is TypeKind.LIST else each for each in overload.parameters)
+
+
 def no_overload(function: str, args: Sequence[Value]) -> CelError:
     """The error of a call that no overload answers, in the words of cel-go."""
     if function not in SINGLE:
@@ -104,7 +145,9 @@ def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) 
     Where the checker left several open, all of the name are tried, not only those: so does cel-go.
     """
     overloads = environment.functions[function].overloads
-    if len(ids) == 1 and function not in SINGLE:
+    if function in SINGLE:
+        overloads += UNDECLARED.get(function, ())
+    elif len(ids) == 1:
         overloads = tuple(each for each in overloads if each.id == ids[0])
     # Overloads are declared once and shared by environments; hashing them would cost more.
     key = (function, *map(id, overloads))

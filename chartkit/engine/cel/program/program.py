@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.program.closures import Planner
+from chartkit.engine.cel.program.codegen import Generated, generate
+from chartkit.engine.cel.program.fast import UNDECIDED, Undecided
 from chartkit.engine.cel.program.fold import Folded, fold
 from chartkit.engine.cel.program.frame import WORK_LIMIT, Frame, Step
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Value
 
+Run = Callable[[Mapping[str, Value]], Value]
+
+
+def _undecided(_variables: Mapping[str, Value]) -> Value:
+    """Stands for code that there is none of."""
+    raise Undecided
+
 
 class Program:
     """An expression that parsed, checked, and may be evaluated any number of times."""
 
-    __slots__ = ("_exact", "_folded", "_slots", "checked", "environment")
+    __slots__ = ("_exact", "_fast", "_folded", "_slots", "checked", "environment")
 
     def __init__(self, checked: Checked, environment: Environment) -> None:
         """Raises `CelCompileError` where a constant part of the expression has no value."""
@@ -25,6 +35,7 @@ class Program:
         self.environment = environment
         self._folded: Folded = fold(checked, environment)
         self._exact: Step | None = None
+        self._fast: Run | None = None
         self._slots = 0
 
     @property
@@ -37,9 +48,32 @@ class Program:
         """The type of the value, as far as it is known before the evaluation."""
         return self.checked.output_type
 
+    @property
+    def python_source(self) -> str:
+        """The code that was generated for the expression; empty where there is none."""
+        generated = self._generated()
+        return "" if generated is None else generated.source
+
     def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value; raises `CelError` where there is none."""
+        run = self._fast
+        if run is None:
+            generated = self._generated()
+            run = self._fast = _undecided if generated is None else generated.load()
+        if run is not _undecided:
+            try:
+                return run(variables)
+            except (CelError, *UNDECIDED):
+                # Whatever it was, the closures know; what it cost them to find out is little.
+                pass
         return self._evaluate_exactly(variables, host)
+
+    def _generated(self) -> Generated | None:
+        return generate(self.checked, self.environment, self._folded, self._limit)
+
+    @property
+    def _limit(self) -> int:
+        return self.environment.options.cost_limit or WORK_LIMIT
 
     def _evaluate_exactly(self, variables: Mapping[str, Value], host: Host) -> Value:
         step = self._exact
@@ -47,8 +81,7 @@ class Program:
             planner = Planner(self.checked, self.environment, self._folded)
             step = self._exact = planner.plan(self.checked.root, {})
             self._slots = planner.slots
-        limit = self.environment.options.cost_limit or WORK_LIMIT
-        frame = Frame(variables, host, limit, self._slots)
+        frame = Frame(variables, host, self._limit, self._slots)
         value = step(frame)
         frame.check()
         return value

@@ -117,7 +117,7 @@ class _Run:
         given = self.request.variables.get(policy.policy.name) or _NOTHING_GIVEN
         operation = given.get(_OPERATION)
         operation = self.request.operation if operation is None else _operation(operation)
-        key = (policy.plural(self.kind.kind), operation)
+        key = (policy.plural(self.kind), operation)
         made = self._admissions.get(key)
         if made is None:
             old = self._plain if operation is Operation.UPDATE else None

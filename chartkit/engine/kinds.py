@@ -151,6 +151,11 @@ def is_cluster_scoped(kind: GroupVersionKind) -> bool:
     return (kind.group, kind.kind) in CLUSTER_SCOPED
 
 
+def is_custom(kind: GroupVersionKind) -> bool:
+    """Whether a kind is no kind of Kubernetes' own: it belongs to somebody else's domain."""
+    return "." in kind.group and not kind.group.endswith(".k8s.io")
+
+
 def resource_name(kind: str) -> str:
     """The name of a kind in URLs: lower case and plural, as `kubectl` guesses it."""
     if kind in _IRREGULAR:

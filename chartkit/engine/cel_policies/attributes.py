@@ -11,14 +11,15 @@ from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Json
 
 _NOBODY: Final = User()
+_NOTHING: Final[Body] = {}
 
 
 class Attributes:
     """A request as match constraints and expressions see it.
 
     resource: the plural name; object: what is written, None for a DELETE; old: what was there,
-    None for a CREATE; labels: of the object and of the old one, those that there are; kind_key:
-    what decides which rules may speak of it.
+    None for a CREATE; labels: of the object and of the old one, none where there is no such
+    object; kind_key: what decides which rules may speak of it.
     """
 
     __slots__ = (
@@ -59,7 +60,7 @@ class Attributes:
         self.namespace = request.resource.namespace
         self.is_namespace = self.resource == "namespaces" and not group
         self.namespace_labels: Mapping[str, str] = request.namespace_labels
-        self.labels = tuple(labels_of(one) for one in (self.object, self.old) if one is not None)
+        self.labels = labels_of(self.object or _NOTHING), labels_of(self.old or _NOTHING)
         scope = "namespaced" if self.namespace else ""
         self.kind_key = (group, version, self.resource, self.subresource, self.operation, scope)
 

@@ -15,6 +15,7 @@ from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.validating import ValidatingJudge
+from chartkit.engine.kinds import GroupVersionKind, is_custom
 from chartkit.engine.phase import Phase
 from chartkit.model import Resource, RuleResult
 
@@ -52,9 +53,11 @@ class CompiledCelPolicy:
         results = (judge.run(admission) for judge in self.judges)
         return [result for result in results if result is not None]
 
-    def plural(self, kind: str) -> str:
-        """The resource name of a kind, where only the policy's constraints tell it; else empty."""
-        lowered = kind.lower()
+    def plural(self, kind: GroupVersionKind) -> str:
+        """The resource name of a custom kind, where the constraints tell it; else empty."""
+        if not is_custom(kind):
+            return ""
+        lowered = kind.kind.lower()
         constraints = self.policy.constraints
         for rule in constraints.rules if constraints is not None else ():
             for resource in rule.resources:

@@ -18,9 +18,12 @@ _ANY: Final = "*"
 class Constraints:
     """Compiled match constraints; what depends on the kind of request alone is remembered."""
 
-    __slots__ = ("_excluded", "_kinds", "_namespaces", "_objects", "_rules")
+    __slots__ = ("_excluded", "_kinds", "_namespaces", "_objects", "_rules", "_selects_nothing")
 
-    def __init__(self, constraints: MatchConstraints) -> None:
+    def __init__(self, constraints: MatchConstraints, *, selects_nothing: bool = True) -> None:
+        """selects_nothing: whether an object selector may take the labels that an object which is
+        not there does not have, as for Kyverno's own kinds."""
+        self._selects_nothing = selects_nothing
         self._rules = constraints.rules
         self._excluded = constraints.excluded
         self._namespaces = _Selector(constraints.namespace_selector)
@@ -57,7 +60,12 @@ class Constraints:
 
     def _with_labels(self, request: Attributes) -> bool:
         fits = self._objects.fits
-        return fits is None or any(fits(labels) for labels in request.labels)
+        if fits is None:
+            return True
+        objects = zip((request.object, request.old), request.labels, strict=True)
+        return any(
+            fits(labels) for body, labels in objects if body is not None or self._selects_nothing
+        )
 
 
 def _labels_of_namespace(request: Attributes) -> Mapping[str, str]:

@@ -111,4 +111,4 @@ class CelPolicy:
     @property
     def kind_name(self) -> str:
         """The kind as the document has it."""
-        return f"{NAMESPACED}{self.kind}" if self.namespace else str(self.kind)
+        return self.resource.kind

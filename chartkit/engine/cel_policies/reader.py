@@ -19,7 +19,6 @@ from chartkit.engine.cel_policies.policy import (
     Validation,
 )
 from chartkit.engine.definitions import definition_check
-from chartkit.engine.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policy_reader import SCHEMA_RULE, check_schema, check_served, read_selector
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
@@ -59,7 +58,7 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
     policy = CelPolicy(
         kind=CelKind(str(kind)),
         name=resource.name,
-        namespace=(resource.namespace or DEFAULT_NAMESPACE) if namespaced else "",
+        namespace=resource.namespace if namespaced else "",
         resource=resource,
         annotations=body["metadata"].get("annotations") or {},
     )

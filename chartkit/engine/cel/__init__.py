@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.cel.compile import compile_expression
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.program.program import Program
 
@@ -15,4 +15,5 @@ __all__ = [
     "Environment",
     "Program",
     "compile_expression",
+    "declaring",
 ]

@@ -182,7 +182,7 @@ LIBRARY: Final = Library(
         overload(
             "flatten", "list_flatten_int", LIST_DYN, INT, returns=LIST_DYN, member=True,
             cost=costs.of_flattening, doc=_FLATTEN,
-            examples=(Example("[dyn([dyn([1]), 2])].flatten(2)", "[1, 2]"),),
+            examples=(Example("[dyn([dyn([1])]), dyn(2)].flatten(2)", "[1, 2]"),),
         )(_flatten),
         range_,
         reverse,

@@ -274,7 +274,8 @@ LIBRARY: Final = Library(
             returns=_OPTIONAL, doc=_INDEX,
         )(_member_of_optional),
         overload(
-            "_[_]", "optional_list_index_int", _OF_LIST, INT, returns=_OPTIONAL, doc=_INDEX
+            "_[_]", "optional_list_index_int", _OF_LIST, INT, returns=_OPTIONAL, doc=_INDEX,
+            examples=(Example("{'a': [1, 2]}.?a[0]", "optional.of(1)"),),
         )(_member_of_optional),
         overload(
             "_[_]", "optional_map_index_value", _OF_MAP, K, returns=_OPTIONAL, doc=_INDEX

@@ -191,7 +191,7 @@ OVERLOADS: tuple[Overload, ...] = (
             int_of_text,
             (
                 _e("int('-7')", "-7"),
-                _e("int(s)", "type conversion error from 'string' to 'int'", True),
+                _e("int(dyn('x'))", "type conversion error from 'string' to 'int'", True),
             ),
         ),
         ("timestamp_to_int64", TIMESTAMP, _unix, (_e("int(timestamp(7))", "7"),)),

@@ -1,0 +1,51 @@
+"""The world that the examples of Kyverno's functions speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from chartkit.model import Body, Json
+from tests.conformance.cel_host import RecordedHost
+
+CONTEXT: Final[Mapping[str, Any]] = {
+    "resources": [
+        {
+            "gvr": ["", "v1", "configmaps"],
+            "object": {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": "limits", "namespace": "team", "labels": {"a": "b"}},
+                "data": {"cpu": "2"},
+            },
+        }
+    ],
+    "globals": {"regions": {"names": ["eu", "us"]}},
+    "http": {"http://prices/eu": {"amount": 2.5}, "http://checks": {"allowed": True}},
+    "images": {"nginx:1.27": {"configData": {"config": {"User": "nginx"}}}},
+}
+
+
+class ExampleHost(RecordedHost):
+    """One ConfigMap, one GlobalContextEntry, two services, images with signatures."""
+
+    def __init__(self) -> None:
+        super().__init__(CONTEXT, "team")
+
+    def list_resources(
+        self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
+    ) -> Body:
+        found = super().list_resources(api_version, resource, namespace or "team", labels)
+        items = [each for each in found["items"] if labels.items() <= _labels(each).items()]
+        return {"items": items}
+
+    def verify_image(self, _image: str, _attestation: str, attestors: Sequence[Json], /) -> int:
+        return len(attestors)
+
+    def image_payload(self, _image: str, _attestation: str, /) -> Json:
+        return {"format": "spdx"}
+
+
+def _labels(body: Body) -> Mapping[str, str]:
+    labels: Mapping[str, str] = body.get("metadata", {}).get("labels", {})
+    return labels

@@ -98,7 +98,6 @@ _SHARED: Final[tuple[Library, ...]] = (
     clock.LIBRARY,
     transform.LIBRARY,
     compression.LIBRARY,
-    services.LIBRARY,
 )
 
 _EXCEPTION_FIELDS: Final = MappingProxyType(
@@ -225,7 +224,9 @@ def make_environment(name: str) -> Environment:
 def _libraries(kind: str, namespaced: bool) -> tuple[Library, ...]:
     found = list(_KINDS[kind])
     if kind != "matchimage":
+        # In this order: of a function that both have, the first one's type shows.
         found.append(namespaced_resources.LIBRARY if namespaced else resources.LIBRARY)
+        found.append(services.LIBRARY)
     if kind == _GENERATING:
         found.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)
         found.append(_request_types())

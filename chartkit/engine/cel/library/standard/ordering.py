@@ -21,23 +21,22 @@ from chartkit.engine.cel.types import (
 
 _Comparison = Callable[[Any, Any], bool]
 
-_SAME = (
-    (BOOL, "bool"),
-    (INT, "int64"),
-    (UINT, "uint64"),
-    (DOUBLE, "double"),
-    (STRING, "string"),
-    (BYTES, "bytes"),
-    (TIMESTAMP, "timestamp"),
-    (DURATION, "duration"),
-)
-_MIXED = (
+# In cel-go's order: where the type of an operand is not known, the first one that fits shows.
+_OPERANDS = (
+    (BOOL, BOOL, "bool"),
+    (INT, INT, "int64"),
     (INT, DOUBLE, "int64_double"),
     (INT, UINT, "int64_uint64"),
+    (UINT, UINT, "uint64"),
     (UINT, DOUBLE, "uint64_double"),
     (UINT, INT, "uint64_int64"),
+    (DOUBLE, DOUBLE, "double"),
     (DOUBLE, INT, "double_int64"),
     (DOUBLE, UINT, "double_uint64"),
+    (STRING, STRING, "string"),
+    (BYTES, BYTES, "bytes"),
+    (TIMESTAMP, TIMESTAMP, "timestamp"),
+    (DURATION, DURATION, "duration"),
 )
 _OPERATORS: tuple[tuple[str, str, _Comparison, str, tuple[Example, ...]], ...] = (
     (
@@ -88,16 +87,16 @@ def _as_doubles(compare: _Comparison) -> Implementation:
 def _overloads() -> Iterator[Overload]:
     for function, name, compare, doc, examples in _OPERATORS:
         shown = examples
-        for kind, suffix in _SAME:
-            cost = costs.of_shorter if kind in (STRING, BYTES) else None
+        for left, right, suffix in _OPERANDS:
+            code = compare
+            if left is not right and DOUBLE in (left, right):
+                code = _as_doubles(compare)
+            cost = costs.of_shorter if left in (STRING, BYTES) else None
             yield Overload(
-                function, f"{name}_{suffix}", (kind, kind), BOOL, compare, cost=cost, doc=doc,
+                function, f"{name}_{suffix}", (left, right), BOOL, code, cost=cost, doc=doc,
                 examples=shown,
             )  # fmt: skip
             shown = ()
-        for left, right, suffix in _MIXED:
-            code = _as_doubles(compare) if DOUBLE in (left, right) else compare
-            yield Overload(function, f"{name}_{suffix}", (left, right), BOOL, code, doc=doc)
 
 
 OVERLOADS: tuple[Overload, ...] = tuple(_overloads())

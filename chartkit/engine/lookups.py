@@ -22,6 +22,10 @@ class NoSource(LookupFailed):
     """Nothing is connected that could answer."""
 
 
+class UnknownEntry(LookupFailed):
+    """There is no GlobalContextEntry of that name among those that there are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """A recorded answer to an API or service call: HTTP status and decoded body."""

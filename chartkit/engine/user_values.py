@@ -16,7 +16,7 @@ from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.engine.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded
+from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded, UnknownEntry
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import InputError, LookupFailed
@@ -263,7 +263,7 @@ class UserLookups(OfflineLookups):
             held = self._context_entries.get(name)
             if held is not None:
                 return held.data(projection, self)
-            failed = LookupFailed if self._globals or self._context_entries else NoSource
+            failed = UnknownEntry if self._globals or self._context_entries else NoSource
             raise failed(f"failed to fetch entry key={name}")
         data = _global_data(entry)
         if not projection:

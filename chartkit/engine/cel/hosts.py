@@ -1,0 +1,184 @@
+"""What expressions of policies may ask, answered from a scan's objects and recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.int64 import Int64
+from chartkit.engine.kinds import (
+    GroupVersionKind,
+    is_cluster_scoped,
+    parse_api_version,
+    resource_name,
+)
+from chartkit.engine.lookups import Lookups, NoSource, UnknownEntry
+from chartkit.errors import LookupFailed
+from chartkit.model import Body, Json, Resource
+from chartkit.yaml_builder import whole
+
+_OK: Final = 200
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ClusterHost(OfflineHost):
+    """The world of one policy: the objects that are there for it, and what was recorded.
+
+    It answers as a cluster does, where Kyverno's command-line program departs from one: labels
+    select, and a list over all namespaces has the objects of all. A resource of which there is
+    no object at all cannot be told from one that the cluster does not know: to list it is an
+    error, as that program has it. generated: what the policy has made so far.
+    """
+
+    def __init__(
+        self,
+        lookups: Lookups,
+        policy: str,
+        rule: str = "",
+        namespace: str = "",
+        now: Callable[[], datetime] = _now,
+        chance: Callable[[int], int] | None = None,
+    ) -> None:
+        """policy: its name, or `namespace/name`; chance: a number below the one it is given."""
+        self.policy_namespace = namespace
+        self.generated: list[Body] = []
+        self._lookups = lookups
+        self._cluster = lookups.cluster(policy, rule)
+        self._now = now
+        self._chance = chance
+
+    def get_resource(
+        self, api_version: str, resource: str, namespace: str, name: str, /
+    ) -> Body | None:
+        main, _, _ = resource.partition("/")
+        for body in self._cluster.listed(api_version, main, namespace):
+            one = Resource(body)
+            if (one.namespace, one.name) == (namespace, name):
+                return body
+        return None
+
+    def list_resources(
+        self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
+    ) -> Body:
+        known = list(self._cluster.listed(api_version, resource, ""))
+        if not known:
+            group, _ = parse_api_version(api_version)
+            name = f"{resource}.{group}" if group else resource
+            raise CelError(f"{name} resource not found")
+        items = [body for body in known if _selected(body, namespace, labels)]
+        return {"apiVersion": api_version, "kind": f"{known[0]['kind']}List", "items": items}
+
+    def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
+        path = _path(api_version, resource, namespace)
+        recorded = self._lookups.recorded("POST", path)
+        if recorded is not None and isinstance(recorded.body, dict):
+            return recorded.body
+        try:
+            answer: Json = self._lookups.api_call("POST", path, body)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+        if not isinstance(answer, dict):
+            raise CelError(f"the answer to POST {path} is no object")
+        return answer
+
+    def plural(self, _api_version: str, kind: str, /) -> str:
+        return resource_name(kind)
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        try:
+            return self._lookups.global_context(name, projection)
+        except (NoSource, UnknownEntry):
+            return None
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def http(
+        self, method: str, url: str, headers: Mapping[str, str], body: Json, _ca_bundle: str, /
+    ) -> Json:
+        recorded = self._lookups.recorded(method, url)
+        if recorded is not None:
+            return _answer(recorded.status, recorded.body)
+        try:
+            return _answer(_OK, self._lookups.http(method, url, headers, body))
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def image_data(self, reference: str, /) -> Body:
+        try:
+            return self._lookups.image(reference)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
+        for resource in resources:
+            items = resource.get("items")
+            members = items if isinstance(items, list) else [resource]
+            self.generated.extend(self._placed(namespace, member) for member in members)
+
+    def _placed(self, namespace: str, body: Body) -> Body:
+        """An object in the namespace it is made in; raises `CelError`."""
+        kind = GroupVersionKind(
+            *parse_api_version(str(body.get("apiVersion"))), str(body.get("kind"))
+        )
+        if is_cluster_scoped(kind):
+            if namespace and self.policy_namespace:
+                name = f"{body.get('apiVersion')}/{kind.kind}"
+                raise CelError(
+                    f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                    f"cannot generate cluster-scoped resource {name}"
+                )
+            namespace = ""
+        metadata = body.get("metadata")
+        fields = dict(metadata) if isinstance(metadata, dict) else {}
+        fields.pop("namespace", None)
+        if namespace:
+            fields["namespace"] = namespace
+        made: Body = _as_written({**body, "metadata": fields})
+        return made
+
+    def now(self) -> datetime:
+        return self._now()
+
+    def random_below(self, limit: int, /) -> int:
+        return super().random_below(limit) if self._chance is None else self._chance(limit)
+
+
+def _selected(body: Body, namespace: str, labels: Mapping[str, str]) -> bool:
+    one = Resource(body)
+    if namespace not in ("", one.namespace):
+        return False
+    metadata = body.get("metadata")
+    own = metadata.get("labels") if isinstance(metadata, dict) else None
+    found = own if isinstance(own, dict) else {}
+    return all(found.get(key) == value for key, value in labels.items())
+
+
+def _path(api_version: str, resource: str, namespace: str) -> str:
+    root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{resource}"
+
+
+def _answer(status: int, body: Json) -> Json:
+    """What Kyverno makes of an answer: its object with the status, or both side by side."""
+    code = Int64(status)
+    if isinstance(body, dict):
+        return {**body, "statusCode": code}
+    return {"body": body, "statusCode": code}
+
+
+def _as_written(value: Json) -> Json:
+    """The value as JSON has it: a double without a fraction is a whole number."""
+    if isinstance(value, float):
+        return whole(value)
+    if isinstance(value, dict):
+        return {key: _as_written(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_as_written(member) for member in value]
+    return value

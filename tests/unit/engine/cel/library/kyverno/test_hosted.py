@@ -1,0 +1,123 @@
+"""Functions that ask the world: what they ask and what they make of the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import pytest
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.int64 import Int64
+from chartkit.model import Body, Json
+from tests.unit.engine.cel.library.kyverno.evaluation import value
+
+
+class _Asked(OfflineHost):
+    """Keeps what it was asked."""
+
+    policy_namespace = "own"
+
+    def __init__(self) -> None:
+        self.questions: list[object] = []
+
+    def get_resource(
+        self, api_version: str, resource: str, namespace: str, name: str, /
+    ) -> Body | None:
+        self.questions.append((api_version, resource, namespace, name))
+        return None
+
+    def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
+        self.questions.append((api_version, resource, namespace))
+        return body
+
+    def plural(self, _api_version: str, kind: str, /) -> str:
+        return f"{kind.lower()}s"
+
+    def http(
+        self, method: str, url: str, headers: Mapping[str, str], body: Json, _ca: str, /
+    ) -> Json:
+        self.questions.append((method, url, dict(headers), body))
+        return {"n": 1, "statusCode": Int64(200)}
+
+    def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
+        self.questions.append((namespace, list(resources)))
+
+    def random_below(self, limit: int, /) -> int:
+        return Random(limit).randrange(limit)
+
+
+def test_an_object_that_is_not_there_is_null() -> None:
+    host = _Asked()
+    assert value("resource.Get('v1', 'pods', 'd', 'x')", host) is None
+    assert host.questions == [("v1", "pods", "d", "x")]
+
+
+def test_a_resource_of_a_kind_is_asked_for_by_its_version() -> None:
+    host = _Asked()
+    value("resource.get(resource.toGVR('apps/v1', 'Deployment'), 'd', 'x')", host)
+    assert host.questions == [("apps/v1", "deployments", "d", "x")]
+
+
+def test_a_policy_of_a_namespace_asks_in_its_own() -> None:
+    host = _Asked()
+    value("resource.get('v1', 'pods', 'x')", host, "nvpol")
+    value("generator.apply([{'kind': dyn('X')}])", host, "ngpol")
+    assert host.questions == [("v1", "pods", "own", "x"), ("own", [{"kind": "X"}])]
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("1", 1.0),
+        ("9007199254740992", "9007199254740992"),
+        ("1u", 1.0),
+        ("b'abc'", "YWJj"),
+        ("duration('-1ms')", "-0.001s"),
+        ("timestamp('2024-01-01T00:00:00.5+02:00')", "2024-01-01T00:00:00.5+02:00"),
+        ("double('NaN')", "NaN"),
+        ("optional.of([1])", [1.0]),
+        ("dyn(parseServiceAccount('system:serviceaccount:a:b'))", {"Name": "b", "Namespace": "a"}),
+        ("null", None),
+    ],
+)
+def test_data_is_sent_as_protobuf_has_json(written: str, sent: Json) -> None:
+    assert value(f"resource.post('v1', 'x', 'd', {{'a': dyn({written})}}).a", _Asked()) == sent
+    host = _Asked()
+    value(f"http.post('http://s', dyn({written}))", host)
+    assert host.questions == [("POST", "http://s", {}, sent)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("resource.Get('a/b/c', 'x', '', 'n')",
+         "failed to get resource: unexpected GroupVersion string: a/b/c"),
+        ("resource.post('v1', 'x', 'd', {'a': image('nginx')})",
+         "invalid arg 4: type conversion error from 'Image' to '*structpb.Value'"),
+        ("http.post('http://s', {'a': type(1)})",
+         "invalid arg 2: type conversion not supported for 'type'"),
+        ("resource.get('v1', 'x', 'd', dyn(1))",
+         "no such overload: get(resource.Context, string, string, string, int)"),
+        ("http.get('http://s', {'a': dyn(1)})",
+         "no such overload: get(http.Context, string, map)"),
+        ("image.getMetadata('x')", "failed to get image data: no registry to ask for x"),
+        ("http.client('bad')", "request failed: failed to parse PEM CA bundle for APICall"),
+        ("random('\\\\d')", "error parsing regexp: invalid escape sequence: `\\d`"),
+    ],
+)  # fmt: skip
+def test_a_call_fails_in_kyvernos_words(expression: str, message: str) -> None:
+    with pytest.raises(CelError) as caught:
+        value(expression, _Asked())
+    assert str(caught.value) == message
+
+
+def test_numbers_of_an_answer_are_doubles_but_for_its_status() -> None:
+    answer = value("http.get('http://s')", _Asked())
+    assert isinstance(answer, dict)
+    assert [type(answer["n"]), type(answer["statusCode"])] == [float, int]
+
+
+def test_chance_comes_from_the_host() -> None:
+    assert value("random()", _Asked()) == value("random.random()", _Asked())

@@ -1,0 +1,95 @@
+"""Texts, times, numbers and lists; the answers are those of Kyverno's own libraries."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import math
+
+import pytest
+
+from chartkit.engine.cel.errors import CelError
+from tests.unit.engine.cel.library.kyverno.evaluation import value
+
+
+@pytest.mark.parametrize(
+    ("expression", "wanted"),
+    [
+        ("math.round(1.005, 2)", 1.0),
+        ("math.round(0.49999999999999994, 0)", 0.0),
+        ("math.round(double('inf'), 1)", math.inf),
+        ("math.round(1234.5, -2)", 1200.0),
+        ("string(time.truncate(timestamp('2024-01-01T12:34:56+05:30'), duration('24h')))",
+         "2024-01-01T05:30:00+05:30"),
+        ("string(time.truncate(timestamp('2024-01-01T12:34:56Z'), duration('-1h')))",
+         "2024-01-01T12:34:56Z"),
+        ("time.toCron(timestamp('2024-01-01T00:34:56+05:00'))", "34 0 1 1 1"),
+        ("yaml.parse('a: yes').a", True),
+        ("yaml.parse('a: 010').a", 8.0),
+        ("yaml.parse('a: 1\\n---\\nb: 2')", {"a": 1.0}),
+        ("yaml.parse('')", None),
+        ("listObjToMap([{'k': 'a'}], [{'z': 1}], 'k', 'v')", {"a": None}),
+        ("listObjToMap([{'k': 'a'}], [{'v': optional.of(1)}], 'k', 'v')", {"a": 1}),
+        ("parseServiceAccount('system:serviceaccount:ns').Namespace", ""),
+        ("has(parseServiceAccount('alice').Name)", False),
+        ("user.ServiceAccount{Name: ''} == parseServiceAccount('x')", True),
+        ("mylib_version", ""),
+        ("type(resource) == resource.Context", True),
+        ("dyn(resource) == dyn(http)", False),
+    ],
+)  # fmt: skip
+def test_an_expression_comes_to_its_value(expression: str, wanted: object) -> None:
+    assert value(expression) == wanted
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("gzip.compress(type(1))", "type conversion not supported for 'type'"),
+        ("gzip.compress(optional.none())", "optional.none() dereference"),
+        ("gzip.compress(timestamp(0))", "type conversion error from 'Timestamp' to 'string'"),
+        ("gzip.compress([1])", "type conversion error from list to 'string'"),
+        ("gzip.decompress(b'')", "EOF"),
+        ("gzip.decompress(b'bad')", "unexpected EOF"),
+        ("gzip.decompress(b'0123456789abcdef')", "gzip: invalid header"),
+        ("gzip.decompress(gzip.compress('a') + b'x')", "unexpected EOF"),
+        ("yaml.parse('a: b: c')",
+         "error converting YAML to JSON: yaml: mapping values are not allowed in this context"),
+        ("yaml.parse('a: .inf')", "error converting YAML to JSON: json: unsupported value: +Inf"),
+        ("listObjToMap([{1: 'a'}], [{'v': 1}], 'k', 'v')",
+         "failed to convert key to a string, int64"),
+        ("listObjToMap(['a'], [{'v': 1}], 'k', 'v')",
+         "internal error: interface conversion: interface {} is string, "
+         "not map[interface {}]interface {}"),
+        ("dyn(http).Get(dyn(1))", "no such overload: Get(http.Context, int)"),
+        ("x509.decode('bad')", "failed to decode PEM block"),
+    ],
+)  # fmt: skip
+def test_an_expression_fails_in_kyvernos_words(expression: str, message: str) -> None:
+    with pytest.raises(CelError) as caught:
+        value(expression)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("text", ["", "hello", "é" * 50, "abc" * 5_000])
+def test_compressed_bytes_are_gzip(text: str) -> None:
+    made = value(f"gzip.compress('{text}')")
+    assert isinstance(made, bytes)
+    assert gzip.decompress(made).decode() == text
+    assert value(f"gzip.decompress(base64.decode('{base64.b64encode(made).decode()}'))") == text
+
+
+def test_a_short_text_is_compressed_to_gos_own_bytes() -> None:
+    made = value("base64.encode(gzip.compress('hello'))")
+    assert made == "H4sIAAAAAAAA/8pIzcnJBwQAAP//hqYQNgUAAAA="
+
+
+def test_a_text_that_grows_beyond_bounds_is_stopped() -> None:
+    bomb = gzip.compress(bytes(17 * 1024 * 1024))
+    packed = base64.b64encode(bomb).decode()
+    with pytest.raises(CelError, match="larger than"):
+        value(f"gzip.decompress(base64.decode('{packed}'))")
+
+
+def test_members_after_one_another_are_one_text() -> None:
+    assert value("gzip.decompress(gzip.compress('a') + gzip.compress('b'))") == "ab"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.declarations import Overload
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, Dispatch
 from chartkit.engine.cel.program.frame import Frame, Step
 from chartkit.engine.cel.values import Value, equal, same
+from chartkit.engine.values.regexp import compile_regex
 
 
 def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step:
@@ -69,5 +71,20 @@ def differs(left: Step, right: Step) -> Step:
         second = right(frame)
         frame.cost += costs.of_shorter((first, second), None)
         return not same(first, second)
+
+    return run
+
+
+def matching(text: Step, pattern: str) -> Step:
+    """`text.matches(pattern)` for a constant pattern, which is compiled once."""
+    matches = compile_regex(pattern).matches
+
+    def run(frame: Frame) -> Value:
+        value = text(frame)
+        if not isinstance(value, str):
+            raise CelError("no such overload")
+        frame.cost += costs.of_matching((value, pattern), None)
+        frame.check()
+        return matches(value)
 
     return run

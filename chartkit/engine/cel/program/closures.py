@@ -29,7 +29,7 @@ from chartkit.engine.cel.program.attributes import (
     Selectable,
     evaluated,
 )
-from chartkit.engine.cel.program.calls import call, differs, equals
+from chartkit.engine.cel.program.calls import call, differs, equals, matching
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.fold import Folded
 from chartkit.engine.cel.program.frame import Frame, Step
@@ -161,6 +161,10 @@ class Planner:
         if in_place is not None:
             return in_place
         steps = tuple([self.plan(argument, scope) for argument in arguments])
+        if function == "matches" and self._environment.options.fold:
+            pattern = self._folded.constants.get(arguments[1].id)
+            if isinstance(pattern, str):
+                return matching(steps[0], pattern)
         dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
         return call(dispatch, steps, certain=len(ids) == 1)
 

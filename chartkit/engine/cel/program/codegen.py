@@ -39,9 +39,7 @@ _MAX_DEPTH = 40
 DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "namespaceObject"})
 """Variables that hold documents: nothing in them is anything but plain data."""
 
-_INLINE = (bool, type(None))
-_SMALL = 1_000_000
-_PLAIN = frozenset({int, float, str, bytes})
+_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +136,6 @@ class Generator:
     def known(self, value: Value) -> Code:
         """The code of a value that is known."""
         kind = value.__class__
-        if kind in _INLINE or (kind is int and -_SMALL < value < _SMALL):  # type: ignore[operator]
-            text = repr(value) if value is None or kind is bool or value >= 0 else f"({value})"  # type: ignore[operator]
-            return Code(text, kind, value, document=True)
         return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
 
     def _variable(self, name: str, scope: Scope) -> Code:
@@ -197,15 +192,19 @@ class Generator:
     def struct_literal(self, expr: StructLiteral, scope: Scope) -> Code:
         """`Name{…}`."""
         name = self.checked.names.get(expr.id, expr.name).removeprefix(".")
-        construct = self.environment.structs[name].construct
-        if construct is None or any(entry.optional for entry in expr.fields):
+        declared = self.environment.find_struct(name)
+        if (
+            declared is None
+            or declared.construct is None
+            or any(entry.optional for entry in expr.fields)
+        ):
             raise Unsupported
         self.weight += aggregates.STRUCT_COST
         fields = ", ".join(
             f"{self.constant(entry.field)}: {self.visit(entry.value, scope).text}"
             for entry in expr.fields
         )
-        return Code(f"{self.constant(construct)}({{{fields}}})")
+        return Code(f"{self.constant(declared.construct)}({{{fields}}})")
 
     def comprehension(self, expr: Comprehension, scope: Scope) -> Code:
         """A macro."""

@@ -174,7 +174,7 @@ def _equal(writer: Writer, left: Code, right: Code) -> str:
     plain = left.document or left.kind is bool
     if constant is None or (plain and constant.__class__ is bool):
         writer.weight += 1
-        return f"({left.text} is {right.text})"
+        return f"({left.text} is {constant!r})"
     if isinstance(constant, str):
         writer.weight += ceil(len(constant) / 10) + 1
         if left.document or left.kind is str:
@@ -317,7 +317,7 @@ def dispatched(
     if function in _LAZY or any(each.hosted for each in declared):
         # What asks the world outside must not be asked twice.
         raise Unsupported
-    dispatch = dispatch_for(writer.environment, function, ids)
+    dispatch = dispatch_for(writer.environment, function, ids).bound(arguments)
     args = [writer.visit(argument, scope).text for argument in arguments]
     writer.weight += 1
     unit = len(ids) != 1 and function in UNIT_WHEN_OPEN

@@ -1,0 +1,75 @@
+"""Questions about what a user may do, asked of an authorizer that the caller brings."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel.library.kubernetes.authz import (
+    LIBRARY,
+    SELECTORS_LIBRARY,
+    Authorizer,
+    Decision,
+    Question,
+)
+from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
+
+
+@pytest.mark.parametrize(
+    ("expression", "question"),
+    [
+        ("a.path('/healthz').check('get')", Question("alice", "get", path="/healthz")),
+        (
+            "a.group('apps').resource('deployments').subresource('scale').namespace('n').name('x')"
+            ".fieldSelector('f=1').labelSelector('l=1').check('create')",
+            Question("alice", "create", "", "apps", "deployments", "scale", "n", "x", "f=1", "l=1"),
+        ),
+        (
+            "a.serviceAccount('ns', 'sa').group('').resource('pods').check('list')",
+            Question("system:serviceaccount:ns:sa", "list", resource="pods"),
+        ),
+    ],
+)
+def test_what_is_asked(expression: str, question: Question) -> None:
+    asked: list[Question] = []
+
+    def decide(each: Question) -> Decision:
+        asked.append(each)
+        return Decision(True, "because")
+
+    expression = f"[{expression}].map(d, d.allowed() && d.reason() == 'because')[0]"
+    assert comes_to(expression, a=Authorizer("alice", decide)) == "true"
+    assert asked[0] == question
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("a.path(' ')", "error: path must not be empty"),
+        ("a.group('').resource('')", "error: resource must not be empty"),
+        ("a.serviceAccount('A', 'sa')", "error: Invalid service account namespace"),
+        ("a.serviceAccount('a', 'SA')", "error: Invalid service account name"),
+        ("a == a", "error: no such overload"),
+        ("a != a", "true"),
+        ("a.path('/').check('get').allowed()", "false"),
+        ("a.path('/').check('get').errored()", "true"),
+        ("a.path('/').check('get').error()", '"gone"'),
+        ("dyn(1).allowed()", "error: no such overload"),
+    ],
+)
+def test_answers(expression: str, expected: str) -> None:
+    authorizer = Authorizer("alice", lambda _question: Decision(False, error="gone"))
+    assert comes_to(expression, a=authorizer).startswith(expected)
+
+
+def test_a_check_costs_so_much_that_two_are_possible() -> None:
+    decision = "a.path('/').check('get').allowed()"
+    authorizer = Authorizer("alice", lambda _question: Decision(True))
+    assert comes_to(f"{decision} && {decision}", a=authorizer) == "true"
+    thrice = comes_to(f"{decision} && {decision} && {decision}", a=authorizer)
+    assert thrice == "error: operation cancelled: actual cost limit exceeded"
+    check = next(each for each in LIBRARY.overloads if each.id == "pathcheck_check")
+    assert check.cost is not None
+    assert check.cost([], None) == 350_000
+    selector = SELECTORS_LIBRARY.overloads[0]
+    assert selector.cost is not None
+    assert selector.cost([None, "app=a"], None) == 10 + 1 + 150

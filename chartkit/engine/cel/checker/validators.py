@@ -47,9 +47,12 @@ def _is_valid(checked: Checked, environment: Environment, call: Call) -> bool:
     if call.function == _MATCHES:
         # The first argument, which in `matches(text, pattern)` is the text: so does cel-go.
         return not isinstance(literal.value, str) or _is_regex(literal.value)
-    ids = checked.overloads[call.id]
+    kind = checked.types[literal.id].kind
     overloads = environment.functions[call.function].overloads
-    found = next(each for each in overloads if each.id == ids[0])
+    found = next((each for each in overloads if each.parameters[0].kind is kind), None)
+    if found is None:
+        # `null` may stand for a timestamp, but no function takes it.
+        return False
     try:
         found.implementation(literal.value)
     except CelError:

@@ -21,6 +21,7 @@ from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complain
         ("duration(object.a)", {}),
         ("timestamp('2024-01-01')", {11: "invalid timestamp argument"}),
         ("timestamp(0)", {}),
+        ("timestamp(null)", {11: "invalid timestamp argument"}),
         ("timestamp(253402300800)", {11: "invalid timestamp argument"}),
         ("'a'.matches('[')", {13: "invalid matches argument"}),
         ("'a'.matches('a+')", {}),

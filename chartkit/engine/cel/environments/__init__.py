@@ -82,6 +82,10 @@ ImageValidatingPolicy over plain JSON. matchimage: expressions over an image's r
 
 
 def declaring(environment: Environment, names: Iterable[str]) -> Environment:
-    """The environment with the names that it has not as variables of any type."""
-    more = {name: Variable(DYN) for name in names if name not in environment.variables}
+    """The environment in which the names that it has not are variables of any type.
+
+    So is `variables`: its fields are a policy's, and who names it has no policy.
+    """
+    known = environment.variables.keys() - {"variables"}
+    more = {name: Variable(DYN) for name in names if name not in known}
     return environment.extend(more) if more else environment

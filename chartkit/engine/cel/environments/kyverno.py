@@ -119,18 +119,21 @@ def _exceptions() -> Library:
     )
 
 
-def _variables(name: str, **declared: Type) -> Library:
+def _variables(name: str, *structs: StructType, **declared: Type) -> Library:
     variables = {key: Variable(type_) for key, type_ in declared.items()}
-    return Library(name, variables=MappingProxyType(variables))
+    return Library(name, structs=structs, variables=MappingProxyType(variables))
 
 
 _OBJECT: Final = _variables("kyverno.object", object=DYN)
+_OF_POLICY: Final = types.struct("kyverno.variables")
 _REQUEST: Final = _variables(
     "kyverno.request",
+    # Which fields there are only a policy says.
+    StructType(_OF_POLICY.name, MappingProxyType({})),
     oldObject=DYN,
     request=admission.REQUEST,
     namespaceObject=admission.NAMESPACE,
-    variables=types.struct("kyverno.variables"),
+    variables=_OF_POLICY,
 )
 _IMAGES: Final = _variables(
     "kyverno.images",

@@ -31,6 +31,7 @@ from chartkit.engine.policy_check.generation import IsClusterWide, nothing_clust
 from chartkit.engine.policy_reader import read_policy
 from chartkit.engine.request import Request
 from chartkit.engine.validate import compile_validate
+from chartkit.engine.validate_cel import compile_validate_cel
 from chartkit.engine.variables import compile_template
 from chartkit.engine.verify_images import ImageRule, ImagesHandler, compile_verify_images
 from chartkit.errors import ChartkitError, EvaluationError
@@ -66,7 +67,7 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.VALIDATE: compile_validate,
     RuleKind.POD_SECURITY: compile_pod_security,
     RuleKind.MANIFESTS: compile_manifests,
-    RuleKind.CEL: compile_unevaluated,
+    RuleKind.CEL: compile_validate_cel,
     RuleKind.MUTATE: compile_mutate,
     RuleKind.MUTATE_EXISTING: compile_mutate_existing,
     RuleKind.GENERATE: compile_generate,

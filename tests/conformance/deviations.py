@@ -8,6 +8,21 @@ from __future__ import annotations
 from typing import Final
 
 DEVIATIONS: Final[dict[str, dict[str, str]]] = {
+    "cel-policies": {
+        **dict.fromkeys(
+            ("vap-026", "vap-028", "vap-035", "vap-036"),
+            "a binding narrows the policy's own match constraints in a cluster; the recorded "
+            "program looks at the binding alone",
+        ),
+        "cpol-014": "the namespace's labels are known, and a cluster has them in namespaceObject; "
+        "the recorded program leaves them out",
+        "cpol-017": "a ConfigMap is in a namespace, which the recorded program does not know; here "
+        "the parameter itself is missing",
+        "vap-044": "a parameter without a namespace is looked for in the request's own, as in a "
+        "cluster; the recorded program takes the first of that name",
+        "vap-045": "a selector of parameters selects, as in a cluster; the recorded program does "
+        "not know it",
+    },
     "jmespath": {
         "jp-parse-yaml-035": "a list as a mapping's key is refused with a text of our own; Kyverno "
         "prints the key as Go source",

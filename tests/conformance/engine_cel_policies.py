@@ -10,14 +10,19 @@ from dataclasses import replace
 from typing import Any, Final
 
 from chartkit.engine.admission import Admissions
+from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.cel_policies.compile import KINDS, compile_cel_policy
-from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
+from chartkit.engine.cel_policies.exceptions import (
+    CelException,
+    is_cel_exception,
+    read_cel_exception,
+)
 from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import COMPILERS, compile_policy, compile_unevaluated
+from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import AnyPolicy, evaluate
-from chartkit.engine.policy import RuleKind
+from chartkit.engine.exceptions import PolicyException, read_exception
 from chartkit.engine.policy_reader import SCHEMA_RULE
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
@@ -40,7 +45,7 @@ def waits(case: Case) -> bool:
 
 def _waits(body: Body) -> bool:
     if body["kind"] == "ClusterPolicy":
-        return COMPILERS[RuleKind.CEL] is compile_unevaluated
+        return False
     kind = body["kind"].removeprefix(NAMESPACED).removesuffix("Binding")
     return CelKind(kind) not in KINDS
 
@@ -50,7 +55,8 @@ def run_case(case: Case) -> str | None:
     refusal = str(case.get("cli_error") or "")
     try:
         values = read_values(case.get("values"), _PLACE, read_settings([]))
-        exceptions = [read_cel_exception(resource_of(one)) for one in case["exceptions"]]
+        found = [resource_of(body) for body in case["exceptions"]]
+        exceptions = [read_cel_exception(one) for one in found if is_cel_exception(one)]
         policies = _policies(case, exceptions)
     except InputError as error:
         return f"refused: {error}"
@@ -59,7 +65,8 @@ def run_case(case: Case) -> str | None:
     if refusal and not case.get("crash"):
         return f"taken, where Kyverno says: {refusal}"
     context: Body = (case.get("context") or {}).get("spec") or {}
-    lookups = UserLookups(values, cluster=Cluster(context.get("resources") or ()))
+    there = [*(context.get("resources") or ()), *_params(case)]
+    lookups = UserLookups(values, cluster=Cluster(there))
     names = [one.policy.name for one in policies]
     admissions = Admissions(names, values, user_of(case["userinfo"]))
     results: list[tuple[Resource, RuleResult]] = []
@@ -77,13 +84,23 @@ def run_case(case: Case) -> str | None:
 
 def _policies(case: Case, exceptions: Sequence[CelException]) -> list[AnyPolicy]:
     found: list[AnyPolicy] = []
-    for body in case["policies"]:
-        resource = resource_of(body)
-        if body["kind"] == "ClusterPolicy":
-            found.append(compile_policy(resource))
+    documents = [resource_of(body) for body in case["policies"]]
+    bindings = [one for one in documents if is_binding(one)]
+    for resource in documents:
+        if resource.kind == "ClusterPolicy":
+            found.append(compile_policy(resource, _old_exceptions(case)))
         elif is_cel_policy(resource):
-            found.append(compile_cel_policy(resource, exceptions))
+            found.append(compile_cel_policy(resource, exceptions, bindings))
     return found
+
+
+def _old_exceptions(case: Case) -> list[PolicyException]:
+    found = [resource_of(body) for body in case["exceptions"]]
+    return [read_exception(one) for one in found if not is_cel_exception(one)]
+
+
+def _params(case: Case) -> list[Body]:
+    return [as_submitted(resource_of(body)).body for body in case.get("params") or ()]
 
 
 def _refusal_differs(case: Case, refusal: str, error: CompileError) -> str | None:

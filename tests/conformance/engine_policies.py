@@ -29,7 +29,6 @@ from tests.conformance.generated import (
     clone_sources,
     generated_differ,
     is_test,
-    tested_rows_differ,
 )
 from tests.conformance.patched import patched_differ
 
@@ -81,7 +80,7 @@ def run_case(case: Case) -> str | None:
         return f"taken, where Kyverno says: {refused}"
     results = _results(case, policies, values) + _cleaned(case, cleanup, values)
     if is_test(case):
-        return testedrows_differ(case, results)
+        return tested_rows_differ(case, results)
     fault = rows_differ(case, results) or patched_differ(case, results)
     return fault or generated_differ(case, results)
 

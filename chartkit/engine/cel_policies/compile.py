@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission_validating import compile_validating_admission
 from chartkit.engine.cel_policies.autogen import extended
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.generating import GeneratingJudge
@@ -19,24 +20,49 @@ from chartkit.engine.kinds import GroupVersionKind, is_custom
 from chartkit.engine.phase import Phase
 from chartkit.model import Resource, RuleResult
 
-Compiler = Callable[[CelPolicy, Environment, Sequence[CelException]], Judge]
-
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """How a kind runs. environment: its name, prefixed with `n` for a namespaced policy;
-    extends: whether it is extended to pod controllers."""
+class Surroundings:
+    """What stands beside a policy and changes it: exceptions, and bindings of any policy."""
 
-    phase: Phase
-    environment: str
-    compiler: Compiler
-    extends: bool = False
+    exceptions: Sequence[CelException] = ()
+    bindings: Sequence[Resource] = ()
 
 
-KINDS: Final[dict[CelKind, Kind]] = {
-    CelKind.VALIDATING: Kind(Phase.VALIDATE, "vpol", ValidatingJudge, extends=True),
-    CelKind.GENERATING: Kind(Phase.GENERATE, "gpol", GeneratingJudge),
+Compiler = Callable[[CelPolicy, Surroundings], tuple[Judge, ...]]
+
+
+def _validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, around)
+    environment = _environment("vpol", policy)
+    forms = (policy, *extended(policy))
+    return tuple(ValidatingJudge(form, environment, exceptions) for form in forms)
+
+
+def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    environment = _environment("gpol", policy)
+    return (GeneratingJudge(policy, environment, _exceptions(policy, around)),)
+
+
+def _validating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    return compile_validating_admission(policy, around.bindings)
+
+
+def _exceptions(policy: CelPolicy, around: Surroundings) -> tuple[CelException, ...]:
+    return tuple(one for one in around.exceptions if one.names(policy))
+
+
+def _environment(name: str, policy: CelPolicy) -> Environment:
+    """The environment of a kind; a policy of a namespace has functions that stay in it."""
+    return ENVIRONMENTS[f"n{name}" if policy.namespace else name]
+
+
+KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
+    CelKind.VALIDATING: (Phase.VALIDATE, _validating),
+    CelKind.GENERATING: (Phase.GENERATE, _generating),
+    CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),
 }
+"""When each kind runs, and what compiles it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +94,17 @@ class CompiledCelPolicy:
 
 
 def compile_cel_policy(
-    resource: Resource, exceptions: Sequence[CelException] = ()
+    resource: Resource,
+    exceptions: Sequence[CelException] = (),
+    bindings: Sequence[Resource] = (),
 ) -> CompiledCelPolicy:
-    """Compiles a policy whose rules are CEL, with the exceptions there are.
+    """Compiles a policy whose rules are CEL, with the exceptions and bindings there are.
 
     Raises CompileError with every diagnostic where its definition does not take it or an
     expression does not compile.
     """
     policy = read_cel_policy(resource)
-    kind = KINDS[policy.kind]
-    prefix = "n" if policy.namespace else ""
-    environment = ENVIRONMENTS[f"{prefix}{kind.environment}"]
-    applying = tuple(one for one in exceptions if one.names(policy))
-    forms = (policy, *(extended(policy) if kind.extends else ()))
-    judges = tuple(kind.compiler(form, environment, applying) for form in forms)
+    phase, compiler = KINDS[policy.kind]
+    judges = compiler(policy, Surroundings(exceptions, bindings))
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
-    return CompiledCelPolicy(policy, frozenset({kind.phase}), judges, scored)
+    return CompiledCelPolicy(policy, frozenset({phase}), judges, scored)

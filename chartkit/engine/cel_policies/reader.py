@@ -76,7 +76,7 @@ def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
         constraints=read_constraints(spec.get("matchConstraints")),
         conditions=named_expressions(spec.get("matchConditions")),
         variables=named_expressions(spec.get("variables")),
-        validations=tuple(_validation(one) for one in spec.get("validations") or ()),
+        validations=read_validations(spec.get("validations")),
         annotations_made=named_expressions(spec.get("auditAnnotations"), "key", "valueExpression"),
         ignores_errors=spec.get("failurePolicy") == "Ignore",
         actions=tuple(spec.get("validationActions") or ()),
@@ -128,6 +128,11 @@ def _rule(body: Body) -> ResourceRule:
         names=tuple(body.get("resourceNames") or ()),
         scope=body.get("scope") or "*",
     )
+
+
+def read_validations(body: Json) -> tuple[Validation, ...]:
+    """Reads a list of validations whose schema was checked."""
+    return tuple(_validation(one) for one in body or ())
 
 
 def _validation(body: Body) -> Validation:

@@ -1,0 +1,141 @@
+"""Expressions as Kubernetes' admission plugins compile and evaluate them.
+
+One that does not compile fails when it is evaluated, and the others go on. What fails to evaluate
+says which expression it was. Source: k8s.io/apiserver `pkg/admission/plugin/cel`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.compile import compile_expression
+from chartkit.engine.cel.declarations import Environment, StructType, Variable
+from chartkit.engine.cel.errors import CelCompileError, CelError
+from chartkit.engine.cel.host import OFFLINE
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.policy import NamedExpression
+from chartkit.engine.values.quoting import quote
+
+Scope = Mapping[str, Value]
+
+_VARIABLES: Final = "kubernetes.variables"
+_PARAMS: Final = "params"
+_PLAIN: Final = frozenset(
+    {
+        TypeKind.ANY,
+        TypeKind.BOOL,
+        TypeKind.BYTES,
+        TypeKind.DOUBLE,
+        TypeKind.DURATION,
+        TypeKind.INT,
+        TypeKind.NULL,
+        TypeKind.STRING,
+        TypeKind.TIMESTAMP,
+        TypeKind.UINT,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression, or why it does not compile."""
+
+    text: str
+    program: Program | None
+    problem: str = ""
+
+    def evaluate(self, scope: Scope) -> Value:
+        """The value; raises CelError in the words of an API server."""
+        if self.program is None:
+            raise CelError(f"compilation error: {self.problem}")
+        try:
+            return self.program.evaluate(scope, OFFLINE)
+        except CelError as error:
+            raise CelError(
+                f"expression '{self.text}' resulted in error: {error.message}"
+            ) from error
+
+
+class AdmissionExpressions:
+    """Compiles the expressions of one policy, which all see its variables."""
+
+    __slots__ = ("_environment", "_fields", "_variables")
+
+    def __init__(
+        self, environment: Environment, variables: Sequence[NamedExpression], has_params: bool
+    ) -> None:
+        names = dict(environment.variables)
+        names.pop(_PARAMS, None)
+        if has_params:
+            names[_PARAMS] = Variable(types.DYN)
+        names["variables"] = Variable(types.struct(_VARIABLES))
+        self._fields: dict[str, Type] = {}
+        shape = StructType(_VARIABLES, self._fields)
+        self._environment = replace(
+            environment.extend(structs=(shape,)), variables=MappingProxyType(names)
+        )
+        self._variables: dict[str, Expression] = {}
+        for each in variables:
+            compiled = self.compile(each.expression)
+            program = compiled.program
+            self._variables[each.name] = compiled
+            self._fields[each.name] = _declared(program.output_type) if program else types.DYN
+
+    def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
+        """An expression that sees the variables; expected: what it may come to, none: anything."""
+        try:
+            program = compile_expression(text, self._environment)
+        except CelCompileError as error:
+            if error.issues[0].offset is None:
+                return Expression(text, None, f"program instantiation failed: {error.text}")
+            return Expression(text, None, f"compilation failed: {error.text}")
+        if expected and program.output_type not in expected:
+            names = [each.name for each in expected]
+            what = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
+            return Expression(text, None, f"must evaluate to {what}")
+        return Expression(text, program)
+
+    def variables(self, scope: Scope) -> Mapping[str, Value]:
+        """What `variables` is in a scope."""
+        return _Variables(self._variables, scope)
+
+
+def _declared(type_: Type) -> Type:
+    """The type that a variable is declared with: named types become dynamic."""
+    if type_.kind in (TypeKind.LIST, TypeKind.MAP):
+        return replace(type_, parameters=tuple(map(_declared, type_.parameters)))
+    return type_ if type_.kind in _PLAIN else types.DYN
+
+
+class _Variables(dict[str, Value]):
+    """A policy's variables, each computed when it is first asked for."""
+
+    __slots__ = ("_expressions", "_scope")
+
+    def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
+        super().__init__()
+        self._expressions = expressions
+        self._scope = scope
+
+    def __missing__(self, name: str) -> Value:
+        expression = self._expressions[name]
+        if expression.program is None:
+            raise CelError(
+                f"composited variable {quote(name)} fails to compile: {expression.problem}"
+            )
+        try:
+            made = self[name] = expression.program.evaluate(self._scope, OFFLINE)
+        except CelError as error:
+            raise CelError(
+                f"composited variable {quote(name)} fails to evaluate: {error.message}"
+            ) from error
+        return made
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._expressions

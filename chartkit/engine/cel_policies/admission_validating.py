@@ -1,0 +1,121 @@
+"""ValidatingAdmissionPolicy: Kubernetes' own, with the bindings that make it apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission_validation import (
+    SKIPPED,
+    AdmissionValidation,
+    Decision,
+)
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.bindings import Binding, bindings_of
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.judging import Admission, Judge
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.scope import RequestScope
+from chartkit.engine.lookups import Lookups
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Resource, RuleResult, Status
+
+UNMET = "match conditions aren't met"
+BINDING = "binding"
+"""The property that names the binding."""
+
+
+class AdmissionJudge(Judge):
+    """A compiled ValidatingAdmissionPolicy with one of its bindings; without any, as if one bound
+    it everywhere, which is how a policy is tried before it is bound."""
+
+    __slots__ = ("_binding", "_validation")
+
+    def __init__(
+        self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None
+    ) -> None:
+        super().__init__(policy)
+        if policy.constraints is not None:
+            self._constraints = Constraints(policy.constraints, selects_nothing=False)
+        self._binding = binding
+        self._validation = validation
+
+    def speaks_of(self, attributes: Attributes) -> bool:
+        """Whether both the policy and its binding speak of a request."""
+        if not super().speaks_of(attributes):
+            return False
+        narrowed = self._binding.constraints if self._binding is not None else None
+        return narrowed is None or narrowed.match(attributes)
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """The first parameter that refuses the request decides; nothing where there is none and
+        the binding admits that."""
+        attributes = admission.attributes
+        scope = request_scope(attributes)
+        namespace = namespace_object(attributes)
+        result: RuleResult | None = None
+        try:
+            for params in self._params(admission.lookups, attributes.namespace):
+                result = self._answer(self._validation.decide(scope, namespace, params))
+                if result.status in (Status.FAIL, Status.ERROR):
+                    break
+        except EvaluationError as error:
+            return self._said(Status.ERROR, f"error in parameterized resource: {error.message}")
+        return result
+
+    def _params(self, lookups: Lookups, namespace: str) -> Iterator[Body | None]:
+        reference = self._binding.params if self._binding is not None else None
+        if reference is None:
+            yield None
+            return
+        found = reference.find(namespace, lookups.cluster(self.policy.name, ""))
+        if found:
+            yield from found
+        elif not reference.allows_none:
+            yield None
+
+    def _answer(self, decision: Decision | None) -> RuleResult:
+        if decision is None:
+            return self._said(Status.PASS, "")
+        if decision is SKIPPED:
+            return self._said(Status.SKIP, UNMET)
+        return self._said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
+
+    def _said(self, status: Status, message: str) -> RuleResult:
+        properties = {BINDING: self._binding.name} if self._binding is not None else {}
+        return self.result(status, message, self.policy.name, properties)
+
+
+def request_scope(attributes: Attributes) -> RequestScope:
+    """A request as Kubernetes' own policies see it: an object that there is not is null."""
+    return RequestScope(attributes, None, absent=None)
+
+
+def namespace_object(attributes: Attributes) -> Body | None:
+    """The object of the request's namespace, of which no more than the labels is known."""
+    if not attributes.namespace or attributes.is_namespace:
+        return None
+    metadata: Body = {"name": attributes.namespace}
+    if attributes.namespace_labels:
+        metadata["labels"] = dict(attributes.namespace_labels)
+    return {"metadata": metadata, "spec": {}, "status": {}}
+
+
+def compile_validating_admission(
+    policy: CelPolicy, found: Sequence[Resource]
+) -> tuple[AdmissionJudge, ...]:
+    """The judges of a policy, one a binding among the objects that were found.
+
+    Raises CompileError for a binding that its schema refuses; an expression that does not compile
+    is an error of each request.
+    """
+    validation = AdmissionValidation(
+        ENVIRONMENTS["vap"],
+        conditions=policy.conditions,
+        variables=policy.variables,
+        validations=policy.validations,
+        has_params=bool(policy.spec.get("paramKind")),
+        ignores_errors=policy.ignores_errors,
+    )
+    bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
+    return tuple(AdmissionJudge(policy, validation, binding) for binding in bindings)

@@ -1,0 +1,56 @@
+"""Bindings of Kubernetes' admission policies: where a policy applies, and with which parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.params import ParamRef, read_param_ref
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.reader import ADMISSION, ADMISSION_VERSIONS, read_constraints
+from chartkit.engine.definitions import definition_check
+from chartkit.engine.policy_reader import check_schema, check_served
+from chartkit.model import Body, Resource
+
+KINDS: Final = tuple(f"{kind}Binding" for kind in ADMISSION)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One binding of a policy; constraints: None where it narrows nothing."""
+
+    name: str
+    constraints: Constraints | None
+    params: ParamRef | None
+    actions: tuple[str, ...]
+
+
+def is_binding(resource: Resource) -> bool:
+    """Whether an object is a binding of an admission policy."""
+    group = resource.api_version.partition("/")[0]
+    return group == "admissionregistration.k8s.io" and resource.kind in KINDS
+
+
+def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
+    """The bindings of a policy, in order; raises CompileError for one that its schema refuses."""
+    return tuple(
+        _read(policy, one)
+        for one in found
+        if one.kind == f"{policy.kind}Binding"
+        and (one.body.get("spec") or {}).get("policyName") == policy.name
+    )
+
+
+def _read(policy: CelPolicy, resource: Resource) -> Binding:
+    check_served(resource, ADMISSION_VERSIONS, KINDS)
+    check_schema(definition_check(resource.kind), resource)
+    spec: Body = resource.body["spec"]
+    constraints = read_constraints(spec.get("matchResources"))
+    return Binding(
+        resource.name,
+        None if constraints is None else Constraints(constraints, selects_nothing=False),
+        read_param_ref(policy.spec.get("paramKind"), spec.get("paramRef")),
+        tuple(spec.get("validationActions") or ()),
+    )

@@ -34,16 +34,15 @@ _NATIVE_NAMES: Final = {
     "net.CIDR": "CIDR",
     "net.IP": "IP",
 }
-_NO_TEXT: Final[Mapping[type, str]] = {
-    int: "unsupported type conversion from 'int' to string",
-    Uint: "unsupported type conversion from 'uint' to string",
-    float: "type conversion error from Double to 'string'",
-    bool: "type conversion error from bool to 'string'",
-    bytes: "type conversion error from Bytes to 'string'",
-    type(None): "type conversion error from 'null_type' to 'string'",
-    Type: "type conversion not supported for 'type'",
+_SHOWN: Final[Mapping[type, str]] = {
+    float: "Double",
+    bool: "bool",
+    bytes: "Bytes",
+    type(None): "'null_type'",
+    list: "list",
+    dict: "map",
 }
-NO_TYPE: Final = _NO_TEXT[Type]
+NO_TYPE: Final = "type conversion not supported for 'type'"
 
 
 def text_of(value: Value) -> str:
@@ -54,13 +53,18 @@ def text_of(value: Value) -> str:
         return text_of(content(value))
     if isinstance(value, Opaque) and value.cel_type.name in _TEXTS:
         return str(value)
-    known = _NO_TEXT.get(value.__class__)
-    if known is not None:
-        raise CelError(known)
-    if isinstance(value, list | dict):
-        kind = "list" if isinstance(value, list) else "map"
-        raise CelError(f"type conversion error from {kind} to 'string'")
-    raise CelError(f"type conversion error from '{native_name(value)}' to 'string'")
+    raise no_conversion(value, "string")
+
+
+def no_conversion(value: Value, target: str) -> CelError:
+    """The error for a value that cannot be turned into a type of Go."""
+    if isinstance(value, Type):
+        return CelError(NO_TYPE)
+    if isinstance(value, int) and not isinstance(value, bool):
+        kind = "uint" if isinstance(value, Uint) else "int"
+        return CelError(f"unsupported type conversion from '{kind}' to {target}")
+    shown = _SHOWN.get(value.__class__) or f"'{native_name(value)}'"
+    return CelError(f"type conversion error from {shown} to '{target}'")
 
 
 def content(optional: OptionalValue) -> Value:
@@ -96,9 +100,7 @@ def json_of(value: Value) -> Json:
         return json_of(content(value))
     if isinstance(value, Struct) and value.type.kind is TypeKind.STRUCT:
         return {name: json_of(member) for name, member in value.fields.items()}
-    if isinstance(value, Type):
-        raise CelError(NO_TYPE)
-    raise CelError(f"type conversion error from '{native_name(value)}' to '*structpb.Value'")
+    raise no_conversion(value, "*structpb.Value")
 
 
 def json_object(value: Mapping[Value, Value]) -> Body:

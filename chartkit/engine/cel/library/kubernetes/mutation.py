@@ -27,7 +27,10 @@ def _patch(fields: Mapping[str, Value]) -> Value:
         if name in fields and not isinstance(fields[name], str):
             shown = _GO_TYPES.get(fields[name].__class__, "interface {}")
             raise CelError(f"unexpected type {shown} for JSONPatchType '{name}' field")
-    return Struct(JSON_PATCH, fields)
+    return Struct(JSON_PATCH, fields, _UNSET)
+
+
+_UNSET: Final = MappingProxyType({"op": "", "path": "", "from": "", "value": None})
 
 
 LIBRARY: Final = Library(

@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
-from chartkit.engine.cel.library.natives import json_object
+from chartkit.engine.cel.library.natives import json_object, no_conversion
 from chartkit.engine.cel.types import ANY, BOOL, STRING, list_of, map_of
 from chartkit.engine.cel.values import Value
 
@@ -32,7 +32,7 @@ def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> b
 
 def _body(value: Value) -> dict[str, Value]:
     if not isinstance(value, dict):
-        raise CelError("a resource is no map")
+        raise no_conversion(value, "*structpb.Struct")
     return json_object(value)
 
 

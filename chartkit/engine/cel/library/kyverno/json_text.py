@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from chartkit.engine.cel.ast import Comprehension, Expr, ListLiteral, MapLiteral
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.declarations import Example, Implementation, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -16,7 +16,7 @@ from chartkit.engine.cel.library.natives import (
     NO_TYPE,
     content,
     doubles,
-    native_name,
+    no_conversion,
     text_of,
 )
 from chartkit.engine.cel.times import Duration, Timestamp
@@ -75,9 +75,9 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
     A map inside of what the expression makes has no JSON, and null there is 0.
     """
     written = arguments[1]
-    if not isinstance(written, _MAKERS):
+    if not (isinstance(written, MapLiteral) or _makes_list(written)):
         return _marshal_read.implementation
-    in_lists = any(isinstance(part, _LIST_MAKERS) for part in _parts(written))
+    in_lists = any(map(_makes_list, _parts(written)))
     write = partial(_made, in_lists=in_lists)
     return lambda _json, value: _marshalled(write, value)
 
@@ -95,8 +95,13 @@ def _parts(written: Expr) -> Iterator[Expr]:
         yield from _parts(part)
 
 
-_MAKERS: Final = (ListLiteral, MapLiteral, Comprehension)
-_LIST_MAKERS: Final = (ListLiteral, Comprehension)
+def _makes_list(written: Expr) -> bool:
+    if isinstance(written, Call):
+        return written.function in _LIST_MAKERS
+    return isinstance(written, ListLiteral | Comprehension)
+
+
+_LIST_MAKERS: Final = frozenset({"distinct", "flatten", "reverse", "sort", "@sortByAssociatedKeys"})
 
 marshal: Final = replace(_marshal_read, bind=_bind)
 
@@ -172,7 +177,7 @@ def _scalar(value: Value) -> str:
         return str(value.nanoseconds)
     if isinstance(value, Opaque):
         return _named(value)
-    raise CelError(f"type conversion error from '{native_name(value)}' to 'interface {{}}'")
+    raise no_conversion(value, "interface {}")
 
 
 def _named(value: Opaque) -> str:

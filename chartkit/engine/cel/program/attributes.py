@@ -121,9 +121,10 @@ class Attribute:
                 value = find(value, key)
                 if value is MISSING:
                     return MISSING, True
+                frame.cost += 1
             else:
+                frame.cost += 1
                 value = member(value, key)
-            frame.cost += 1
             if trace is not None:
                 trace[qualifier.id] = OptionalValue(True, value) if optional else value
         return value, optional

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, Dispatch
@@ -14,39 +13,28 @@ from chartkit.engine.values.regexp import compile_regex
 def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step:
     """A call; certain: the checker left one overload only."""
     unit = not certain and dispatch.function in UNIT_WHEN_OPEN
-    find = dispatch.find
     if len(arguments) == 1:
-        return _unary(dispatch, arguments[0], unit)
-
-    def run(frame: Frame) -> Value:
-        args = [argument(frame) for argument in arguments]
-        return _apply(frame, find(args), args, unit)
-
-    return run
-
-
-def _unary(dispatch: Dispatch, argument: Step, unit: bool) -> Step:
-    find = dispatch.find
-
-    def run(frame: Frame) -> Value:
-        args = (argument(frame),)
-        return _apply(frame, find(args), args, unit)
-
-    return run
+        argument = arguments[0]
+        return lambda frame: _apply(frame, dispatch, (argument(frame),), unit)
+    if len(arguments) == 2:
+        left, right = arguments
+        return lambda frame: _apply(frame, dispatch, (left(frame), right(frame)), unit)
+    return lambda frame: _apply(
+        frame, dispatch, tuple([argument(frame) for argument in arguments]), unit
+    )
 
 
-def _apply(
-    frame: Frame, overload: Overload, args: tuple[Value, ...] | list[Value], unit: bool
-) -> Value:
+def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool) -> Value:
+    # A call costs, even one that fails.
+    frame.cost += 1
+    overload = dispatch.find(args)
     if overload.hosted:
         result = overload.implementation(frame.host, *args)
     else:
         result = overload.implementation(*args)
     cost = overload.cost
-    if cost is None or unit:
-        frame.cost += 1
-    else:
-        frame.cost += cost(args, result)
+    if cost is not None and not unit:
+        frame.cost += cost(args, result) - 1
         frame.check()
     return result
 

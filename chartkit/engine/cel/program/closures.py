@@ -220,10 +220,10 @@ class Planner:
         initial = empty or self.plan(expr.accu_init, scope)
         accumulator = Local(comprehension.accumulated(place, initial), bool(empty))
         outer = {**scope, expr.accu_var: accumulator}
-        inner = {expr.iter_var: Local(_slot_reader(first)), **outer}
+        inner = {**outer, expr.iter_var: Local(_slot_reader(first))}
         if second is not None:
             inner[expr.iter_var2] = Local(_slot_reader(second))
-        inner = {**outer, **inner, expr.accu_var: accumulator}
+        inner[expr.accu_var] = accumulator
         return comprehension.Fold(
             iter_range,
             place,

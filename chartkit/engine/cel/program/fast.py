@@ -51,6 +51,9 @@ _NUMBERS = frozenset({int, Uint, float})
 _PLAIN = frozenset({type(None), bool, int, Uint, float, list, dict, bytes})
 _SCALARS = frozenset({type(None), bool, int, Uint, float, str, bytes})
 
+Fields = tuple[str | int, ...]
+"""Names of fields and places in lists, one after the other."""
+
 Meter = list[int]
 """One number: what the evaluation may still cost."""
 
@@ -113,14 +116,20 @@ def present(value: Value, field: str) -> bool:
     raise Undecided
 
 
-def path(value: Value, fields: tuple[str, ...]) -> Value:
+def path(value: Value, fields: Fields) -> Value:
     """What `value.?first.?second` finds, or `MISSING`."""
     if value.__class__ is OptionalValue:
         if not value.present:
             return MISSING
         value = value.value
     for field in fields:
-        if value.__class__ is dict:
+        if field.__class__ is int:
+            if value.__class__ is not list:
+                raise Undecided
+            value = value[field] if 0 <= field < len(value) else MISSING
+            if value is MISSING:
+                return MISSING
+        elif value.__class__ is dict:
             value = value.get(field, MISSING)
             if value is MISSING:
                 return MISSING
@@ -136,19 +145,19 @@ def path(value: Value, fields: tuple[str, ...]) -> Value:
     return value
 
 
-def optional_path(value: Value, fields: tuple[str, ...]) -> OptionalValue:
+def optional_path(value: Value, fields: Fields) -> OptionalValue:
     """`value.?first.?second`."""
     found = path(value, fields)
     return NONE if found is MISSING else OptionalValue(True, found)
 
 
-def path_or(value: Value, fields: tuple[str, ...], default: Value) -> Value:
+def path_or(value: Value, fields: Fields, default: Value) -> Value:
     """`value.?first.?second.orValue(default)`."""
     found = path(value, fields)
     return default if found is MISSING else found
 
 
-def has_path(value: Value, fields: tuple[str, ...]) -> bool:
+def has_path(value: Value, fields: Fields) -> bool:
     """`value.?first.?second.hasValue()`."""
     return path(value, fields) is not MISSING
 

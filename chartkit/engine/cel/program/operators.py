@@ -15,6 +15,7 @@ from chartkit.engine.cel.program.fast import (
     LONG,
     LONG_LIST,
     LONG_TEXT,
+    Fields,
     caller,
     matcher,
     metered_caller,
@@ -52,9 +53,9 @@ class OptionalPath:
     """A value and the fields that are selected from it, the first of them with `.?`."""
 
     base: Code
-    fields: tuple[str, ...]
+    fields: Fields
 
-    def more(self, field: str) -> OptionalPath:
+    def more(self, field: str | int) -> OptionalPath:
         """The path to a field of what this one finds."""
         return OptionalPath(self.base, (*self.fields, field))
 
@@ -71,7 +72,7 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
     """The path that an expression is; None where nothing in it is optional."""
     if isinstance(expr, Select) and not expr.test_only and expr.id not in writer.checked.names:
         inner = optional_path(writer, expr.operand, scope)
-        field = expr.field
+        field: str | int = expr.field
     elif isinstance(expr, Call) and expr.function in _INDEXES:
         found = _constant_key(writer, expr)
         if found is None:
@@ -91,12 +92,12 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
 _INDEXES = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
-def _constant_key(writer: Writer, expr: Call) -> str | None:
+def _constant_key(writer: Writer, expr: Call) -> str | int | None:
     key = expr.args[1]
     value = writer.folded.constants.get(key.id)
     if value is None and isinstance(key, Literal):
         value = key.value
-    return value if isinstance(value, str) else None
+    return value if value.__class__ in (str, int) else None
 
 
 def _optional_select(writer: Writer, expr: Call, _args: Arguments, scope: Scope) -> Code | None:

@@ -66,7 +66,7 @@ class Program:
             except (CelError, *UNDECIDED):
                 # Whatever it was, the closures know; what it cost them to find out is little.
                 pass
-        return self._evaluate_exactly(variables, host)
+        return self.evaluate_exactly(variables, host)
 
     def _generated(self) -> Generated | None:
         return generate(self.checked, self.environment, self._folded, self._limit)
@@ -75,7 +75,7 @@ class Program:
     def _limit(self) -> int:
         return self.environment.options.cost_limit or WORK_LIMIT
 
-    def _evaluate_exactly(self, variables: Mapping[str, Value], host: Host) -> Value:
+    def evaluate_exactly(self, variables: Mapping[str, Value], host: Host) -> Value:
         step = self._exact
         if step is None:
             planner = Planner(self.checked, self.environment, self._folded)

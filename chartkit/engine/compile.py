@@ -18,7 +18,7 @@ from chartkit.engine.context import Context
 from chartkit.engine.entries import compile_entries
 from chartkit.engine.exceptions import BoundException, PolicyException, bind_exceptions
 from chartkit.engine.generate import compile_generate
-from chartkit.engine.handler import Compiler, Handler
+from chartkit.engine.handler import Compiler
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.manifests import compile_manifests
 from chartkit.engine.match import Predicate, always, bind_match
@@ -34,8 +34,9 @@ from chartkit.engine.validate import compile_validate
 from chartkit.engine.validate_cel import compile_validate_cel
 from chartkit.engine.variables import compile_template
 from chartkit.engine.verify_images import ImageRule, ImagesHandler, compile_verify_images
+from chartkit.engine.webhook_conditions import WebhookConditions
 from chartkit.errors import ChartkitError, EvaluationError
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Resource, RuleResult
 
 PHASES: Final[dict[RuleKind, Phase]] = {
     RuleKind.MUTATE: Phase.MUTATE,
@@ -47,20 +48,6 @@ PHASES: Final[dict[RuleKind, Phase]] = {
     RuleKind.CEL: Phase.VALIDATE,
     RuleKind.GENERATE: Phase.GENERATE,
 }
-
-
-def compile_unevaluated(rule: Rule, policy: Policy) -> Handler:
-    """The handler of a rule type that the engine does not evaluate: it says so, never passes."""
-    message = f"{rule.kind} rules are not evaluated yet"
-    answer = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, message)
-    return lambda _context, _request: answer
-
-
-def compile_unmatched(rule: Rule, policy: Policy) -> Handler:
-    """The handler of a rule whose policy asks in CEL for the requests it is sent."""
-    message = "spec.webhookConfiguration.matchConditions are not evaluated yet"
-    answer = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, message)
-    return lambda _context, _request: answer
 
 
 COMPILERS: Final[dict[RuleKind, Compiler]] = {
@@ -84,7 +71,7 @@ def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
     if rule.preconditions is not None:
         preconditions = compile_conditions(rule.preconditions)
         preconditions = None if preconditions.is_empty else preconditions
-    compiler = compile_unmatched if policy.match_conditions else COMPILERS[rule.kind]
+    compiler = COMPILERS[rule.kind]
     properties = compile_template(dict(rule.properties)) if rule.properties else None
     handle = compiler(rule, policy)
     return RuleBody(entries, preconditions, handle, properties, is_plain=not rule.context)
@@ -95,13 +82,14 @@ class CompiledPolicy:
     """A policy that is ready to run.
 
     phases: those in which any of its rules runs; scored: whether a failure is one (else it is a
-    warning).
+    warning); webhook: which requests it is sent.
     """
 
     policy: Policy
     exceptions: tuple[PolicyException, ...] = ()
     phases: frozenset[Phase] = frozenset()
     scored: bool = True
+    webhook: WebhookConditions | None = None
     _extended: frozenset[str] = frozenset()
     _found: dict[tuple[GroupVersionKind, str, Phase], tuple[CompiledRule, ...]] = field(
         default_factory=dict, compare=False, repr=False
@@ -207,6 +195,7 @@ def compile_policy(
         tuple(exceptions),
         phases,
         policy.annotations.get(_SCORED) != "false",
+        WebhookConditions(policy.match_conditions) if policy.match_conditions else None,
         controllers(policy),
     )
     for index, rule in enumerate(policy.rules):

@@ -17,7 +17,9 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
 from chartkit.engine.phase import Phase
 from chartkit.engine.request import Operation, Request, User
-from chartkit.model import Body, Json, Resource, RuleResult, Status
+from chartkit.engine.webhook_conditions import WebhookConditions
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 AnyPolicy: TypeAlias = CompiledPolicy | CompiledCelPolicy
 """A compiled policy of either generation."""
@@ -144,6 +146,8 @@ class _Run:
         if not rules or not self.request.resource.body:
             return
         request, facts, base = self._seen_by(policy)
+        if policy.webhook is not None and not self._is_sent(policy, policy.webhook, results):
+            return
         for rule in rules:
             if not rule.matches(facts):
                 continue
@@ -162,6 +166,17 @@ class _Run:
                 request, facts, base = self._seen_by(policy)
             if policy.policy.apply_one and result.status in _APPLIED[phase]:
                 break
+
+    def _is_sent(
+        self, policy: CompiledPolicy, webhook: WebhookConditions, results: list[RuleResult]
+    ) -> bool:
+        """Whether an API server sends the request; one that it refuses to decide is an error."""
+        try:
+            return webhook.hold(Attributes(replace(self.request, resource=self._plain)))
+        except EvaluationError as error:
+            key, text = policy.policy.key, error.message
+            results.append(RuleResult(key, "", RuleType.VALIDATION, Status.ERROR, text))
+            return False
 
     def _seen_by(self, policy: CompiledPolicy) -> tuple[Request, Facts, Context]:
         """The request as a policy sees it: values that the user gave may change the object."""

@@ -14,11 +14,11 @@ from chartkit.documents import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import COMPILERS, CompiledPolicy, compile_policy, compile_unevaluated
+from chartkit.engine.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.exceptions import read_exception
 from chartkit.engine.kinds import GroupVersionKind, kind_of
-from chartkit.engine.policy_reader import SCHEMA_RULE, rule_kind
+from chartkit.engine.policy_reader import SCHEMA_RULE
 from chartkit.engine.request import Operation, Request, User
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
@@ -29,6 +29,7 @@ from tests.conformance.generated import (
     clone_sources,
     generated_differ,
     is_test,
+    tested_rows_differ,
 )
 from tests.conformance.patched import patched_differ
 
@@ -40,19 +41,6 @@ _CRASHED: Final = 2
 _INVALID: Final = "Invalid Policy"
 _OPERATORS: Final = re.compile(r"valid values: \[.*\]")
 """Operators are listed in no order."""
-
-
-def waits(case: Case) -> bool:
-    """Whether a case needs a kind of rule that the engine does not evaluate yet."""
-    for policy in _policy_bodies(case):
-        if policy.get("kind") in CLEANUP_KINDS:
-            continue
-        if not policy.get("apiVersion", "").startswith("kyverno.io/v1"):
-            return True
-        for rule in (policy.get("spec") or {}).get("rules") or ():
-            if isinstance(rule, dict) and COMPILERS[rule_kind(rule)] is compile_unevaluated:
-                return True
-    return False
 
 
 def run_case(case: Case) -> str | None:
@@ -186,7 +174,7 @@ def _request(
         values.namespace_labels(resource.namespace),
         subresource,
         kind,
-        {name: values.forresource_of(name, resource.name) for name in names},
+        {name: values.for_resource(name, resource.name) for name in names},
     )
 
 

@@ -100,17 +100,25 @@ def test_context_entries_stay_with_their_rule() -> None:
     assert _shown(results)[1][1] == "pass"
 
 
-def test_what_is_not_evaluated_yet_says_so() -> None:
-    (result,) = _results(rule(validate={"cel": {"expressions": [{"expression": "true"}]}}))
-    assert result.status is Status.SKIP
-    assert result.message.endswith("rules are not evaluated yet")
+def test_rules_in_cel_are_judged() -> None:
+    expressions = [{"expression": "object.metadata.name != 'a'", "message": "no"}]
+    (result,) = _results(rule(validate={"cel": {"expressions": expressions}}))
+    assert (result.status, result.message) == (Status.FAIL, "no")
 
 
-def test_match_conditions_are_never_passed_over() -> None:
-    conditions = [{"name": "a", "expression": "false"}]
-    (result,) = _results(webhookConfiguration={"matchConditions": conditions})
-    assert result.status is Status.SKIP
-    assert "matchConditions" in result.message
+@pytest.mark.parametrize(
+    ("expression", "statuses"),
+    [
+        ("false", []),
+        ("object.metadata.name == 'a'", [Status.PASS]),
+        ("object.nope", [Status.ERROR]),
+        ("object.nope == 1 && false", []),
+    ],
+)
+def test_match_conditions_decide_what_is_sent(expression: str, statuses: list[Status]) -> None:
+    conditions = [{"name": "a", "expression": expression}]
+    results = _results(rule("a"), webhookConfiguration={"matchConditions": conditions})
+    assert [result.status for result in results] == statuses
 
 
 def test_mutation_comes_before_validation() -> None:

@@ -132,22 +132,8 @@ def equal(left: Value, right: Value) -> bool:
         return right.__class__ is kind and left == right
     if kind in _NUMBERS:
         return right.__class__ in _NUMBERS and _equal_numbers(left, right)  # type: ignore[arg-type]
-    if kind is list:
-        return (
-            right.__class__ is list
-            and len(left) == len(right)  # type: ignore[arg-type]
-            and all(map(_equal_members, left, right))  # type: ignore[call-overload]
-        )
-    if isinstance(left, dict):
-        return isinstance(right, dict) and _equal_maps(left, right)
-    if kind is OptionalValue:
-        return right.__class__ is OptionalValue and _equal_optionals(left, right)  # type: ignore[arg-type]
-    if isinstance(left, Struct):
-        return (
-            isinstance(right, Struct)
-            and left.type == right.type
-            and _equal_maps(left.fields, right.fields)
-        )
+    if kind is list or kind is OptionalValue or isinstance(left, dict | Struct):
+        return _Comparison().composed(left, right)
     if isinstance(left, Opaque):
         return right is not None and left.equals(right)
     return right.__class__ is kind and left == right
@@ -164,14 +150,6 @@ def same(left: Value, right: Value) -> bool:
         return False
 
 
-def _equal_members(left: Value, right: Value) -> bool:
-    # cel-go takes two lists or maps for equal unless a pair of members surely differs.
-    try:
-        return equal(left, right)
-    except CelError:
-        return True
-
-
 def _equal_numbers(left: float, right: float) -> bool:
     # A whole number beyond 2^53 is rounded before it is compared with a double, as in cel-go.
     if left.__class__ is not right.__class__ and float in (left.__class__, right.__class__):
@@ -179,11 +157,56 @@ def _equal_numbers(left: float, right: float) -> bool:
     return left == right
 
 
-def _equal_maps(left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
-    return len(left) == len(right) and all(
-        key in right and _equal_members(value, right[key]) for key, value in left.items()
-    )
+class _Comparison:
+    """The comparison of two lists, maps, objects or optionals.
 
+    A value may stand in many places of another: each pair is compared once, so that no expression
+    makes a comparison that does not end. A pair is taken for equal while it is compared; were it
+    not, the answer would be no already.
+    """
 
-def _equal_optionals(left: OptionalValue, right: OptionalValue) -> bool:
-    return left.present == right.present and (not left.present or equal(left.value, right.value))
+    __slots__ = ("_pairs",)
+
+    def __init__(self) -> None:
+        self._pairs: dict[tuple[int, int], tuple[Value, Value]] = {}
+
+    def composed(self, left: Value, right: Value) -> bool:
+        """Whether two values, the first of which has members, are equal."""
+        if left.__class__ is not OptionalValue:
+            pair = id(left), id(right)
+            if pair in self._pairs:
+                return True
+            # What is kept here keeps its identity.
+            self._pairs[pair] = left, right
+        if isinstance(left, dict):
+            return isinstance(right, dict) and self._maps(left, right)
+        if right.__class__ is not left.__class__:
+            return False
+        if isinstance(left, list):
+            return len(left) == len(right) and all(map(self._members, left, right))  # type: ignore[arg-type, call-overload]
+        if isinstance(left, OptionalValue):
+            return self._optionals(left, right)  # type: ignore[arg-type]
+        return left.type == right.type and self._maps(left.fields, right.fields)  # type: ignore[attr-defined]
+
+    def _members(self, left: Value, right: Value) -> bool:
+        kind = left.__class__
+        if kind is list or kind is OptionalValue or isinstance(left, dict | Struct):
+            return self.composed(left, right)
+        try:
+            return equal(left, right)
+        except CelError:
+            # cel-go takes two values for equal unless a pair of members surely differs.
+            return True
+
+    def _maps(self, left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
+        return len(left) == len(right) and all(
+            key in right and self._members(value, right[key]) for key, value in left.items()
+        )
+
+    def _optionals(self, left: OptionalValue, right: OptionalValue) -> bool:
+        if left.present != right.present:
+            return False
+        kind = left.value.__class__
+        if kind is list or kind is OptionalValue or isinstance(left.value, dict | Struct):
+            return self.composed(left.value, right.value)
+        return not left.present or equal(left.value, right.value)

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from chartkit.engine.cel.errors import CostLimitExceeded
 
-MAX_SIZE = 20_000_000
-"""Characters, bytes or members of one value; what Kubernetes' cost limit allows ends below it."""
+MAX_SIZE = 10_000_000
+"""Characters or bytes of one value; what Kubernetes' cost limit allows ends below it."""
 
-MAX_WORK = 2_000_000
-"""Comparisons that one call may make."""
+MAX_MEMBERS = 2_000_000
+"""Members of one list or map."""
+
+MAX_WORK = 300_000
+"""Comparisons that one call may make, and members that it may write as text."""
 
 
 def bounded(size: int) -> None:
-    """Raises `CostLimitExceeded` where a value is about to become too large."""
-    if size > MAX_SIZE:
-        raise _exceeded()
+    """Raises `CostLimitExceeded` where a text is about to become too large."""
+    _limit(size, MAX_SIZE)
+
+
+def bounded_members(count: int) -> None:
+    """Raises `CostLimitExceeded` where a list or map is about to become too large."""
+    _limit(count, MAX_MEMBERS)
 
 
 def bounded_work(steps: int) -> None:
     """Raises `CostLimitExceeded` where a call takes too many steps."""
-    if steps > MAX_WORK:
-        raise _exceeded()
+    _limit(steps, MAX_WORK)
 
 
-def _exceeded() -> CostLimitExceeded:
-    return CostLimitExceeded("operation cancelled: actual cost limit exceeded")
+def _limit(found: int, most: int) -> None:
+    if found > most:
+        raise CostLimitExceeded("operation cancelled: actual cost limit exceeded")

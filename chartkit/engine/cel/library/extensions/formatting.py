@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded, bounded_work
 from chartkit.engine.cel.library.standard.conversions import text_of_bool, text_of_bytes
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
@@ -124,18 +124,46 @@ def _refused(kind: str, value: Value) -> _FormatError:
 
 
 def _string(value: Value, _: _Clause) -> str:
-    known = _text(value)
-    if known is None:
+    text = _Writer().text(value)
+    if text is None:
         raise _refused("s", value)
-    return known
+    return text
 
 
-def _text(value: Value) -> str | None:
-    """The value as `%s` has it; None where it has no text."""
-    writer = _TEXTS.get(value.__class__)
-    if writer is not None:
-        return writer(value)
-    return _map_text(value) if isinstance(value, dict) else None
+class _Writer:
+    """One value's text; what it is made of is counted, as a list may hold another many times."""
+
+    __slots__ = ("_members", "_size")
+
+    def __init__(self) -> None:
+        self._members = self._size = 0
+
+    def text(self, value: Value) -> str | None:
+        """The value as `%s` has it; None where it has no text."""
+        writer = _TEXTS.get(value.__class__)
+        if writer is not None:
+            return writer(value)
+        if isinstance(value, list):
+            return f"[{', '.join(map(self._member, value))}]"
+        return self._map(value) if isinstance(value, dict) else None
+
+    def _map(self, entries: dict[Value, Value]) -> str:
+        pairs = sorted(
+            ((_key_text(key), self._member(value)) for key, value in entries.items()),
+            key=lambda pair: pair[0],
+        )
+        return "{" + ", ".join(f"{key}:{value}" for key, value in pairs) + "}"
+
+    def _member(self, value: Value) -> str:
+        """A member of a list or map: texts in quotes, doubles with six digits."""
+        self._members += 1
+        bounded_work(self._members)
+        text = _member_text(value) if value.__class__ in _OWN_TEXTS else self.text(value)
+        if text is None:
+            raise _FormatError(f"no formatting function for {type_of(value)}")
+        self._size += len(text)
+        bounded(self._size)
+        return text
 
 
 def _bytes_text(value: bytes) -> str:
@@ -145,50 +173,23 @@ def _bytes_text(value: bytes) -> str:
         raise _FormatError(f"could not convert argument {quote(str(error))} to string") from None
 
 
-def _list_text(members: list[Value]) -> str:
-    return f"[{', '.join(_limited(map(_member_text, members)))}]"
-
-
-def _map_text(entries: dict[Value, Value]) -> str:
-    pairs = sorted(
-        ((_key_text(key), _member_text(value)) for key, value in entries.items()),
-        key=lambda pair: pair[0],
-    )
-    return "{" + ", ".join(_limited(f"{key}:{value}" for key, value in pairs)) + "}"
-
-
-def _limited(texts: Iterable[str]) -> Iterator[str]:
-    size = 0
-    for text in texts:
-        size += len(text)
-        bounded(size)
-        yield text
-
-
 def _key_text(key: Value) -> str:
     if key.__class__ is str:
         return quote(key)
     if key.__class__ in (bool, int, Uint):
-        return _text(key) or ""
+        return _TEXTS[key.__class__](key)
     raise _FormatError(f"no formatting function for map key of type {type_of(key)}")
 
 
 def _member_text(value: Value) -> str:
-    """A member of a list or map: texts in quotes, doubles with six digits."""
     if isinstance(value, float):
         return f"{value:.6f}" if math.isfinite(value) else quote(format_float(value))
-    text = _text(value)
-    if text is None:
-        raise _FormatError(f"no formatting function for {type_of(value)}")
-    if isinstance(value, str):
-        return quote(text)
-    if isinstance(value, bytes):
-        return f"b{quote(text)}"
+    text = quote(_TEXTS[value.__class__](value))
     if isinstance(value, Timestamp):
-        return f"timestamp({quote(text)})"
+        return f"timestamp({text})"
     if isinstance(value, Duration):
-        return f"duration({quote(text)})"
-    return text
+        return f"duration({text})"
+    return f"b{text}" if isinstance(value, bytes) else text
 
 
 def _decimal(value: Value, _: _Clause) -> str:
@@ -263,11 +264,13 @@ _TEXTS: Final[dict[type, Callable[..., str]]] = {
     Uint: lambda value: str(int(value)),
     float: format_float,
     bytes: _bytes_text,
-    list: _list_text,
     Timestamp: str,
     Duration: str,
     Type: lambda value: value.name,
 }
+_OWN_TEXTS: Final = frozenset({float, str, bytes, Timestamp, Duration})
+"""What is written in another way within a list or map."""
+
 _FORMATS: Final[dict[str, Callable[[Value, _Clause], str]]] = {
     "s": _string,
     "d": _decimal,

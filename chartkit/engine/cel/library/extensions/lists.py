@@ -9,7 +9,7 @@ from chartkit.engine.cel.declarations import Example, Library, Overload, overloa
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded_members
 from chartkit.engine.cel.macros.lists import MACROS
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
@@ -63,18 +63,21 @@ def _flatten(members: list[Value], depth: int = 1) -> list[Value]:
     if depth < 0:
         raise CelError("level must be non-negative")
     result: list[Value] = []
-    for member in _flat(members, depth):
-        result.append(member)
-        bounded(len(result))
+    _flatten_into(result, members, depth)
     return result
 
 
-def _flat(members: list[Value], depth: int) -> Iterator[Value]:
+def _flatten_into(result: list[Value], members: list[Value], depth: int) -> None:
+    if not depth or list not in map(type, members):
+        bounded_members(len(result) + len(members))
+        result += members
+        return
     for member in members:
-        if depth and isinstance(member, list):
-            yield from _flat(member, depth - 1)
+        if isinstance(member, list):
+            _flatten_into(result, member, depth - 1)
         else:
-            yield member
+            result.append(member)
+    bounded_members(len(result))
 
 
 @overload(

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.types import INT, LIST_STRING, STRING, optional_of
 from chartkit.engine.cel.values import NONE, OptionalValue
 from chartkit.engine.values.quoting import quote
@@ -75,9 +75,14 @@ def extract(text: str, pattern: str) -> OptionalValue:
 )
 def extract_all(text: str, pattern: str) -> list[str]:
     regex = _with_one_group(pattern)
-    if not regex.groups:
-        return list(regex.find(text))
-    return [groups[0] for _, _, groups in regex.find_groups(text) if groups[0]]
+    parts: list[str] = []
+    for start, stop, groups in regex.find_groups(text):
+        if not groups:
+            parts.append(text[start:stop])
+        elif groups[0]:
+            parts.append(groups[0])
+        bounded_members(len(parts))
+    return parts
 
 
 def _replaced(text: str, pattern: str, replacement: str, limit: int = -1) -> str:
@@ -92,6 +97,7 @@ def _replaced(text: str, pattern: str, replacement: str, limit: int = -1) -> str
         new = _expanded(replacement, text[start:stop], groups)
         size += len(new)
         bounded(size + len(text))
+        bounded_members(count)
         parts += (text[end:start], new)
         end = stop
     return "".join((*parts, text[end:]))

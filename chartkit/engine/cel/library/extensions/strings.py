@@ -9,7 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.types import INT, LIST_DYN, LIST_STRING, STRING
 from chartkit.engine.cel.values import Value
 
@@ -87,11 +87,13 @@ def _replaced(text: str, old: str, new: str, limit: int = -1) -> str:
 def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
-    if not separator:
-        if limit < 0 or limit >= len(text):
-            return list(text)
-        return [*text[: limit - 1], text[limit - 1 :]]
-    return text.split(separator) if limit < 0 else text.split(separator, limit - 1)
+    pieces = text.count(separator) + 1
+    if limit < 0 or limit >= pieces:
+        limit = pieces
+    bounded_members(limit)
+    if separator:
+        return text.split(separator, limit - 1)
+    return [*text[: limit - 1], text[limit - 1 :]] if limit < len(text) else list(text)
 
 
 def _from(text: str, start: int) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded_members
 from chartkit.engine.cel.library.standard.containers import find_key
 from chartkit.engine.cel.macros.two_variable import MACROS
 from chartkit.engine.cel.types import K, V, map_of
@@ -25,7 +25,7 @@ def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[
 
 @overload("cel.@mapInsert", "@mapInsert_map_map", _MAP, _MAP, returns=_MAP, doc=_INSERT)
 def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Value, Value]:
-    bounded(len(entries) + len(more))
+    bounded_members(len(entries) + len(more))
     for key in more:
         if find_key(entries, key, _MISSING) is not _MISSING:
             raise CelError(f"insert failed: key {show(key)} already exists")

@@ -6,7 +6,7 @@ import math
 
 from chartkit.engine.cel.declarations import Example, Overload, overload
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.numbers import checked_int, checked_uint, divide, modulo
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
@@ -73,7 +73,7 @@ def add_bytes(left: bytes, right: bytes) -> bytes:
 
 @overload("_+_", "add_list", list_of(A), list_of(A), returns=list_of(A), doc=_ADD)
 def add_list(left: list[Value], right: list[Value]) -> list[Value]:
-    bounded(len(left) + len(right))
+    bounded_members(len(left) + len(right))
     return left + right
 
 

@@ -6,7 +6,6 @@ they hold as JSON, so that numbers in them are doubles.
 
 from __future__ import annotations
 
-import base64
 import struct
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -14,6 +13,7 @@ from typing import Final
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import StructType
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.natives import content, json_of, no_conversion, text_of
 from chartkit.engine.cel.library.standard.constants import EMPTY
 from chartkit.engine.cel.numbers import INT_OVERFLOW, UINT_OVERFLOW
 from chartkit.engine.cel.times import Duration, Timestamp
@@ -30,42 +30,51 @@ from chartkit.engine.cel.types import (
     UINT,
     Type,
 )
-from chartkit.engine.cel.values import INT_MAX, INT_MIN, OptionalValue, Struct, Uint, Value
+from chartkit.engine.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    Opaque,
+    OptionalValue,
+    Struct,
+    Uint,
+    Value,
+    type_of,
+)
 from chartkit.engine.values.duration import SECOND
 
 _Fields = Mapping[str, Value]
-_JSON_SAFE: Final = 2**53 - 1
+_Construct = Callable[[_Fields], Value]
 _CLASSES: Final = {BOOL: bool, BYTES: bytes, DOUBLE: float, INT: int, STRING: str, UINT: Uint}
-_REFUSALS: Final[dict[type, str]] = {
-    str: "unsupported native conversion from string to '{}'",
-    int: "unsupported type conversion from 'int' to {}",
-    Uint: "unsupported type conversion from 'uint' to {}",
-    float: "type conversion error from Double to '{}'",
-    bytes: "type conversion error from Bytes to '{}'",
-    bool: "type conversion error from bool to '{}'",
-    type(None): "type conversion error from 'null_type' to '{}'",
-    list: "type conversion error from list to '{}'",
-    Timestamp: "type conversion error from 'Timestamp' to '{}'",
-    Duration: "type conversion error from 'Duration' to '{}'",
-}
 
 
-def _field_error(name: str, reason: str) -> CelError:
-    return CelError(f"field type conversion error for {name} value type: {reason}")
+def _field_error(place: str, reason: object) -> CelError:
+    return CelError(f"field type conversion error for {place} value type: {reason}")
 
 
 def _scalar(place: str, value: Value, kind: Type, native: str) -> Value:
     """A field's value, refused where it is of another type than was declared."""
-    if isinstance(value, OptionalValue) and value.present:
-        value = value.value
-    if value.__class__ is not _CLASSES[kind]:
-        text = _REFUSALS.get(value.__class__, "type conversion error to '{}'")
-        raise _field_error(place, text.format(native))
+    try:
+        value = content(value) if isinstance(value, OptionalValue) else value
+        value = _as_text(value) if kind == STRING else value
+        if value.__class__ is not _CLASSES[kind]:
+            raise _refusal(value, native)
+    except CelError as error:
+        raise _field_error(place, error) from None
     if native == "int32" and not -(2**31) <= value < 2**31:  # type: ignore[operator]
         raise _field_error(place, INT_OVERFLOW)
     if native == "uint32" and not value < 2**32:  # type: ignore[operator]
         raise _field_error(place, UINT_OVERFLOW)
     return value
+
+
+def _as_text(value: Value) -> Value:
+    return text_of(value) if isinstance(value, Opaque) else value
+
+
+def _refusal(value: Value, native: str) -> CelError:
+    if isinstance(value, str):
+        return CelError(f"unsupported native conversion from string to '{native}'")
+    return no_conversion(value, native)
 
 
 def _wrapper(name: str, kind: Type, native: str, zero: Value) -> StructType:
@@ -106,45 +115,42 @@ def _duration(fields: _Fields) -> Duration:
     return Duration(max(INT_MIN, min(INT_MAX, seconds * SECOND + nanos)))
 
 
-def to_json(value: Value) -> Value:
-    """A value as protobuf's `Value` holds it; raises `CelError` for what JSON has not."""
-    if value is None or isinstance(value, bool | str | float):
-        return value
-    if isinstance(value, int):
-        return float(value) if -_JSON_SAFE <= value <= _JSON_SAFE else str(int(value))
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    if isinstance(value, list):
-        return [to_json(member) for member in value]
-    if isinstance(value, dict):
-        return {_json_key(key): to_json(member) for key, member in value.items()}
-    if isinstance(value, Timestamp | Duration):
-        return str(value)
-    if isinstance(value, OptionalValue):
-        if not value.present:
-            raise CelError("optional.none() dereference")
-        return to_json(value.value)
-    if isinstance(value, Struct):
-        return to_json(value.fields)
-    raise CelError(f"type conversion error from '{value}' to '*structpb.Value'")
+class _Json:
+    """Values as protobuf's `Value` holds them; what stands in many places is made once."""
 
+    __slots__ = ("_made",)
 
-def _json_key(key: Value) -> str:
-    if key.__class__ is str:
-        return str(key)
-    if key.__class__ is bool:
-        return "true" if key else "false"
-    return str(int(key))  # type: ignore[call-overload]
+    def __init__(self) -> None:
+        self._made: dict[int, Value] = {}
+
+    def of(self, value: Value) -> Value:
+        """The value; raises `CelError` for what JSON has not."""
+        if isinstance(value, float):
+            return value
+        if isinstance(value, OptionalValue):
+            return self.of(content(value))
+        if not isinstance(value, list | dict):
+            return json_of(value)
+        made = self._made.get(id(value))
+        if made is None:
+            made = self._made[id(value)] = (
+                [self.of(member) for member in value]
+                if isinstance(value, list)
+                else {text_of(key): self.of(member) for key, member in value.items()}
+            )
+        return made
 
 
 _VALUE_FIELDS: Final[Mapping[str, tuple[Type, str]]] = {
-    "null_value": (INT, "structpb.NullValue"),
+    "null_value": (INT, "protoreflect.EnumNumber"),
     "number_value": (DOUBLE, "float64"),
     "string_value": (STRING, "string"),
     "bool_value": (BOOL, "bool"),
-    "struct_value": (types.map_of(STRING, DYN), ""),
-    "list_value": (types.LIST_DYN, ""),
+    "struct_value": (types.map_of(STRING, DYN), "*structpb.Struct"),
+    "list_value": (types.LIST_DYN, "*structpb.ListValue"),
 }
+_WITH_MEMBERS: Final[dict[type, Type]] = {list: types.LIST_DYN, dict: types.MAP_DYN}
+_COMPOSED: Final[Mapping[str, type]] = {"struct_value": dict, "list_value": list}
 
 
 def _value(fields: _Fields) -> Value:
@@ -152,24 +158,38 @@ def _value(fields: _Fields) -> Value:
     result: Value = None
     for name, value in fields.items():
         kind, native = _VALUE_FIELDS[name]
-        if native:
-            result = _scalar(f"google.protobuf.Value.{name}", value, kind, native)
+        place = f"google.protobuf.Value.{name}"
+        if name not in _COMPOSED:
+            result = _scalar(place, value, kind, native)
             result = None if name == "null_value" else result
+        elif isinstance(value, _COMPOSED[name]):
+            result = _composed(place, value)
         else:
-            result = to_json(value)
+            raise _field_error(place, _refusal(value, native))
     return result
 
 
-def _struct(fields: _Fields) -> Value:
-    return to_json(fields.get("fields", {}))
+def _composed(place: str, value: Value) -> Value:
+    try:
+        return _Json().of(value)
+    except CelError as error:
+        raise _field_error(place, error) from None
 
 
-def _list_value(fields: _Fields) -> Value:
-    return to_json(fields.get("values", []))
+def _holder(name: str, field: str, kind: type) -> _Construct:
+    place = f"google.protobuf.{name}.{field}"
+
+    def construct(fields: _Fields) -> Value:
+        value = fields.get(field, kind())
+        if not isinstance(value, kind):
+            shown = _WITH_MEMBERS.get(value.__class__) or type_of(value)
+            raise CelError(f"unsupported field type for {place}: {shown}")
+        return _composed(place, value)
+
+    return construct
 
 
-_Fixed = Callable[[_Fields], Value]
-_OTHERS: Final[tuple[tuple[str, Mapping[str, Type], _Fixed, Type], ...]] = (
+_OTHERS: Final[tuple[tuple[str, Mapping[str, Type], _Construct, Type], ...]] = (
     (TIMESTAMP.name, {"seconds": INT, "nanos": INT}, _timestamp, TIMESTAMP),
     (DURATION.name, {"seconds": INT, "nanos": INT}, _duration, DURATION),
     (
@@ -181,10 +201,15 @@ _OTHERS: Final[tuple[tuple[str, Mapping[str, Type], _Fixed, Type], ...]] = (
     (
         "google.protobuf.Struct",
         {"fields": types.map_of(STRING, DYN)},
-        _struct,
+        _holder("Struct", "fields", dict),
         types.map_of(STRING, DYN),
     ),
-    ("google.protobuf.ListValue", {"values": types.LIST_DYN}, _list_value, types.LIST_DYN),
+    (
+        "google.protobuf.ListValue",
+        {"values": types.LIST_DYN},
+        _holder("ListValue", "values", list),
+        types.LIST_DYN,
+    ),
     (EMPTY.name, {}, lambda _: Struct(EMPTY), EMPTY),
 )
 

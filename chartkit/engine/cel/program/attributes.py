@@ -113,7 +113,8 @@ class Attribute:
             if not value.present:  # type: ignore[attr-defined]
                 return MISSING, True
             value = value.value  # type: ignore[attr-defined]
-        trace = frame.trace
+        if frame.trace is not None:
+            return _walk_traced(frame, frame.trace, value, optional, qualifiers)
         for qualifier in qualifiers:
             key = qualifier.key if qualifier.computed is None else qualifier.value(frame)
             if optional or qualifier.optional:
@@ -125,9 +126,30 @@ class Attribute:
             else:
                 frame.cost += 1
                 value = member(value, key)
-            if trace is not None:
-                trace[qualifier.id] = OptionalValue(True, value) if optional else value
         return value, optional
+
+
+def _walk_traced(
+    frame: Frame,
+    trace: dict[int, Value],
+    value: Value,
+    optional: bool,
+    qualifiers: tuple[Qualifier, ...],
+) -> tuple[Value, bool]:
+    """The same with a note of each part; nobody counts what that costs."""
+    for qualifier in qualifiers:
+        key = qualifier.value(frame)
+        optional = optional or qualifier.optional
+        try:
+            value = find(value, key) if optional else member(value, key)
+        except CelError as failure:
+            trace[qualifier.id] = failure
+            raise
+        if value is MISSING:
+            trace[qualifier.id] = NONE
+            return MISSING, True
+        trace[qualifier.id] = OptionalValue(True, value) if optional else value
+    return value, optional
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,8 @@ class Planner:
             return None
         name = variable_name(self._checked, expr)
         if name is not None:
-            return Attribute(expr.id, _variable(name, scope))
+            read = _variable(name, scope)
+            return Attribute(expr.id, _traced(expr.id, read) if self._traced else read)
         if expr.__class__ is Select:
             return None if expr.test_only else self._selected(expr, scope)
         if expr.__class__ is Call:

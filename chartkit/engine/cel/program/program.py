@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
@@ -44,6 +46,11 @@ class Program:
         return self.checked.source
 
     @property
+    def root(self) -> Expr:
+        """The outermost node of the expression."""
+        return self.checked.root
+
+    @property
     def output_type(self) -> Type:
         """The type of the value, as far as it is known before the evaluation."""
         return self.checked.output_type
@@ -68,6 +75,19 @@ class Program:
                 pass
         return self.evaluate_exactly(variables, host)
 
+    def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> dict[int, Value]:
+        """What each part came to, by node id; a `CelError` where it has no value.
+
+        Constants and parts that were not evaluated are not there.
+        """
+        planner = Planner(self.checked, self.environment, self._folded, traced=True)
+        step = planner.plan(self.checked.root, {})
+        trace: dict[int, Value] = {}
+        frame = Frame(variables, host, self._limit, planner.slots, trace)
+        with suppress(CelError):
+            step(frame)
+        return {node: value for node, value in trace.items() if node not in self._folded.constants}
+
     def _generated(self) -> Generated | None:
         return generate(self.checked, self.environment, self._folded, self._limit)
 
@@ -75,7 +95,8 @@ class Program:
     def _limit(self) -> int:
         return self.environment.options.cost_limit or WORK_LIMIT
 
-    def evaluate_exactly(self, variables: Mapping[str, Value], host: Host) -> Value:
+    def evaluate_exactly(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
+        """The value, from the closures alone; raises `CelError` where there is none."""
         step = self._exact
         if step is None:
             planner = Planner(self.checked, self.environment, self._folded)

@@ -1,0 +1,9 @@
+"""What Kubernetes' own kinds look like, and what expressions get wrong about them."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.shapes.matching import kinds_matched
+from chartkit.engine.cel.shapes.misspelt import KindIssues, misspelt, type_warnings
+from chartkit.engine.cel.shapes.table import Shape, shape_of
+
+__all__ = ["KindIssues", "Shape", "kinds_matched", "misspelt", "shape_of", "type_warnings"]

@@ -1,0 +1,40 @@
+"""Which of Kubernetes' own kinds a rule about resources speaks of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from chartkit.engine.cel.shapes.table import known_kinds
+from chartkit.engine.kinds import GroupVersionKind, resource_name
+
+MOST_KINDS: Final = 10
+"""An API server checks an expression against so many kinds at most."""
+
+_ANY: Final = "*"
+
+
+def kinds_matched(
+    groups: Sequence[str], versions: Sequence[str], resources: Sequence[str]
+) -> tuple[GroupVersionKind, ...]:
+    """The kinds that a rule names, by group, version and kind; at most `MOST_KINDS`.
+
+    As an API server does it: a rule with a wildcard among its groups or versions names none, and
+    resources with a wildcard and subresources are passed over.
+    """
+    if any(_ANY in each for each in (*groups, *versions)):
+        return ()
+    found: set[GroupVersionKind] = set()
+    for group in sorted(groups):
+        for version in sorted(versions):
+            for resource in sorted(resources):
+                kind = _by_resource().get((group, version, resource))
+                if kind is not None and len(found) < MOST_KINDS:
+                    found.add(kind)
+    return tuple(sorted(found))
+
+
+@cache
+def _by_resource() -> Mapping[tuple[str, str, str], GroupVersionKind]:
+    return {(kind.group, kind.version, resource_name(kind.kind)): kind for kind in known_kinds()}

@@ -1,0 +1,77 @@
+"""The table of shapes is made from schemas: what is kept and how it is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tools.kind_shapes import compact
+
+_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _kind(kind: str) -> list[dict[str, str]]:
+    return [{"group": "", "version": "v1", "kind": kind}]
+
+
+DEFINITIONS: dict[str, dict[str, Any]] = {
+    "io.k8s.api.core.v1.Pod": {
+        "properties": {
+            "metadata": _ref(_META),
+            "kind": {"type": ["string", "null"]},
+            "amounts": {
+                "type": ["object", "null"],
+                "additionalProperties": _ref("io.k8s.Quantity"),
+            },
+            "parts": {"type": "array", "items": _ref("io.k8s.api.core.v1.Part")},
+        },
+        "x-kubernetes-group-version-kind": _kind("Pod"),
+    },
+    "io.k8s.api.core.v1.PodList": {
+        "properties": {"metadata": _ref("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta")},
+        "x-kubernetes-group-version-kind": _kind("PodList"),
+    },
+    "io.k8s.api.core.v1.Part": {
+        "properties": {
+            "part": _ref("io.k8s.api.core.v1.Part"),
+            "data": {"type": "string", "format": "byte"},
+            "size": {"type": ["null", "integer"], "format": "int32"},
+            "ratio": {"type": "number", "format": "double"},
+            "on": {"type": "boolean"},
+            "any": {},
+            "raw": {"type": ["object", "null"]},
+            "words": {"type": "array", "items": {"type": "string"}},
+        }
+    },
+    "io.k8s.api.core.v1.Unused": {"properties": {"a": {"type": "string"}}},
+    _META: {"properties": {"name": {"type": "string"}, "at": _ref("io.k8s.Time")}},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta": {"properties": {}},
+    "io.k8s.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "io.k8s.Time": {"type": "string", "format": "date-time"},
+}
+
+
+def test_the_table() -> None:
+    assert compact(DEFINITIONS) == {
+        "kinds": {"v1/Pod": "core.v1.Pod"},
+        "types": {
+            "core.v1.Part": {
+                "[]string": "words",
+                "bool": "on",
+                "core.v1.Part": "part",
+                "double": "ratio",
+                "dyn": "any data raw",
+                "int": "size",
+            },
+            "core.v1.Pod": {
+                "[]core.v1.Part": "parts",
+                "meta.v1.ObjectMeta": "metadata",
+                "string": "kind",
+                "{}dyn": "amounts",
+            },
+            "meta.v1.ObjectMeta": {"dyn": "at", "string": "name"},
+        },
+    }

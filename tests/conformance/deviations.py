@@ -14,6 +14,18 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
             "a binding narrows the policy's own match constraints in a cluster; the recorded "
             "program looks at the binding alone",
         ),
+        **dict.fromkeys(
+            (
+                "dpol-010",
+                "exception-032",
+                "nvpol-001",
+                "nvpol-002",
+                "nvpol-003",
+                "nvpol-004",
+            ),
+            "a policy of a namespace speaks of what is in it, in a cluster; the recorded program "
+            "does not keep it there",
+        ),
         "cpol-014": "the namespace's labels are known, and a cluster has them in namespaceObject; "
         "the recorded program leaves them out",
         "cpol-017": "a ConfigMap is in a namespace, which the recorded program does not know; here "

@@ -12,6 +12,7 @@ from typing import Any, Final
 from chartkit.engine.admission import Admissions
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.cel_policies.compile import KINDS, compile_cel_policy
+from chartkit.engine.cel_policies.deleting import DeletingPolicy, read_deleting_policy
 from chartkit.engine.cel_policies.exceptions import (
     CelException,
     is_cel_exception,
@@ -46,8 +47,8 @@ def waits(case: Case) -> bool:
 def _waits(body: Body) -> bool:
     if body["kind"] == "ClusterPolicy":
         return False
-    kind = body["kind"].removeprefix(NAMESPACED).removesuffix("Binding")
-    return CelKind(kind) not in KINDS
+    kind = CelKind(body["kind"].removeprefix(NAMESPACED).removesuffix("Binding"))
+    return kind not in KINDS and kind is not CelKind.DELETING
 
 
 def run_case(case: Case) -> str | None:
@@ -55,9 +56,9 @@ def run_case(case: Case) -> str | None:
     refusal = str(case.get("cli_error") or "")
     try:
         values = read_values(case.get("values"), _PLACE, read_settings([]))
-        found = [resource_of(body) for body in case["exceptions"]]
-        exceptions = [read_cel_exception(one) for one in found if is_cel_exception(one)]
-        policies = _policies(case, exceptions)
+        documents = [resource_of(body) for body in case["exceptions"]]
+        exceptions = [read_cel_exception(one) for one in documents if is_cel_exception(one)]
+        policies, cleaners = _policies(case, exceptions)
     except InputError as error:
         return f"refused: {error}"
     except CompileError as error:
@@ -73,7 +74,9 @@ def run_case(case: Case) -> str | None:
     for resource in _objects(case):
         is_json = "json" in case
         request = Request(resource, is_json=True) if is_json else admissions.request(resource)
-        results += [(resource, result) for result in evaluate(policies, request, lookups)]
+        found = evaluate(policies, request, lookups)
+        found += filter(None, (one.evaluate(request, lookups) for one in cleaners))
+        results += [(resource, result) for result in found]
     if case.get("crash"):
         return None
     if "--audit-warn" in (case.get("flags") or ()):
@@ -82,16 +85,21 @@ def run_case(case: Case) -> str | None:
     return fault or generated_differ(case, results)
 
 
-def _policies(case: Case, exceptions: Sequence[CelException]) -> list[AnyPolicy]:
+def _policies(
+    case: Case, exceptions: Sequence[CelException]
+) -> tuple[list[AnyPolicy], list[DeletingPolicy]]:
     found: list[AnyPolicy] = []
+    cleaners: list[DeletingPolicy] = []
     documents = [resource_of(body) for body in case["policies"]]
     bindings = [one for one in documents if is_binding(one)]
     for resource in documents:
         if resource.kind == "ClusterPolicy":
             found.append(compile_policy(resource, _old_exceptions(case)))
+        elif resource.kind.endswith(CelKind.DELETING):
+            cleaners.append(read_deleting_policy(resource, exceptions))
         elif is_cel_policy(resource):
             found.append(compile_cel_policy(resource, exceptions, bindings))
-    return found
+    return found, cleaners
 
 
 def _old_exceptions(case: Case) -> list[PolicyException]:

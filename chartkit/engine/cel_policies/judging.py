@@ -68,7 +68,10 @@ class Judge:
         self._host: tuple[Lookups, ClusterHost] | None = None
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Whether the match constraints speak of a request; without any, of none."""
+        """Whether the match constraints speak of a request; without any, of none. A policy of a
+        namespace speaks of what is in it."""
+        if self.policy.namespace not in ("", attributes.namespace):
+            return False
         return self._constraints is not None and self._constraints.match(attributes)
 
     def run(self, admission: Admission) -> RuleResult | None:

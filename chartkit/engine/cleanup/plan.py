@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
-from chartkit.engine.cleanup.policy import CleanupPolicy
 from chartkit.engine.cleanup.ttl import LABEL, PROPAGATION, deletion_time
 from chartkit.engine.jmespath.sources import current_sources, use_sources
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
+from chartkit.engine.values.cron import Schedule
 from chartkit.errors import ChartkitError
-from chartkit.model import Diagnostic, Resource, Severity, Status
+from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
 
 TTL_RULE: Final = "ttl-label"
 """The id of diagnostics for TTL labels that Kyverno cannot read."""
@@ -34,8 +34,31 @@ class Deletion:
     propagation: str = ""
 
 
+class Cleaner(Protocol):
+    """A policy that deletes on a schedule, of either generation."""
+
+    @property
+    def key(self) -> str:
+        """The name in results: `name`, or `namespace/name`."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """When it runs; None where that cannot be read."""
+        ...
+
+    @property
+    def propagation(self) -> str:
+        """What becomes of the objects that a deleted one owns; empty for the server's default."""
+        ...
+
+    def evaluate(self, request: Request, lookups: Lookups, /) -> RuleResult | None:
+        """Pass for an object that it deletes."""
+        ...
+
+
 def plan_deletions(
-    policies: Sequence[CleanupPolicy],
+    policies: Sequence[Cleaner],
     resources: Iterable[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
@@ -66,7 +89,7 @@ def plan_deletions(
 
 
 def _run(
-    policy: CleanupPolicy,
+    policy: Cleaner,
     resources: Iterable[Resource],
     run: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
@@ -78,6 +101,8 @@ def _run(
         for resource in resources:
             labels = namespaces.get(resource.namespace, {})
             result = policy.evaluate(Request(resource, namespace_labels=labels), lookups)
+            if result is None:
+                continue
             if result.status is Status.PASS:
                 yield Deletion(resource, run, policy.key, policy.propagation)
             elif result.status is Status.ERROR:

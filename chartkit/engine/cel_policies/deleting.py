@@ -1,0 +1,125 @@
+"""DeletingPolicy: which objects it deletes when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.hosts import ClusterHost
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.judging import Admission, Judge, admission
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.request import Request
+from chartkit.engine.values.cron import Schedule
+from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
+
+SCHEDULE_RULE: Final = "cleanup-policy"
+"""The id of diagnostics for what Kyverno's webhook refuses, as for cleanup policies."""
+
+_MATCHED: Final = "resource matched"
+_UNMATCHED: Final = "resource did not match"
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class DeletingPolicy(Judge):
+    """A compiled DeletingPolicy, with what a cleanup policy has beside it.
+
+    schedule: None where it cannot be read, and then it never runs; propagation: what becomes of
+    the objects that a deleted one owns; diagnostics: why a cluster would not take the policy.
+    """
+
+    __slots__ = (
+        "_conditions",
+        "_exceptions",
+        "_variables",
+        "diagnostics",
+        "propagation",
+        "schedule",
+    )
+
+    type = RuleType.CLEANUP
+
+    def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException] = ()) -> None:
+        """Raises CompileError where an expression does not compile."""
+        super().__init__(policy)
+        environment = ENVIRONMENTS["ndpol" if policy.namespace else "dpol"]
+        compiler = ExpressionCompiler(policy, environment)
+        self._variables = compiler.variables(policy.variables)
+        conditions = named_expressions(policy.spec.get("conditions"))
+        self._conditions = compiler.conditions(conditions, "spec.conditions")
+        self._exceptions = Exceptions([one for one in exceptions if one.names(policy)], compiler)
+        self.propagation: str = policy.spec.get("deletionPropagationPolicy") or ""
+        self.schedule, self.diagnostics = _schedule(policy)
+
+    @property
+    def key(self) -> str:
+        """The name in results: `name`, or `namespace/name`."""
+        return self.policy.key
+
+    @property
+    def name(self) -> str:
+        """The policy's own name."""
+        return self.policy.name
+
+    @property
+    def resource(self) -> Resource:
+        """The policy as it was read."""
+        return self.policy.resource
+
+    def evaluate(self, request: Request, lookups: Lookups = OFFLINE) -> RuleResult | None:
+        """Whether it would delete an object: pass for yes, fail for no, nothing where it does not
+        speak of it. Never raises for what stands in the policy or the object."""
+        return self.run(admission(Attributes(request), lookups))
+
+    def host(self, admission: Admission) -> ClusterHost:
+        """What its expressions ask; the time is that of its run."""
+        policy = self.policy
+        return ClusterHost(admission.lookups, policy.name, namespace=policy.namespace, now=_now)
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """The policy's one result."""
+        host = self.host(admission)
+        scope = PolicyScope(admission.scope)
+        scope["variables"] = Variables(self._variables, scope, host)
+        try:
+            allowed = self._exceptions.ask(scope, host, ignores_errors=False)
+            if allowed.full:
+                return allowed.result(self.policy, self.type)
+            deletes = holds(self._conditions, scope, host, ignores_errors=False)
+        except CelError as error:
+            return self.result(Status.ERROR, error.message, self.policy.name)
+        if deletes:
+            return self.result(Status.PASS, _MATCHED, self.policy.name)
+        return self.result(Status.FAIL, _UNMATCHED, self.policy.name)
+
+
+def _now() -> datetime:
+    return _EPOCH + timedelta(microseconds=current_sources().now() // 1000)
+
+
+def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...]]:
+    text: str = policy.spec.get("schedule") or ""
+    try:
+        return Schedule.parse(text), ()
+    except ValueError:
+        message = f'spec.schedule: Invalid value: "{text}": schedule is not in proper cron format'
+        where = policy.resource.location
+        return None, (Diagnostic(SCHEDULE_RULE, Severity.WARNING, message, where),)
+
+
+def read_deleting_policy(
+    resource: Resource, exceptions: Sequence[CelException] = ()
+) -> DeletingPolicy:
+    """Compiles a DeletingPolicy or NamespacedDeletingPolicy; raises CompileError for one that its
+    schema does not take, or an expression that does not compile."""
+    return DeletingPolicy(read_cel_policy(resource), exceptions)

@@ -95,8 +95,14 @@ def _sum(left: QuantityValue, right: QuantityValue) -> QuantityValue:
         total = one + other
     except QuantityError as error:
         raise CelError(str(error)) from None
-    small = left.small and right.small and INT_MIN <= total.unscaled <= INT_MAX
+    small = left.small and right.small and all(_fits(each, total) for each in (one, other, total))
     return QuantityValue(Quantity(total.unscaled, total.exponent, form), small, True)
+
+
+def _fits(quantity: Quantity, total: Quantity) -> bool:
+    """Whether 64 bits hold the number in the unit of the total."""
+    number = quantity.unscaled * int(10 ** (quantity.exponent - total.exponent))
+    return INT_MIN <= number <= INT_MAX
 
 
 def _negative(value: QuantityValue) -> QuantityValue:

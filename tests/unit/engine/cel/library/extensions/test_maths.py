@@ -6,7 +6,6 @@ import math
 
 import pytest
 
-from chartkit.engine.cel.declarations import Library
 from chartkit.engine.cel.library.extensions import encoders, maths, regexes
 from chartkit.engine.cel.values import INT_MIN, NONE, UINT_MAX, OptionalValue, Uint, Value
 from tests.unit.engine.cel.library.calls import answer
@@ -134,10 +133,3 @@ def test_base64(text: str, expected: tuple[str, Value]) -> None:
 )
 def test_regexes(id: str, args: tuple[Value, ...], expected: tuple[str, Value]) -> None:
     assert answer(regexes.LIBRARY, id, args) == expected
-
-
-@pytest.mark.parametrize("library", [maths.LIBRARY, encoders.LIBRARY, regexes.LIBRARY])
-def test_every_function_is_told_of(library: Library) -> None:
-    shown = {each.function for each in library.overloads if each.examples}
-    assert {each.function for each in library.overloads} == shown
-    assert all(each.doc for each in library.overloads)

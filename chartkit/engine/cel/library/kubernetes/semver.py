@@ -18,6 +18,7 @@ from chartkit.engine.values.semver_range import SemverError, parse_version
 SEMVER: Final = struct("kubernetes.Semver")
 
 _DIGITS: Final = frozenset("0123456789")
+_USUAL_LENGTH: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,23 @@ class SemverValue(Refusing):
         return f"{self.version}+{self.build}" if self.build else str(self.version)
 
 
-@lru_cache(maxsize=1024)
 def parse_semver(text: str, normalize: bool = False) -> SemverValue:
     """The version of a text; raises `CelError`."""
+    # Only what is short is remembered: a prerelease may be of any length.
+    parse = _remembered if len(text) <= _USUAL_LENGTH else _parse
+    return parse(text, normalize)
+
+
+def _parse(text: str, normalize: bool) -> SemverValue:
     try:
         written = _normal(text) if normalize else text
         version = parse_version(written)
     except SemverError as error:
         raise CelError(str(error)) from None
     return SemverValue(version, written.split(".", 2)[2].partition("+")[2])
+
+
+_remembered = lru_cache(maxsize=1024)(_parse)
 
 
 def _normal(text: str) -> str:

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+
+if TYPE_CHECKING:
+    from chartkit.engine.cel import Program
+    from chartkit.engine.cel.declarations import Environment
+
+_TEXT_WIDTH: Final = 60
+_VALUE_WIDTH: Final = 80
+"""How wide an explanation's columns grow: of texts, and of values, which are cut there."""
 
 
 @click.group("eval")
@@ -46,6 +56,126 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
         click.echo(str(error), err=True)
         raise SystemExit(1) from error
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+
+
+@evaluate.command()
+@click.argument("expression", required=False, metavar="EXPR")
+@click.option(
+    "-i",
+    "--input",
+    "source",
+    metavar="FILE",
+    help="A YAML or JSON file, or - for standard input: the `object`; in the environment "
+    "standard, a mapping of variables.",
+)
+@click.option(
+    "--env",
+    "name",
+    default="k8s",
+    show_default=True,
+    metavar="NAME",
+    help="Which functions and variables there are: those of k8s (Kubernetes' admission policies), "
+    "vap, map (as Kyverno runs them), vpol, mpol, gpol, dpol, ivpol (Kyverno's kinds; nvpol and so "
+    "on for the namespaced ones) or standard.",
+)
+@click.option(
+    "--var",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="One more variable: a YAML value, or @FILE; repeatable.",
+)
+@click.option("--explain", "explained", is_flag=True, help="Show the value of each part.")
+@click.option("--list", "listed", is_flag=True, help="Show every function of the environment.")
+def cel(
+    expression: str | None,
+    source: str | None,
+    name: str,
+    settings: tuple[str, ...],
+    explained: bool,
+    listed: bool,
+) -> None:
+    """Evaluate the CEL expression EXPR as Kubernetes and Kyverno do.
+
+    The result is printed as a CEL value. Exits 1 where the expression does not compile or has no
+    value.
+    """
+    from chartkit.engine.cel import CelCompileError, CelError, compile_expression
+    from chartkit.engine.cel.environments import declaring
+    from chartkit.engine.cel.notation import notation
+    from chartkit.engine.cel.reference import listing
+
+    environment = _environment(name)
+    if listed:
+        click.echo(listing(environment), nl=False)
+        return
+    if expression is None:
+        raise click.UsageError("an EXPR is missing (or --list)")
+    variables = _variables(name, source, settings)
+    try:
+        program = compile_expression(expression, declaring(environment, variables))
+        if explained:
+            click.echo(_explanation(program, variables), nl=False)
+        click.echo(notation(program.evaluate(variables), lines=True))
+    except (CelCompileError, CelError) as error:
+        click.echo(str(error), err=True)
+        raise SystemExit(1) from error
+
+
+def _environment(name: str) -> Environment:
+    from chartkit.engine.cel.environments import ENVIRONMENTS
+
+    if name not in ENVIRONMENTS:
+        raise click.UsageError(
+            f"there is no environment '{name}'; known: {', '.join(ENVIRONMENTS)}"
+        )
+    return ENVIRONMENTS[name]
+
+
+def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[str, Json]:
+    """What the input and the options bind; raises InputError."""
+    found: dict[str, Json] = {}
+    if source is not None:
+        body = _read(source)
+        if name != "standard":
+            found["object"] = body
+        elif isinstance(body, dict):
+            found.update(body)
+        else:
+            hint = "its keys are the variables of the environment standard"
+            raise InputError("must be a mapping", Location(source), hint)
+    for setting in settings:
+        found.update([_variable(setting)])
+    return found
+
+
+def _variable(setting: str) -> tuple[str, Json]:
+    from chartkit.documents import parse_yaml
+
+    name, sign, text = setting.partition("=")
+    if not sign or not name.isidentifier():
+        raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
+    return name, _read(text[1:]) if text.startswith("@") else parse_yaml(text)
+
+
+def _explanation(program: Program, variables: Mapping[str, Json]) -> str:
+    """A line a part: the text, indented by how deep it stands, and what it came to."""
+    from chartkit.engine.cel.explain import explain
+    from chartkit.engine.cel.notation import notation
+
+    rows = [
+        (
+            "  " * part.depth + " ".join(part.text.split()),
+            f"error: {part.error}" if part.error else _short(notation(part.value)),
+        )
+        for part in explain(program, variables)
+    ]
+    width = min(max((len(text) for text, _ in rows), default=0), _TEXT_WIDTH)
+    return "".join(f"{text:{width}}  {value}\n" for text, value in rows)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _VALUE_WIDTH else f"{text[: _VALUE_WIDTH - 1]}…"
 
 
 def _functions() -> str:

@@ -1,4 +1,4 @@
-"""`chartkit eval jmespath` from the outside."""
+"""`chartkit eval` from the outside."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression, functions
-from tests.e2e.command import PROGRAM, chartkit
+from tests.e2e.command import PROGRAM, Done, chartkit
 
 POD = {
     "request": {
@@ -78,3 +78,110 @@ def test_every_function_is_listed_with_an_example_that_runs(tmp_path: Path) -> N
             compile_expression(example.strip()).search(POD)
         except JMESPathError as error:
             raise AssertionError(f"{example}: {error}") from error
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  template: {spec: {containers: [{name: app, image: 'ghcr.io/acme/app:v1'}]}}
+"""
+
+
+def _cel(folder: Path, *arguments: str) -> Done:
+    (folder / "web.yaml").write_text(DEPLOYMENT, "utf-8")
+    return chartkit(folder, "eval", "cel", *arguments)
+
+
+def test_a_cel_expression_on_an_object(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "object.spec.replicas > 2", "-i", "web.yaml")
+    assert (done.code, done.out, done.err) == (0, "true\n", "")
+
+
+def test_cel_has_the_functions_of_the_environment(tmp_path: Path) -> None:
+    text = "object.spec.template.spec.containers.map(c, image(c.image).registry())"
+    done = _cel(tmp_path, text, "-i", "web.yaml", "--env", "vpol")
+    assert (done.code, json.loads(done.out)) == (0, ["ghcr.io"])
+
+
+def test_a_cel_expression_that_does_not_compile(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "1 < 2 && isImage('web')")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        "ERROR: <input>:1:17: undeclared reference to 'isImage' (in container '')\n"
+        " | 1 < 2 && isImage('web')\n"
+        " | ................^\n"
+    )
+
+
+def test_cel_values_that_json_has_not(tmp_path: Path) -> None:
+    done = _cel(
+        tmp_path, "[dyn(1u), dyn(duration('90s')), dyn(2.0), dyn(b'a'), dyn(optional.none())]"
+    )
+    assert done.out == '[\n  1u,\n  duration("90s"),\n  2.0,\n  b"a",\n  optional.none()\n]\n'
+
+
+def test_variables_of_a_cel_expression(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("spec: {replicas: 5}\n", "utf-8")
+    text = "object.spec.replicas + limit < oldObject.spec.replicas + variables.more"
+    given = ["--var", "oldObject=@old.yaml", "--var", "limit=1", "--var", "variables={more: 2}"]
+    for name in ("k8s", "vpol"):
+        done = _cel(tmp_path, text, "-i", "web.yaml", "--env", name, *given)
+        assert (done.code, done.out) == (0, "true\n")
+
+
+def test_the_variables_of_the_standard_environment_are_the_inputs_keys(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "kind + '/' + metadata.name", "-i", "web.yaml", "--env", "standard")
+    assert (done.code, done.out) == (0, '"Deployment/web"\n')
+    (tmp_path / "list.yaml").write_text("[1]\n", "utf-8")
+    done = _cel(tmp_path, "1", "-i", "list.yaml", "--env", "standard")
+    assert (done.code, done.line) == (
+        2,
+        "list.yaml: must be a mapping (its keys are the variables of the environment standard)",
+    )
+
+
+def test_a_cel_expression_without_a_value(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "object.spec.paused", "-i", "web.yaml")
+    assert (done.code, done.out, done.err) == (1, "", "no such key: paused\n")
+    done = _cel(tmp_path, "object.spec.replicas / 0", "-i", "web.yaml")
+    assert (done.code, done.line) == (1, "division by zero")
+
+
+def test_what_cel_is_given_wrongly(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text("1\n---\n2\n", "utf-8")
+    done = _cel(tmp_path, "object", "-i", "two.yaml")
+    assert done.code == 2
+    assert "holds several documents" in done.line
+    assert (_cel(tmp_path).code, _cel(tmp_path, "1", "--env", "cel").code) == (2, 2)
+    done = _cel(tmp_path, "1", "--var", "x")
+    assert (done.code, done.line) == (2, "--var takes NAME=VALUE, not 'x'")
+
+
+def test_the_parts_of_a_cel_expression(tmp_path: Path) -> None:
+    text = "object.spec.replicas > 2 && size(object.metadata.name) == 4"
+    done = _cel(tmp_path, text, "-i", "web.yaml", "--explain")
+    assert (done.code, done.err) == (0, "")
+    parts = {line.rsplit("  ", 1)[0].rstrip(): line for line in done.out.splitlines()}
+    assert parts[text].endswith("  false")
+    assert parts["  object.spec.replicas > 2"].endswith("  true")
+    assert parts["    size(object.metadata.name)"].endswith("  3")
+    assert parts["        object.metadata"].endswith('  {"name": "web"}')
+    assert done.out.endswith("\nfalse\n")
+    assert _cel(tmp_path, "1 + 1", "--explain").out.endswith("2\n")
+
+
+def test_the_parts_of_a_cel_expression_without_a_value(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "object.spec.paused == true", "-i", "web.yaml", "--explain")
+    assert (done.code, done.line) == (1, "no such key: paused")
+    assert "object.spec.paused" in done.out
+    assert "  error: no such key: paused" in done.out
+
+
+def test_every_cel_function_is_listed(tmp_path: Path) -> None:
+    listed = _cel(tmp_path, "--list").out.splitlines()
+    assert "isQuantity(string) -> bool" in listed
+    assert "math.abs(int) -> int" not in listed
+    assert "math.abs(int) -> int" in _cel(tmp_path, "--list", "--env", "vpol").out.splitlines()

@@ -44,8 +44,8 @@ def explain(
 ) -> tuple[Part, ...]:
     """The parts that were evaluated, the whole before what it is made of; constants are left out.
 
-    What is written twice is told once. A macro that goes through a list is one part beside what it goes through: what stands inside
-    of it came to something else in each round.
+    What is written twice is told once. A macro that goes through a list is one part beside what
+    it goes through: what stands inside of it came to something else in each round.
     """
     return tuple(_Explanation(program, program.trace(variables, host)).parts(program.root, 0))
 

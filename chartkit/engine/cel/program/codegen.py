@@ -156,7 +156,7 @@ class Generator:
         if optional is not None:
             return optional.code(self)
         operand = self.visit(expr.operand, scope)
-        self.weight += 1
+        self.weight += operators.SELECTION
         return Code(f"{operand.text}[{self.constant(expr.field)}]", document=operand.document)
 
     def call(self, expr: Call, scope: Scope) -> Code:

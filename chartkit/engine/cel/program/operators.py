@@ -25,6 +25,9 @@ from chartkit.engine.cel.types import TypeKind
 Arguments = tuple[Expr, ...]
 Emit = Callable[[Writer, Call, Arguments, Scope], Code | None]
 
+SELECTION: Final = 2
+"""What a selection costs at most: of what is no variable the first costs one more."""
+
 _EXACT_INT = 2**53
 _KINDS: Final[dict[TypeKind, type]] = {
     TypeKind.BOOL: bool,
@@ -40,7 +43,7 @@ _KINDS: Final[dict[TypeKind, type]] = {
 
 def presence(writer: Writer, expr: Select, scope: Scope) -> Code:
     """`has(operand.field)`."""
-    writer.weight += 1
+    writer.weight += SELECTION
     path = optional_path(writer, expr.operand, scope)
     if path is not None:
         return Code(path.more(expr.field).call(writer, "_has_path"), bool)
@@ -85,7 +88,7 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
         return None
     if inner is None:
         return None
-    writer.weight += 1
+    writer.weight += SELECTION
     return inner.more(field)
 
 
@@ -112,7 +115,7 @@ def _index(writer: Writer, expr: Call, args: Arguments, scope: Scope) -> Code | 
     if path is not None:
         return path.code(writer)
     operand, key = writer.visit(args[0], scope), writer.visit(args[1], scope)
-    writer.weight += 1
+    writer.weight += SELECTION
     if isinstance(key.constant, str):
         return Code(f"{operand.text}[{key.text}]", document=operand.document)
     function = "_index"

@@ -51,7 +51,8 @@ GRAMMAR: Final[dict[str, str]] = {
     # C: condition
     "C": "true | false | object.t | {A} == {A} | {A} != {A} | {T} == 'a' | {T} != 'ab' | {A} == {c}"
     " | {A} != {c} | {N} > {N} | {N} <= {c} | {N} == {N} | {T} < {T} | {T} >= {T}"
-    " | {A} in ['a', 'b'] | {A} in [1, 2] | {A} in [1.0] | {A} in {'a': 1} | {A} in [true] | {A} in {L} | {A} in {M}"
+    " | {A} in ['a', 'b'] | {A} in [1, 2] | {A} in [1.0] | {A} in {'a': 1} | {A} in [true]"
+    " | {A} in {L} | {A} in {M}"
     " | {C} && {C} | {C} || {C} || {C} | !{C} | {T}.startsWith('a') | {T}.endsWith({T})"
     " | {T}.contains('b') | {T}.contains({T}) | {T}.matches('^a') | has({p}.{f}) | has({p}.?{f}.s)"
     " | {p}.?{f}.hasValue() | type({A}) == int | type({A}) == string | {L}.all({+v}, {C}{-})"

@@ -1,0 +1,33 @@
+"""Recorded CEL expressions, the language and every library, in every environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.conformance.engine import read_cases, run_file
+from tests.conformance.engine_cel import run_case
+from tests.shared import shared
+
+OWN: Final = Path(__file__).parent / "data"
+LETTERS: Final = 0.98
+"""How many of all messages must agree to the letter; the common ones must in any case."""
+
+
+@pytest.mark.parametrize("case", read_cases(OWN / "cel.jsonl"), ids=lambda case: case["id"])
+def test_own_case(case: dict[str, Any]) -> None:
+    assert run_case(case) is None
+
+
+@pytest.mark.parametrize("case", read_cases(OWN / "cel-kyverno.jsonl"), ids=lambda case: case["id"])
+def test_own_case_of_kyverno(case: dict[str, Any]) -> None:
+    assert run_case(case) is None
+
+
+@pytest.mark.parametrize("name", ["cel", "cel-kyverno"])
+def test_recorded_cases(name: str) -> None:
+    outcome = run_file(shared(f"conformance/engine/{name}.jsonl"))
+    assert outcome.failed == {}
+    assert 1 - outcome.reworded / outcome.messages >= LETTERS

@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from chartkit.engine.cel.ast import Parsed
 from chartkit.engine.cel.checker.checked import Checked, OutputTypeError, UndefinedField
 from chartkit.engine.cel.checker.tables import tables_of
-from chartkit.engine.cel.checker.unification import is_same
+from chartkit.engine.cel.checker.unification import TypeTooLargeError, is_same
 from chartkit.engine.cel.checker.validators import WATCHED, validate_calls, validate_literals
 from chartkit.engine.cel.checker.visitor import Visitor
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
+from chartkit.engine.cel.reading import TooDeepError
 from chartkit.engine.cel.types import ANY, Type, TypeKind
 
 __all__ = ["Checked", "OutputTypeError", "UndefinedField", "check", "undefined_fields"]
@@ -52,13 +53,24 @@ def undefined_fields(parsed: Parsed, environment: Environment) -> tuple[Undefine
 
 def _visited(parsed: Parsed, environment: Environment) -> Visitor:
     visitor = Visitor(tables_of(environment), WATCHED)
+    try:
+        _visit(parsed, visitor)
+    except TypeTooLargeError:
+        raise CelCompileError(parsed.source, [Issue("a type has too many parts")]) from None
+    except RecursionError:
+        # What macros make of an expression nests deeper than what its author wrote.
+        deep = f"ERROR: <input>:-1:0: {TooDeepError()}"
+        raise CelCompileError(parsed.source, [Issue(deep)]) from None
+    return visitor
+
+
+def _visit(parsed: Parsed, visitor: Visitor) -> None:
     visitor.visit(parsed.root)
     if visitor.variables.open:
         close = visitor.variables.close
         for node, found in visitor.types.items():
             if found.parameters or found.kind is TypeKind.PARAMETER:
                 visitor.types[node] = close(found)
-    return visitor
 
 
 def _raise(parsed: Parsed, issues: Sequence[Issue]) -> None:

@@ -29,6 +29,23 @@ _PLAIN = (
 )
 """Kinds of types that only a type of their own kind may stand for."""
 
+_STEPS = 2_000
+"""How much is looked at to answer one question: `{a: a}` around itself doubles a type each time."""
+
+
+class TypeTooLargeError(Exception):
+    """A type with so many parts that no author means it."""
+
+
+def check_size(value: Type) -> None:
+    """Raises `TypeTooLargeError` where the type has more parts than are looked at."""
+    pending, seen = [value], 0
+    while pending:
+        seen += 1
+        if seen > _STEPS:
+            raise TypeTooLargeError
+        pending.extend(pending.pop().parameters)
+
 
 def is_same(first: Type, second: Type) -> bool:
     """Whether two types are the same; a wrapper is the same as its primitive."""
@@ -82,25 +99,36 @@ def _is_as_general(first: Type, second: Type) -> bool:
 class Substitution:
     """What the type variables of one expression are bound to."""
 
-    __slots__ = ("_bound", "_undo")
+    __slots__ = ("_bound", "_left", "_undo")
 
     def __init__(self) -> None:
         self._bound: dict[str, Type] = {}
         self._undo: list[tuple[str, Type | None]] = []
+        self._left = 0
 
     def resolve(self, value: Type, free: Type | None = None) -> Type:
         """The type with every bound variable replaced; free: what replaces the others."""
+        self._left = _STEPS
+        return self._resolve(value, free)
+
+    def _resolve(self, value: Type, free: Type | None) -> Type:
         if value.kind is TypeKind.PARAMETER:
             bound = self._bound.get(value.name)
             if bound is not None:
-                return self.resolve(bound, free)
+                return self._resolve(bound, free)
             return free or value
         if not value.parameters or value.kind not in _NESTED:
             return value
-        resolved = [self.resolve(each, free) for each in value.parameters]
+        self._step()
+        resolved = [self._resolve(each, free) for each in value.parameters]
         if all(map(is_, resolved, value.parameters)):
             return value
         return Type(value.kind, value.name, tuple(resolved))
+
+    def _step(self) -> None:
+        self._left -= 1
+        if not self._left:
+            raise TypeTooLargeError
 
     def close(self, value: Type) -> Type:
         """The type with bound variables replaced and the others dyn."""
@@ -113,6 +141,7 @@ class Substitution:
     def assign_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
         """Whether each source may stand for its target, with the same bindings."""
         self._undo.clear()
+        self._left = _STEPS
         if self._all(sources, targets):
             return True
         for name, before in reversed(self._undo):
@@ -144,6 +173,7 @@ class Substitution:
         if kind is TypeKind.TYPE:
             return other is TypeKind.TYPE
         if kind in _NESTED:
+            self._step()
             return (
                 kind is other
                 and source.name == target.name
@@ -181,4 +211,6 @@ class Substitution:
                 return False
             bound = self._bound.get(value.name)
             return bound is None or self._is_free_of(variable, bound)
+        if value.parameters:
+            self._step()
         return all(self._is_free_of(variable, each) for each in value.parameters)

@@ -24,7 +24,7 @@ from chartkit.engine.cel.checker.messages import message_name
 from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
 from chartkit.engine.cel.checker.scopes import Scopes, qualified_name
 from chartkit.engine.cel.checker.tables import Signatures, Tables
-from chartkit.engine.cel.checker.unification import most_general
+from chartkit.engine.cel.checker.unification import check_size, most_general
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import (
     BOOL,
@@ -267,7 +267,9 @@ class Visitor:
         if not self._formats:
             self.literals.append(expr)
         # Both variables are made, in this order, for an empty map.
-        return map_of(key or self.variables.make(), value or self.variables.make())
+        found = map_of(key or self.variables.make(), value or self.variables.make())
+        check_size(found)
+        return found
 
     def _unwrap_entry(self, expr: Expr, found: Type) -> Type:
         """What `?` before an entry leaves of its type; only optionals may stand there."""

@@ -182,6 +182,23 @@ def test_a_long_line_is_not_repeated_for_each_complaint() -> None:
     assert text(16_383).startswith(f"{complaint}\n | x  ")
 
 
+def test_types_that_double_at_every_step_end_soon() -> None:
+    steps = "".join(f"[{{a{n}: a{n}}}].all(a{n + 1}, " for n in range(40))
+    assert complaints(f"[1].all(a0, {steps}true{')' * 41}") == {1: "a type has too many parts"}
+    steps = " && ".join(f"(l{n + 1} + [{{l{n}: l{n}}}]).size() > 0" for n in reversed(range(30)))
+    nested = steps
+    for n in range(31):
+        nested = f"[[]].all(l{n}, {nested})"
+    assert complaints(nested) == {1: "a type has too many parts"}
+
+
+def test_deep_macros_end_in_a_complaint() -> None:
+    source = "[1].map(x, " * 160 + "1" + ")" * 160
+    with pytest.raises(CelCompileError) as caught:
+        check(parse(source, STRICT), STRICT)
+    assert str(caught.value) == "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
+
+
 def test_expected_output() -> None:
     def checked(source: str, *expected: types.Type) -> types.Type:
         return check(parse(source, STRICT), STRICT, expected=expected).output_type

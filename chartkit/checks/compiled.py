@@ -6,24 +6,39 @@ import json
 from collections.abc import Iterable
 from functools import lru_cache
 
-from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.deleting import DeletingPolicy
+from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.policies import AnyPolicy, Cleaner, Surroundings, compile_any
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.policies import PolicySet
 
 
 def compiled_set(found: Iterable[Resource]) -> PolicySet:
-    """Compiles each policy; what does not compile becomes diagnostics."""
-    compiled: list[CompiledPolicy] = []
+    """Compiles each policy, with the bindings among them; what does not compile becomes
+    diagnostics."""
+    everything = list(found)
+    bindings = tuple(json.dumps(one.body) for one in everything if is_binding(one))
+    compiled: list[AnyPolicy] = []
+    cleanup: list[Cleaner] = []
     diagnostics: list[Diagnostic] = []
-    for resource in found:
+    for resource in everything:
+        if is_binding(resource):
+            continue
         try:
-            compiled.append(_compiled(json.dumps(resource.body), resource.location))
+            answer = _compiled(json.dumps(resource.body), resource.location, bindings)
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-    return PolicySet(tuple(compiled), tuple(diagnostics))
+            continue
+        if isinstance(answer, CleanupPolicy | DeletingPolicy):
+            cleanup.append(answer)
+        else:
+            compiled.append(answer)
+    return PolicySet(tuple(compiled), tuple(diagnostics), tuple(cleanup))
 
 
 @lru_cache(maxsize=2048)
-def _compiled(body: str, location: Location) -> CompiledPolicy:
-    return compile_policy(Resource(json.loads(body), location))
+def _compiled(body: str, location: Location, bindings: tuple[str, ...]) -> AnyPolicy | Cleaner:
+    bound = tuple(Resource(json.loads(one)) for one in bindings)
+    return compile_any(Resource(json.loads(body), location), Surroundings(bindings=bound))

@@ -11,14 +11,15 @@ from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import NAMESPACE, Subject
-from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.failure_action import ENFORCE, rule_action
+from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy, action_of, is_policy
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.scan.files import is_chart
 from chartkit.scan.inputs import ChartOptions, read_inputs
-from chartkit.scan.policies import PolicySet, is_policy
+from chartkit.scan.policies import PolicySet
 from chartkit.scan.run import namespace_labels, run_scan
 
 TEST_HOOK = "test"
@@ -27,7 +28,8 @@ _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 def compiled_policies(subject: Subject) -> PolicySet:
     """The environment's policies as Helm rendered them, compiled."""
-    return compiled_set(filter(is_policy, subject.policies.rendered.resources))
+    found = subject.policies.rendered.resources
+    return compiled_set(one for one in found if is_policy(one) or is_binding(one))
 
 
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
@@ -105,9 +107,9 @@ def _scan(
 
 
 def _violation(
-    resource: Resource, result: RuleResult, policy: CompiledPolicy, labels: dict[str, str]
+    resource: Resource, result: RuleResult, policy: AnyPolicy, labels: dict[str, str]
 ) -> Diagnostic:
-    action = rule_action(policy.policy, result.rule, resource.namespace, labels)
+    action = action_of(policy, result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     identity = "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
     name = f"{result.policy}/{result.rule}"

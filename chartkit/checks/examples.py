@@ -24,12 +24,11 @@ from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
-from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy, is_policy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
-from chartkit.scan.policies import is_policy
 
 _HIDDEN = (
     "an exclusion may hide it; one by names or selector turns Kyverno's rules for pod controllers "
@@ -116,14 +115,14 @@ def _render(
     return subject.policies.render({"policies": settings})
 
 
-def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, CompiledPolicy]:
+def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, AnyPolicy]:
     wanted = {policy.name for policy, _ in round_}
     found = [each for each in rendered.resources if is_policy(each) and each.name in wanted]
     return {each.policy.name: each for each in compiled_set(found).policies}
 
 
 def _judge(
-    policy: LibraryPolicy, compiled: CompiledPolicy | None, resource: Resource, expected_bad: bool
+    policy: LibraryPolicy, compiled: AnyPolicy | None, resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
     results = evaluate([compiled], Request(in_namespace(resource))) if compiled else []
     bad = [each for each in results if each.status in _BAD]

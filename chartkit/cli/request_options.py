@@ -98,8 +98,8 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     from chartkit.scan.statements import read_exceptions, read_statements
 
     statements = read_statements(given["values"], given["settings"], given["userinfo"])
-    exceptions = read_exceptions(given["exceptions"])
-    policies = load_policies(given["sources"], parse_parameters(given["parameters"]), exceptions)
+    around = read_exceptions(given["exceptions"])
+    policies = load_policies(given["sources"], parse_parameters(given["parameters"]), around)
     for diagnostic in policies.diagnostics:
         click.echo(str(diagnostic), err=True)
     chart = ChartOptions(

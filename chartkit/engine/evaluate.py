@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.compile import CompiledCelPolicy
@@ -16,13 +16,11 @@ from chartkit.engine.kinds import kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
 from chartkit.engine.phase import Phase
+from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.request import Operation, Request, User
 from chartkit.engine.webhook_conditions import WebhookConditions
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
-
-AnyPolicy: TypeAlias = CompiledPolicy | CompiledCelPolicy
-"""A compiled policy of either generation."""
 
 
 @dataclass(frozen=True, slots=True)

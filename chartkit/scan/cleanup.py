@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from chartkit.engine.cleanup import CleanupPolicy, Deletion, plan_deletions
+from chartkit.engine.cleanup import Deletion, plan_deletions
 from chartkit.engine.lookups import Lookups
+from chartkit.engine.policies import Cleaner
 from chartkit.engine.submitted import as_submitted
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource
@@ -25,7 +26,7 @@ def parse_time(text: str, now: datetime) -> datetime:
 
 
 def deletions(
-    policies: Sequence[CleanupPolicy],
+    policies: Sequence[Cleaner],
     found: Sequence[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],

@@ -9,12 +9,18 @@ from types import MappingProxyType
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
-from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
-from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
-from chartkit.engine.compile import CompiledPolicy, compile_policy
-from chartkit.engine.exceptions import PolicyException
-from chartkit.engine.failure_action import rule_action
-from chartkit.engine.policy import Policy
+from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.deleting import DeletingPolicy
+from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.policies import (
+    NOTHING_AROUND,
+    AnyPolicy,
+    Cleaner,
+    Surroundings,
+    action_of,
+    compile_any,
+    is_policy,
+)
 from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
@@ -28,32 +34,25 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 Namespaces = Mapping[str, Mapping[str, str]]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
-_KINDS = {"kyverno.io": frozenset({"ClusterPolicy", "Policy", *CLEANUP_KINDS})}
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
     """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes."""
 
-    policies: tuple[CompiledPolicy, ...]
+    policies: tuple[AnyPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
-    cleanup: tuple[CleanupPolicy, ...] = ()
+    cleanup: tuple[Cleaner, ...] = ()
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """What reports say of each policy; namespaces: the labels of each."""
-        return {policy.policy.key: _facts(policy.policy, namespaces) for policy in self.policies}
-
-
-def is_policy(resource: Resource) -> bool:
-    """Whether an object is a policy that the engine knows, or will say that it does not."""
-    group = resource.api_version.partition("/")[0]
-    return resource.kind in _KINDS.get(group, ())
+        return {policy.policy.key: _facts(policy, namespaces) for policy in self.policies}
 
 
 def load_policies(
     sources: Sequence[str],
     parameters: Mapping[str, Json],
-    exceptions: Sequence[PolicyException] = (),
+    around: Surroundings = NOTHING_AROUND,
 ) -> PolicySet:
     """Compiles the policies of every source; raises InputError where a source has none.
 
@@ -66,26 +65,30 @@ def load_policies(
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
-    return compile_all(found, exceptions)
+    return compile_all(found, around)
 
 
-def compile_all(found: Iterable[Resource], exceptions: Sequence[PolicyException] = ()) -> PolicySet:
+def compile_all(found: Sequence[Resource], around: Surroundings = NOTHING_AROUND) -> PolicySet:
     """Compiles each policy; what does not compile becomes diagnostics.
 
-    Which kinds stand outside namespaces is known as a cluster knows it.
+    Bindings among what was found bind; which kinds stand outside namespaces is known as a cluster
+    knows it.
     """
-    compiled: list[CompiledPolicy] = []
-    cleanup: list[CleanupPolicy] = []
+    compiled: list[AnyPolicy] = []
+    cleanup: list[Cleaner] = []
     diagnostics: list[Diagnostic] = []
-    for resource in found:
+    around = around.with_bindings(found)
+    for resource in filter(is_policy, found):
         try:
-            if resource.kind in CLEANUP_KINDS:
-                cleanup.append(read_cleanup_policy(resource))
-                diagnostics.extend(cleanup[-1].diagnostics)
-            else:
-                compiled.append(compile_policy(resource, exceptions, kubernetes_cluster_wide))
+            answer = compile_any(resource, around, kubernetes_cluster_wide)
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
+            continue
+        if isinstance(answer, CleanupPolicy | DeletingPolicy):
+            cleanup.append(answer)
+            diagnostics.extend(answer.diagnostics)
+        else:
+            compiled.append(answer)
     return PolicySet(tuple(compiled), tuple(diagnostics), tuple(cleanup))
 
 
@@ -94,13 +97,13 @@ def _read_source(source: str, parameters: Mapping[str, Json]) -> list[Resource]:
     if not path.exists():
         return _read_profile(source, parameters)
     if path.is_dir() and is_chart(path):
-        return [r for r in render_inputs(path, ChartOptions()) if is_policy(r)]
+        return [r for r in render_inputs(path, ChartOptions()) if _is_read(r)]
     if not path.is_dir():
         return _policies_of(read_file(path))
     found: list[Resource] = []
     for file in walk(path):
         if file.is_dir():
-            found.extend(r for r in render_inputs(file, ChartOptions()) if is_policy(r))
+            found.extend(r for r in render_inputs(file, ChartOptions()) if _is_read(r))
         elif file.name not in _TEST_FILES and not _TEST_FOLDERS.intersection(file.parts):
             found.extend(_policies_of(read_file(file)))
     return found
@@ -121,19 +124,23 @@ def profile_names() -> list[str]:
 
 def _policies_of(documents: Iterable[Document]) -> list[Resource]:
     found = resources(document for document in documents if is_object(document))
-    return [resource for resource in found if is_policy(resource)]
+    return [resource for resource in found if _is_read(resource)]
+
+
+def _is_read(resource: Resource) -> bool:
+    return is_policy(resource) or is_binding(resource)
 
 
 def _profiles_hint() -> str:
     return f"name a file or folder with policies, or a profile: {', '.join(profile_names())}"
 
 
-def _facts(policy: Policy, namespaces: Namespaces) -> PolicyFacts:
-    annotations = policy.annotations
+def _facts(compiled: AnyPolicy, namespaces: Namespaces) -> PolicyFacts:
+    annotations = compiled.policy.annotations
     return PolicyFacts(
-        name=policy.key,
-        action=lambda rule, namespace: rule_action(
-            policy, rule, namespace, namespaces.get(namespace)
+        name=compiled.policy.key,
+        action=lambda rule, namespace: action_of(
+            compiled, rule, namespace, namespaces.get(namespace)
         ),
         severity=annotations.get("policies.kyverno.io/severity", ""),
         category=annotations.get("policies.kyverno.io/category", ""),

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from chartkit.engine.admission import Admissions
-from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import respond
 from chartkit.engine.lookups import Lookups
 from chartkit.engine.phase import Phase
+from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id
@@ -44,7 +44,7 @@ class Preview:
 
 
 def run_preview(
-    policies: Sequence[CompiledPolicy],
+    policies: Sequence[AnyPolicy],
     found: Sequence[Resource],
     admissions: Admissions,
     lookups: Lookups,

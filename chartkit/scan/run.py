@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from chartkit.engine.admission import NO_VALUES, Admissions
-from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.failure_action import ENFORCE, rule_action
+from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.policy import Policy
+from chartkit.engine.policies import AnyPolicy, action_of
 from chartkit.engine.request import User
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_values import UserValues
@@ -21,7 +20,7 @@ Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
 
 def run_scan(
-    policies: Sequence[CompiledPolicy],
+    policies: Sequence[AnyPolicy],
     found: Iterable[Resource],
     sink: Sink,
     namespaces: Mapping[str, Mapping[str, str]],
@@ -39,7 +38,7 @@ def run_scan(
     """
     names = (policy.policy.name for policy in policies)
     admissions = Admissions(names, values, user, namespaces)
-    by_key = {policy.policy.key: policy.policy for policy in policies}
+    by_key = {policy.policy.key: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
         resource = as_submitted(given)
@@ -69,10 +68,10 @@ def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
 
 
 def _audited(
-    policy: Policy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
+    policy: AnyPolicy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
 ) -> RuleResult:
     """A failure that is only audited becomes a warning."""
     if result.status is not Status.FAIL:
         return result
-    action = rule_action(policy, result.rule, resource.namespace, labels)
+    action = action_of(policy, result.rule, resource.namespace, labels)
     return result if action == ENFORCE else replace(result, status=Status.WARN)

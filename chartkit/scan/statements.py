@@ -9,12 +9,16 @@ from typing import Final
 
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.admission import NO_VALUES
+from chartkit.engine.cel_policies.exceptions import KINDS
+from chartkit.engine.cel_policies.reader import VERSIONS
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.exceptions import API_VERSIONS, KINDS, PolicyException, read_exception
+from chartkit.engine.exceptions import API_VERSIONS
 from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.policies import AnyPolicy, Surroundings, is_exception
+from chartkit.engine.policies import read_exceptions as exceptions_of
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
 from chartkit.engine.submitted import as_submitted
@@ -37,7 +41,7 @@ class Statements:
     chart_values: tuple[Path, ...] = ()
     user: User | None = None
 
-    def lookups(self, policies: Sequence[CompiledPolicy], found: Sequence[Resource]) -> Lookups:
+    def lookups(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> Lookups:
         """The world that policies see: the objects that are scanned, and the user's values."""
         if self.values is NO_VALUES and not any(map(_looks_around, policies)):
             return OFFLINE
@@ -60,8 +64,10 @@ def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
     ]
 
 
-def _looks_around(compiled: CompiledPolicy) -> bool:
+def _looks_around(compiled: AnyPolicy) -> bool:
     """Whether a policy may ask for more than the object of the request."""
+    if not isinstance(compiled, CompiledPolicy):
+        return compiled.looks_around
     return any(rule.kind in _AROUND or _has_context(rule.body) for rule in compiled.policy.rules)
 
 
@@ -120,17 +126,17 @@ def _user(path: Path | None) -> User | None:
     return read_user_info(documents[0].body, documents[0].location)
 
 
-def read_exceptions(paths: Sequence[Path]) -> list[PolicyException]:
+def read_exceptions(paths: Sequence[Path]) -> Surroundings:
     """The PolicyExceptions of files and folders; raises InputError where a path holds none, and
     CompileError for one that Kyverno would not take."""
-    found: list[PolicyException] = []
+    found: list[Resource] = []
     for path in paths:
-        here = [read_exception(resource) for resource in _exceptions(existing(path))]
+        here = list(_exceptions(existing(path)))
         if not here:
-            hint = f"write {KINDS[0]} in {' or '.join(API_VERSIONS)}"
+            hint = f"write {KINDS[0]} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         found.extend(here)
-    return found
+    return exceptions_of(found)
 
 
 def _exceptions(path: Path) -> Iterator[Resource]:
@@ -139,8 +145,4 @@ def _exceptions(path: Path) -> Iterator[Resource]:
         for document in read_file(file):
             body = document.body
             if isinstance(body, dict) and body.get("kind") in (*KINDS, "List"):
-                yield from (one for one in resources([document]) if _is_exception(one))
-
-
-def _is_exception(resource: Resource) -> bool:
-    return resource.kind in KINDS and resource.api_version.startswith("kyverno.io/")
+                yield from filter(is_exception, resources([document]))

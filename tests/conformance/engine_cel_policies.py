@@ -22,8 +22,9 @@ from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
-from chartkit.engine.evaluate import AnyPolicy, evaluate
+from chartkit.engine.evaluate import evaluate
 from chartkit.engine.exceptions import PolicyException, read_exception
+from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.policy_reader import SCHEMA_RULE
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted

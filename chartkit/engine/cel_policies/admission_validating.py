@@ -40,6 +40,11 @@ class AdmissionJudge(Judge):
         self._binding = binding
         self._validation = validation
 
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Those of the binding."""
+        return self._binding.actions if self._binding is not None else ()
+
     def speaks_of(self, attributes: Attributes) -> bool:
         """Whether both the policy and its binding speak of a request."""
         if not super().speaks_of(attributes):

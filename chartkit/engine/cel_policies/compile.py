@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +19,7 @@ from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.validating import ValidatingJudge
 from chartkit.engine.kinds import GroupVersionKind, is_custom
 from chartkit.engine.phase import Phase
-from chartkit.model import Resource, RuleResult
+from chartkit.model import Json, Resource, RuleResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,19 @@ KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
 """When each kind runs, and what compiles it."""
 
 
+_ASKING: Final = re.compile(r"\b(resource|globalContext|http|image\w*|params|[gG]etMetadata)\b")
+
+
+def texts_of(value: Json) -> Iterator[str]:
+    """Every text in a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    members = value.values() if isinstance(value, dict) else value
+    if isinstance(value, (dict, list)):
+        for member in members:
+            yield from texts_of(member)
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledCelPolicy:
     """A policy that is ready to run: itself, and its forms for pod controllers."""
@@ -78,6 +92,17 @@ class CompiledCelPolicy:
         """What the policy says of a request, in each form that speaks of it."""
         results = (judge.run(admission) for judge in self.judges)
         return [result for result in results if result is not None]
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a failure leads to, in any of its forms; none: the default, which is to deny."""
+        return tuple(dict.fromkeys(action for judge in self.judges for action in judge.actions))
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether it may ask for more than the object of the request: the cluster's objects, an
+        entry, a service or a registry. True for too many rather than too few."""
+        return any(map(_ASKING.search, texts_of(self.policy.spec)))
 
     def plural(self, kind: GroupVersionKind) -> str:
         """The resource name of a custom kind, where the constraints tell it; else empty."""

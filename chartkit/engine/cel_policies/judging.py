@@ -67,6 +67,11 @@ class Judge:
         self._constraints = None if constraints is None else Constraints(constraints)
         self._host: tuple[Lookups, ClusterHost] | None = None
 
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """What a failure leads to: `Deny`, `Audit`, `Warn`; none: the default of the kind."""
+        return self.policy.actions
+
     def speaks_of(self, attributes: Attributes) -> bool:
         """Whether the match constraints speak of a request; without any, of none. A policy of a
         namespace speaks of what is in it."""

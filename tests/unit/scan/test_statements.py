@@ -69,8 +69,8 @@ def test_what_is_wrong_with_statements(tmp_path: Path) -> None:
 
 def test_exceptions_come_from_files_and_folders(tmp_path: Path) -> None:
     path = file(tmp_path, "e.yaml", f"{EXCEPTION}---\napiVersion: v1\nkind: Pod\n")
-    assert [one.key for one in read_exceptions([path])] == ["kyverno/e"]
-    assert [one.key for one in read_exceptions([tmp_path])] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([path]).exceptions] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([tmp_path]).exceptions] == ["kyverno/e"]
 
 
 def test_exceptions_that_are_not_there(tmp_path: Path) -> None:

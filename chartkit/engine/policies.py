@@ -1,0 +1,117 @@
+"""Policies of either generation, told apart by their kind: read, compiled, and asked alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.compile import CompiledCelPolicy, compile_cel_policy
+from chartkit.engine.cel_policies.deleting import DeletingPolicy, read_deleting_policy
+from chartkit.engine.cel_policies.exceptions import (
+    CelException,
+    is_cel_exception,
+    read_cel_exception,
+)
+from chartkit.engine.cel_policies.policy import CelKind
+from chartkit.engine.cel_policies.reader import is_cel_policy
+from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
+from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
+from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.exceptions import PolicyException, read_exception
+from chartkit.engine.failure_action import AUDIT, ENFORCE, rule_action
+from chartkit.engine.policy_check.generation import IsClusterWide, nothing_cluster_wide
+from chartkit.engine.policy_reader import KINDS
+from chartkit.model import Resource
+
+AnyPolicy: TypeAlias = CompiledPolicy | CompiledCelPolicy
+"""A compiled policy that judges, changes or makes objects when they are admitted."""
+Cleaner: TypeAlias = CleanupPolicy | DeletingPolicy
+"""A compiled policy that deletes objects on a schedule."""
+
+_GROUP: Final = "kyverno.io"
+_DENY: Final = "Deny"
+
+
+def is_policy(resource: Resource) -> bool:
+    """Whether an object is a policy that the engine reads."""
+    return is_cel_policy(resource) or (
+        _group(resource) == _GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
+    )
+
+
+def is_exception(resource: Resource) -> bool:
+    """Whether an object is a PolicyException of either generation."""
+    return is_cel_exception(resource) or (
+        _group(resource) == _GROUP and resource.kind == "PolicyException"
+    )
+
+
+def _group(resource: Resource) -> str:
+    return resource.api_version.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What stands beside policies and changes what they say: exceptions of both generations, and
+    the bindings of Kubernetes' own policies."""
+
+    exceptions: tuple[PolicyException, ...] = ()
+    cel_exceptions: tuple[CelException, ...] = ()
+    bindings: tuple[Resource, ...] = ()
+
+    def with_bindings(self, found: Iterable[Resource]) -> Surroundings:
+        """These, and the bindings among some objects."""
+        bindings = (*self.bindings, *filter(is_binding, found))
+        return Surroundings(self.exceptions, self.cel_exceptions, bindings)
+
+
+NOTHING_AROUND: Final = Surroundings()
+
+
+def read_exceptions(found: Iterable[Resource]) -> Surroundings:
+    """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
+    old: list[PolicyException] = []
+    new: list[CelException] = []
+    for resource in found:
+        if is_cel_exception(resource):
+            new.append(read_cel_exception(resource))
+        elif is_exception(resource):
+            old.append(read_exception(resource))
+    return Surroundings(tuple(old), tuple(new))
+
+
+def compile_any(
+    resource: Resource,
+    around: Surroundings = NOTHING_AROUND,
+    cluster_wide: IsClusterWide = nothing_cluster_wide,
+) -> AnyPolicy | Cleaner:
+    """Compiles a policy of any kind that `is_policy` knows; raises CompileError.
+
+    cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there.
+    """
+    if resource.kind.endswith(CelKind.DELETING):
+        return read_deleting_policy(resource, around.cel_exceptions)
+    if is_cel_policy(resource):
+        return compile_cel_policy(resource, around.cel_exceptions, around.bindings)
+    if resource.kind in CLEANUP_KINDS:
+        return read_cleanup_policy(resource)
+    return compile_policy(resource, around.exceptions, cluster_wide)
+
+
+def action_of(
+    compiled: AnyPolicy, rule: str, namespace: str, labels: Mapping[str, str] | None = None
+) -> str:
+    """`Enforce` or `Audit`: whether a failure of a rule refuses an object in a namespace.
+
+    rule: as in a result; labels: those of the namespace. Of a CEL policy its actions decide, or
+    those of its bindings; without any it denies.
+    """
+    if isinstance(compiled, CompiledPolicy):
+        return rule_action(compiled.policy, rule, namespace, labels)
+    return ENFORCE if _denies(compiled.actions) else AUDIT
+
+
+def _denies(actions: Sequence[str]) -> bool:
+    return not actions or _DENY in actions

@@ -17,6 +17,8 @@ _ESCAPES = {
 
 def quote(text: str) -> str:
     """The text as Go's `%q` writes it: printable characters stay, the rest is escaped."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
     return '"' + "".join(map(_escape, text)) + '"'
 
 

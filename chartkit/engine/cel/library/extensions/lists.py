@@ -9,7 +9,7 @@ from chartkit.engine.cel.declarations import Example, Library, Overload, overloa
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.library.sizes import bounded_members
+from chartkit.engine.cel.library.sizes import bounded_members, bounded_work
 from chartkit.engine.cel.macros.lists import MACROS
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
@@ -63,21 +63,20 @@ def _flatten(members: list[Value], depth: int = 1) -> list[Value]:
     if depth < 0:
         raise CelError("level must be non-negative")
     result: list[Value] = []
-    _flatten_into(result, members, depth)
-    return result
-
-
-def _flatten_into(result: list[Value], members: list[Value], depth: int) -> None:
-    if not depth or list not in map(type, members):
-        bounded_members(len(result) + len(members))
-        result += members
-        return
-    for member in members:
-        if isinstance(member, list):
-            _flatten_into(result, member, depth - 1)
-        else:
+    pending = [iter(members)]
+    opened = 1
+    while pending:
+        for member in pending[-1]:
+            if len(pending) <= depth and isinstance(member, list):
+                opened += 1
+                bounded_work(opened)
+                pending.append(iter(member))
+                break
             result.append(member)
-    bounded_members(len(result))
+        else:
+            pending.pop()
+            bounded_members(len(result))
+    return result
 
 
 @overload(

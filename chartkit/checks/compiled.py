@@ -12,7 +12,7 @@ from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.policies import AnyPolicy, Cleaner, Surroundings, compile_any
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Location, Resource
-from chartkit.scan.policies import PolicySet
+from chartkit.scan.policies import PolicySet, warnings_of
 
 
 def compiled_set(found: Iterable[Resource]) -> PolicySet:
@@ -35,7 +35,9 @@ def compiled_set(found: Iterable[Resource]) -> PolicySet:
             cleanup.append(answer)
         else:
             compiled.append(answer)
-    return PolicySet(tuple(compiled), tuple(diagnostics), tuple(cleanup))
+    return PolicySet(
+        tuple(compiled), tuple(diagnostics), tuple(cleanup), tuple(warnings_of(compiled))
+    )
 
 
 @lru_cache(maxsize=2048)

@@ -36,7 +36,8 @@ def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     """Does every rendered policy compile?"""
     place = subject.policies.values.location
     right = counted(len(compiled.policies), "policy compiles", "policies compile")
-    return rows(subject.environment.name, "policies", compiled.diagnostics, right, place)
+    found = (*compiled.diagnostics, *compiled.warnings)
+    return rows(subject.environment.name, "policies", found, right, place)
 
 
 def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:

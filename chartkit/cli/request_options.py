@@ -100,7 +100,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     statements = read_statements(given["values"], given["settings"], given["userinfo"])
     around = read_exceptions(given["exceptions"])
     policies = load_policies(given["sources"], parse_parameters(given["parameters"]), around)
-    for diagnostic in policies.diagnostics:
+    for diagnostic in (*policies.diagnostics, *policies.warnings):
         click.echo(str(diagnostic), err=True)
     chart = ChartOptions(
         values=statements.chart_values,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -10,7 +10,9 @@ from types import MappingProxyType
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.compile import CompiledCelPolicy
 from chartkit.engine.cel_policies.deleting import DeletingPolicy
+from chartkit.engine.cel_policies.misspelt import misspelt_fields
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.policies import (
     NOTHING_AROUND,
@@ -38,11 +40,13 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes."""
+    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes;
+    warnings: what looks wrong in policies that compiled."""
 
     policies: tuple[AnyPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
     cleanup: tuple[Cleaner, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """What reports say of each policy; namespaces: the labels of each."""
@@ -89,7 +93,16 @@ def compile_all(found: Sequence[Resource], around: Surroundings = NOTHING_AROUND
             diagnostics.extend(answer.diagnostics)
         else:
             compiled.append(answer)
-    return PolicySet(tuple(compiled), tuple(diagnostics), tuple(cleanup))
+    return PolicySet(
+        tuple(compiled), tuple(diagnostics), tuple(cleanup), tuple(warnings_of(compiled))
+    )
+
+
+def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
+    """What looks wrong in policies that compiled: fields that no object of the kind has."""
+    for one in compiled:
+        if isinstance(one, CompiledCelPolicy):
+            yield from misspelt_fields(one.policy)
 
 
 def _read_source(source: str, parameters: Mapping[str, Json]) -> list[Resource]:

@@ -18,6 +18,9 @@ from chartkit.model import Body, Diagnostic, Location, Severity
 RULE_UNSUPPORTED = "CK101"
 RULE_END_OF_LIFE = "CK102"
 RULE_RANGE = "CK103"
+RULE_ADMISSION = "CK104"
+ADMISSION_POLICIES = Version(1, 30)
+"""The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
 _DATA = Path(__file__).parent / "data" / "compatibility.yaml"
 
 
@@ -112,8 +115,10 @@ def fitting_kyverno(kubernetes: Version) -> tuple[Version, ...]:
     )
 
 
-def kube_version_range(kyverno: Iterable[Version]) -> str:
+def kube_version_range(kyverno: Iterable[Version], least: Version | None = None) -> str:
     """`>=MIN-0 <NEXT-0` over the clusters that any of these Kyverno versions supports.
+
+    least: a cluster version that everything needs besides.
 
     The `-0` admits the suffixes of vendors (`v1.34.1-eks-113cf36`), which a semver range would
     otherwise take for pre-releases and refuse. Raises InputError for a version that is not known.
@@ -121,6 +126,8 @@ def kube_version_range(kyverno: Iterable[Version]) -> str:
     rows = [compatibility(version) for version in kyverno]
     oldest = min(row.oldest for row in rows)
     newest = max(row.newest for row in rows)
+    if least is not None:
+        oldest, newest = max(oldest, least), max(newest, least)
     return f">={oldest}-0 <{newest.next_minor()}-0"
 
 
@@ -152,6 +159,17 @@ def diagnostics(verdict: Verdict, location: Location | None) -> list[Diagnostic]
         hint = f"newer and fitting this cluster: {_newer(verdict)}"
         found.append(_ended(row, location, hint))
     return found
+
+
+def admission_policies(kubernetes: Version, location: Location | None) -> list[Diagnostic]:
+    """An error where a cluster is too old for policies of type ValidatingAdmissionPolicy."""
+    if kubernetes >= ADMISSION_POLICIES:
+        return []
+    message = (
+        f"ValidatingAdmissionPolicy needs Kubernetes {ADMISSION_POLICIES}, and this is {kubernetes}"
+    )
+    hint = "say policyType: ClusterPolicy, or ValidatingPolicy with Kyverno 1.14 or later"
+    return [Diagnostic(RULE_ADMISSION, Severity.ERROR, message, location, hint)]
 
 
 def end_of_life(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from chartkit.chart import compat
-from chartkit.chart.project import Environment
+from chartkit.chart.project import Environment, PolicyType
 from chartkit.chart.render import dry_run
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import read_file
@@ -73,8 +73,12 @@ def cluster(kubernetes: Version) -> Subject:
 
 
 def environment(env: Environment, today: date) -> Subject:
-    """A project's environment."""
-    return pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"))
+    """A project's environment: its pair of versions, and the form of its policies."""
+    subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"))
+    if env.policy_type is not PolicyType.ADMISSION:
+        return subject
+    found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
+    return replace(subject, diagnostics=(*subject.diagnostics, *found))
 
 
 def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:

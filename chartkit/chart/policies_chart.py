@@ -8,9 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.chart import fields
+from chartkit.chart import cel_fields, fields
 from chartkit.chart.bodies import Template, read_templates
-from chartkit.chart.compat import kube_version_range, matrix
+from chartkit.chart.cel_bodies import VALIDATING, extends_to_controllers
+from chartkit.chart.compat import (
+    ADMISSION_POLICIES,
+    admission_policies,
+    kube_version_range,
+    matrix,
+)
 from chartkit.chart.escaping import escape
 from chartkit.chart.library import Library, LibraryPolicy, read_library
 from chartkit.chart.plan import ChartPlan
@@ -36,15 +42,18 @@ from chartkit.chart.profiles import (
     resolve_environment,
     with_parameters,
 )
-from chartkit.chart.project import DEFAULT_PROFILES, Environment, Project
+from chartkit.chart.project import DEFAULT_PROFILES, Environment, PolicyType, Project
 from chartkit.chart.render import render_chart
 from chartkit.chart.templating import render_text, render_tree
+from chartkit.chart.versions import Version
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 from chartkit.yaml_dump import dump_yaml
 
 CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
+_CEL_FROM = Version(1, 17)
+"""From this Kyverno on policies are in CEL where nobody says otherwise."""
 _ANNOTATION = "policies.kyverno.io/"
 _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
 
@@ -70,15 +79,14 @@ def plan(project: Project) -> ChartPlan:
         name: resolve_environment(environment, library, project.root)
         for name, environment in project.environments.items()
     }
-    for name, environment in project.environments.items():
-        _require_versions(environment, resolved[name])
     chart = _Chart(library, [base, *resolved.values()])
+    for name, environment in project.environments.items():
+        chart.require_versions(environment, resolved[name])
     values = chart.base_values(base)
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    kyverno = [environment.kyverno for environment in project.environments.values()]
-    return ChartPlan(CHART_NAME, chart.files(base, kube_version_range(kyverno)), files)
+    return ChartPlan(CHART_NAME, chart.files(base, _clusters(project)), files)
 
 
 def plan_for_profile(
@@ -111,23 +119,12 @@ def _project_profiles(project: Project, library: Library) -> Resolved:
     return resolve(profiles, library)
 
 
-def _require_versions(environment: Environment, resolved: Resolved) -> None:
-    """Raises InputError where an enabled policy needs a newer Kyverno than the environment has."""
-    late = [
-        each.policy
-        for each in resolved.policies.values()
-        if each.enabled and each.policy.minimum_kyverno > environment.kyverno
-    ]
-    if not late:
-        return
-    first = late[0]
-    more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
-    message = (
-        f"policy '{first.name}'{more} needs Kyverno {first.minimum_kyverno}, and environment "
-        f"'{environment.name}' has {environment.kyverno}"
-    )
-    hint = f"leave it out there: policies: {{{first.name}: {{enabled: false}}}}"
-    raise InputError(message, environment.locate("kyverno"), hint)
+def _clusters(project: Project) -> str:
+    """The range of clusters that the chart admits."""
+    environments = project.environments.values()
+    admission = all(each.policy_type is PolicyType.ADMISSION for each in environments)
+    least = ADMISSION_POLICIES if admission else None
+    return kube_version_range([each.kyverno for each in environments], least)
 
 
 class _Chart:
@@ -137,8 +134,35 @@ class _Chart:
         policies = _carried(library, resolved)
         self._templates = read_templates(policies)
         rules = {each.policy.name: each.rules for each in self._templates}
-        self._catalogue = Catalogue(tuple(policies), rules)
+        cel = frozenset(each.policy.name for each in self._templates if each.cel_kind)
+        self._catalogue = Catalogue(tuple(policies), rules, cel)
         self._schema = values_schema(self._catalogue)
+
+    def require_versions(self, environment: Environment, resolved: Resolved) -> None:
+        """Raises InputError where an environment's Kyverno or cluster is too old for a policy."""
+        form = self._policy_type(environment)
+        if form is PolicyType.ADMISSION:
+            for found in admission_policies(
+                environment.kubernetes, environment.locate_policy_type()
+            ):
+                raise InputError(found.message, found.location, found.hint)
+        late = [
+            (each, needed)
+            for each in self._templates
+            for needed in [_minimum(each, form)]
+            if needed > environment.kyverno
+            and each.policy.name in resolved.policies
+            and resolved.policies[each.policy.name].enabled
+        ]
+        if late:
+            raise _too_old(environment, *late[0], len(late) - 1)
+
+    def _policy_type(self, environment: Environment) -> PolicyType:
+        """The form that an environment's policies get, as the chart's templates settle it."""
+        given = environment.policy_type or self._schema["properties"]["policyType"]["default"]
+        if given:
+            return PolicyType(given)
+        return PolicyType.VALIDATING if environment.kyverno >= _CEL_FROM else PolicyType.CLUSTER
 
     def base_values(self, resolved: Resolved) -> Body:
         return base_values(self._catalogue, resolved, self._schema)
@@ -166,6 +190,7 @@ class _Chart:
         files = render_tree(source / "chart", context)
         files["data/policies.json"] = _json_lines(self._catalogue.names)
         files["data/fields.json"] = _json_lines(fields.as_json())
+        files["data/cel.json"] = json.dumps(cel_fields.as_json(), indent=1) + "\n"
         files[SCHEMA_FILE] = json.dumps(self._schema, indent=2, ensure_ascii=False) + "\n"
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
@@ -173,6 +198,33 @@ class _Chart:
             name = f"templates/{each.policy.group or 'policies'}/{each.policy.name}.yaml"
             files[name] = render_text(text, _policy_context(each), str(template))
         return files
+
+
+def _minimum(template: Template, form: PolicyType) -> Version:
+    """The oldest Kyverno that serves a policy in a form."""
+    if form is PolicyType.VALIDATING and template.cel_bodies:
+        return max(cel_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
+        return fields.OLDEST
+    return template.policy.minimum_kyverno
+
+
+def _too_old(
+    environment: Environment, template: Template, needed: Version, others: int
+) -> InputError:
+    name = template.policy.name
+    more = f" (and {others} more)" if others else ""
+    message = (
+        f"policy '{name}'{more} needs Kyverno {needed}, and environment '{environment.name}' has "
+        f"{environment.kyverno}"
+    )
+    if needed > template.policy.minimum_kyverno:
+        message += ", in its form in CEL"
+        return InputError(
+            message, environment.locate_policy_type(), "say policyType: ClusterPolicy there"
+        )
+    hint = f"leave it out there: policies: {{{name}: {{enabled: false}}}}"
+    return InputError(message, environment.locate("kyverno"), hint)
 
 
 def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
@@ -190,6 +242,7 @@ def _policy_context(template: Template) -> Body:
         "group": policy.group if policy.group in (BASELINE, RESTRICTED) else "other",
         "standard": is_standard(policy),
         "minimum": str(policy.minimum_kyverno),
+        **_cel_context(template),
         "shared": shared,
         "defaults": policy.defaults,
         "annotations": {
@@ -205,7 +258,19 @@ def _policy_context(template: Template) -> Body:
         "name": policy.name,
         "about": escape(dump_yaml(about)).rstrip("\n"),
         "body": template.text.rstrip("\n"),
+        "cel": (template.cel or "").rstrip("\n"),
     }
+
+
+def _cel_context(template: Template) -> Body:
+    """What the chart knows of a policy's form in CEL: its kind (null for none), the oldest Kyverno
+    that has its fields, and whether it speaks of Pods alone."""
+    if not template.cel_bodies:
+        return {"cel": None}
+    body = template.cel_bodies[0]
+    minimum = max(cel_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    pods = extends_to_controllers(body)
+    return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods}
 
 
 def _json_lines(items: Sequence[Json]) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from chartkit import bundled
 from chartkit.chart.library import LibraryPolicy
+from chartkit.chart.policies_forms import filters_of_cel, rulings
 from chartkit.model import Body
 
 CHART_NAME = "kyverno-policies"
@@ -27,10 +28,12 @@ def is_standard(policy: LibraryPolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The policies that a chart carries; rules: the names of their rules, by policy."""
+    """The policies that a chart carries; rules: the names of their rules, by policy; cel: the
+    policies that have a form in CEL."""
 
     policies: tuple[LibraryPolicy, ...]
     rules: Mapping[str, tuple[str, ...]]
+    cel: frozenset[str]
 
     @property
     def names(self) -> list[str]:
@@ -74,6 +77,9 @@ def values_schema(catalogue: Catalogue) -> Body:
     properties["policies"]["properties"] = {
         policy.name: _policy_schema(policy, template) for policy in catalogue.policies
     }
+    cel = {name: catalogue.rules[name] for name in catalogue.names if name in catalogue.cel}
+    schema["definitions"]["filtersOfCel"] = filters_of_cel()
+    schema["allOf"] = rulings(cel)
     return schema
 
 

@@ -50,6 +50,8 @@ def environment_values(
         "validationFailureAction": environment.action.value,
         "exclude": _filters(environment.exclude),
     }
+    if environment.policy_type is not None:
+        own["policyType"] = environment.policy_type.value
     for name, body in own["policies"].items():
         if body["enabled"] is None and base["policies"][name]["enabled"] is not None:
             given = resolved.policies.get(name)

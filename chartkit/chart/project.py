@@ -30,6 +30,14 @@ class Action(StrEnum):
     ENFORCE = "Enforce"
 
 
+class PolicyType(StrEnum):
+    """The form of the policies; the values of the chart's `policyType`."""
+
+    CLUSTER = "ClusterPolicy"
+    VALIDATING = "ValidatingPolicy"
+    ADMISSION = "ValidatingAdmissionPolicy"
+
+
 DEFAULT_ACTIONS = {"dev": Action.ENFORCE, "qa": Action.ENFORCE, "prd": Action.AUDIT}
 """The action of an environment that names none; any other environment audits."""
 
@@ -74,7 +82,8 @@ class Environment:
     """One environment.
 
     kyverno, kubernetes: the versions that run there; eks: whether the cluster is Amazon's;
-    engine: whether the engine chart installs Kyverno there;
+    engine: whether the engine chart installs Kyverno there; policy_type: the form of its policies,
+    None where it leaves that to the chart;
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
     has them; policies: settings of single policies by name; exclude: for every policy;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there.
@@ -87,6 +96,7 @@ class Environment:
     engine: bool
     high_availability: bool
     action: Action
+    policy_type: PolicyType | None
     profiles: tuple[str, ...]
     parameters: Mapping[str, Json]
     policies: Mapping[str, PolicySettings]
@@ -103,6 +113,11 @@ class Environment:
     def locate(self, *path: str | int) -> Location:
         """The place of one of the environment's keys in chartkit.yaml."""
         return self.document.locate("environments", self.name, *path)
+
+    def locate_policy_type(self) -> Location:
+        """Where its `policyType` stands: with it, or with the project."""
+        own = "policyType" in self.document.body["environments"][self.name]
+        return self.locate("policyType") if own else self.document.locate("policyType")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +206,7 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         engine=body.get("engine", True),
         high_availability=body.get("highAvailability", False),
         action=_action(body) or DEFAULT_ACTIONS.get(name, Action.AUDIT),
+        policy_type=_policy_type(body) or _policy_type(project),
         profiles=tuple(body.get("profiles", project.get("profiles", DEFAULT_PROFILES))),
         parameters=MappingProxyType(dict(body.get("parameters", {}))),
         policies=_policies(document, place),
@@ -215,6 +231,10 @@ def _kubernetes(document: Document, name: str) -> Version:
 
 def _action(body: Body) -> Action | None:
     return Action(body["action"]) if "action" in body else None
+
+
+def _policy_type(body: Body) -> PolicyType | None:
+    return PolicyType(body["policyType"]) if "policyType" in body else None
 
 
 def _policies(document: Document, place: tuple[str, str]) -> Mapping[str, PolicySettings]:

@@ -28,6 +28,7 @@ _ESCAPED = (
     "there Kyverno's {{ x }} is written {{ `{{ x }}` }}; in a policy library chartkit escapes it"
 )
 _SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
+_SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
 _SEVERITIES = {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
 
@@ -237,7 +238,9 @@ def _refused(
     place = values.locate(path) or Location(str(shown / "values.yaml"))
     name = ".".join(map(str, path)) or "the values"
     more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
-    return place, f"the chart's schema refuses '{name}': {problem}", more
+    reason = _SCHEMA_REASON.fullmatch(problem)
+    why = reason[1] if reason else problem
+    return place, f"the chart's schema refuses '{name}': {why}", more
 
 
 def _step(text: str) -> str | int:

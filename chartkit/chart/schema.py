@@ -168,6 +168,9 @@ def _message(error: Any, path: list[str | int]) -> str:
             return f"{subject} must be {_range(error.schema)}, not {error.instance}"
         case "pattern":
             return f"{subject} is {_shown(error.instance)}, which does not fit its form"
+        case "const" if " " in str(error.validator_value):
+            # A reason stands there (chartkit.chart.policies_forms).
+            return f"{subject}: {error.validator_value}"
     return f"{subject}: {error.message}"
 
 

@@ -1,13 +1,17 @@
 {{/*
-data/fields.json has the fields of a policy's spec by the Kyverno version that brought them (since:
-1012 for 1.12). default: what the API server writes where they are missing; without: the value that
-an older version, which drops them, has anyway; optional: an older version may go without them.
+data/fields.json has the fields of a ClusterPolicy's spec, data/cel.json those of the kinds in CEL,
+by the Kyverno version that brought them (since: 1012 for 1.12). default: what the API server writes
+where they are missing; without: the value that an older version, which drops them, has anyway;
+optional: an older version may go without them.
 */}}
 
-{{/* Writes the defaults of a policy's fields out, and takes out what its Kyverno does not have. */}}
+{{/*
+Writes the defaults of a policy's fields out, and takes out what its Kyverno does not have. Takes,
+beside the policy, fields: the rows.
+*/}}
 {{- define "kyverno-policies.applyFields" -}}
 {{- $call := . -}}
-{{- range .root.Files.Get "data/fields.json" | fromJsonArray -}}
+{{- range .fields -}}
 {{- if or (lt $call.release (int .since)) (hasKey . "default") -}}
 {{- include "kyverno-policies.applyField" (dict "node" $call.policy.spec "steps" .path "field" . "release" $call.release "name" $call.name) -}}
 {{- end -}}

@@ -1,31 +1,51 @@
 {{/*
-One policy as the cluster gets it: its text from the define kyverno-policies.policy.NAME, with
-everything that the values say of it. Takes root (the chart's context) and name (the policy's).
+One policy as the cluster gets it, in the form that policyType asks for, with everything that the
+values say of it. Takes root (the chart's context) and name (the policy's).
 */}}
 {{- define "kyverno-policies.render" -}}
 {{- if eq (include "kyverno-policies.enabled" .) "true" -}}
+{{- $form := include "kyverno-policies.form" . -}}
+{{- if eq $form "ClusterPolicy" -}}
+{{- include "kyverno-policies.renderPlain" . -}}
+{{- else -}}
+{{- include "kyverno-policies.renderCel" (merge (dict "form" $form) .) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The same as ClusterPolicy, from the define kyverno-policies.policy.NAME. */}}
+{{- define "kyverno-policies.renderPlain" -}}
 {{- $text := include "kyverno-policies.body" . -}}
 {{- if $text -}}
-{{- $policy := fromYaml $text -}}
-{{- if hasKey $policy "Error" -}}
-{{- fail (printf "policy %s is not YAML with these parameters: %s" .name $policy.Error) -}}
-{{- end -}}
-{{- $call := dict "root" .root "name" .name "policy" $policy -}}
-{{- $_ := set $call "own" (include "kyverno-policies.own" . | fromJson) -}}
-{{- $_ := set $call "about" (include "kyverno-policies.about" . | fromJson) -}}
-{{- $_ := set $call "release" (include "kyverno-policies.release" .root | int) -}}
+{{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "release" (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.requireVersion" $call -}}
+{{- include "kyverno-policies.refuseCel" $call -}}
 {{- include "kyverno-policies.applyMetadata" $call -}}
 {{- include "kyverno-policies.applySpec" $call -}}
-{{- range $policy.spec.rules -}}
+{{- range $call.policy.spec.rules -}}
 {{- $_ := set $call "rule" . -}}
 {{- include "kyverno-policies.applyRule" $call -}}
 {{- end -}}
 {{- include "kyverno-policies.applyAction" $call -}}
-{{- include "kyverno-policies.applyFields" $call -}}
-{{- toYaml $policy -}}
+{{- include "kyverno-policies.applyFields" (merge (dict "fields" (.root.Files.Get "data/fields.json" | fromJsonArray)) $call) -}}
+{{- toYaml $call.policy -}}
 {{- end -}}
 {{- end -}}
+
+{{/* A policy's text as an object, in JSON. Takes name and text. */}}
+{{- define "kyverno-policies.object" -}}
+{{- $policy := fromYaml .text -}}
+{{- if hasKey $policy "Error" -}}
+{{- fail (printf "policy %s is not YAML with these parameters: %s" .name $policy.Error) -}}
+{{- end -}}
+{{- toJson $policy -}}
+{{- end -}}
+
+{{/* What is said of a policy in all its forms: own and about, as JSON. */}}
+{{- define "kyverno-policies.call" -}}
+{{- $own := include "kyverno-policies.own" . | fromJson -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- dict "own" $own "about" $about | toJson -}}
 {{- end -}}
 
 {{/* Fails where the Kyverno here is too old for the policy. */}}
@@ -37,25 +57,35 @@ everything that the values say of it. Takes root (the chart's context) and name 
 
 {{/* Kind, namespace, labels and annotations. */}}
 {{- define "kyverno-policies.applyMetadata" -}}
+{{- $_ := set .policy "kind" (.root.Values.policyKind | default .policy.kind) -}}
+{{- $namespaced := eq .policy.kind "Policy" -}}
+{{- $controllers := coalesce .own.autogenControllers (index (.policy.metadata.annotations | default dict) "pod-policies.kyverno.io/autogen-controllers") .root.Values.autogenControllers -}}
+{{- $annotations := dict -}}
+{{- if $controllers -}}
+{{- $_ := set $annotations "pod-policies.kyverno.io/autogen-controllers" $controllers -}}
+{{- end -}}
+{{- include "kyverno-policies.describe" (merge (dict "namespaced" $namespaced "annotations" $annotations) .) -}}
+{{- end -}}
+
+{{/*
+Namespace, labels and annotations in every form. Takes, beside the policy, namespaced and
+annotations (further ones).
+*/}}
+{{- define "kyverno-policies.describe" -}}
 {{- $values := .root.Values -}}
-{{- $_ := set .policy "kind" ($values.policyKind | default .policy.kind) -}}
 {{- $metadata := .policy.metadata -}}
-{{- if eq .policy.kind "Policy" -}}
+{{- if .namespaced -}}
 {{- $_ := set $metadata "namespace" .root.Release.Namespace -}}
 {{- end -}}
 {{- $labels := include "kyverno-policies.labels" .root | fromYaml -}}
 {{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels (.own.labels | default dict)) -}}
-{{- $annotations := mergeOverwrite (dict) .about.annotations ($metadata.annotations | default dict) -}}
+{{- $annotations := mergeOverwrite (dict) .about.annotations ($metadata.annotations | default dict) .annotations -}}
 {{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
 {{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default .root.Chart.KubeVersion) -}}
 {{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
 {{- $_ := unset $annotations "policies.kyverno.io/severity" -}}
 {{- if $severity -}}
 {{- $_ := set $annotations "policies.kyverno.io/severity" $severity -}}
-{{- end -}}
-{{- $controllers := coalesce .own.autogenControllers (index $annotations "pod-policies.kyverno.io/autogen-controllers") $values.autogenControllers -}}
-{{- if $controllers -}}
-{{- $_ := set $annotations "pod-policies.kyverno.io/autogen-controllers" $controllers -}}
 {{- end -}}
 {{- $custom := include "kyverno-policies.annotations" . | fromJson -}}
 {{- $_ := set $metadata "annotations" (mergeOverwrite $annotations $custom) -}}
@@ -78,7 +108,7 @@ everything that the values say of it. Takes root (the chart's context) and name 
 {{- range keys $byRule -}}
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
-{{- $blocks := list $rule.exclude $values.exclude $byPolicy $byRule -}}
+{{- $blocks := concat (list $rule.exclude $values.exclude $byPolicy $byRule) (include "kyverno-policies.vpolFilters" . | fromJsonArray) -}}
 {{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" $blocks "name" .name "rule" $rule.name) -}}
 {{- if ne $joined "null" -}}
 {{- $_ := set $rule "exclude" (fromJson $joined) -}}

@@ -178,6 +178,7 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
     body: dict[str, Any] = schema.load("project.schema.json")
     assert set(body["properties"]) == {
         "profiles",
+        "policyType",
         "library",
         "charts",
         "manifests",
@@ -186,3 +187,17 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
     }
     text = f"environments:\n  dev: {ENVIRONMENT}"
     assert project(tmp_path, text).environment("dev").locate("kubernetes").line == 2
+
+
+def test_the_form_of_policies_stands_with_the_environment_or_the_project(tmp_path: Path) -> None:
+    text = (
+        "policyType: ValidatingPolicy\nenvironments:\n"
+        '  dev: {kyverno: "1.19", kubernetes: "1.34"}\n'
+        '  prd: {kyverno: "1.19", kubernetes: "1.34", policyType: ClusterPolicy}\n'
+    )
+    found = project(tmp_path, text)
+    dev, prd = found.environment("dev"), found.environment("prd")
+    assert (dev.policy_type, prd.policy_type) == ("ValidatingPolicy", "ClusterPolicy")
+    assert (dev.locate_policy_type().line, prd.locate_policy_type().line) == (1, 4)
+    plain = project(tmp_path, f"environments:\n  dev: {ENVIRONMENT}").environment("dev")
+    assert plain.policy_type is None

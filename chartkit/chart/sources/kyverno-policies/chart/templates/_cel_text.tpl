@@ -1,0 +1,90 @@
+{{/*
+Texts in CEL. What values hold becomes literals here, never code.
+*/}}
+
+{{/*
+A value as CEL says it: JSON is CEL. Kyverno writes `object.spec` and `object.metadata` anew for pod
+controllers wherever it finds them; an escaped dot keeps a literal from that.
+*/}}
+{{- define "kyverno-policies.celLiteral" -}}
+{{- toJson . | replace "object." "object\\u002e" | replace "Object." "Object\\u002e" -}}
+{{- end -}}
+
+{{/* Whether a text fits one of some wildcards. Takes text (in CEL) and wildcards (a list). */}}
+{{- define "kyverno-policies.celFits" -}}
+{{- $plain := list -}}
+{{- $wild := list -}}
+{{- $everything := false -}}
+{{- range .wildcards -}}
+{{- if regexMatch "^[*]+$" . -}}
+{{- $everything = true -}}
+{{- else if regexMatch "[*?]" . -}}
+{{- $wild = append $wild (regexQuoteMeta . | replace "\\*" ".*" | replace "\\?" ".") -}}
+{{- else -}}
+{{- $plain = append $plain . -}}
+{{- end -}}
+{{- end -}}
+{{- $tests := list -}}
+{{- if eq (len $plain) 1 -}}
+{{- $tests = append $tests (printf "%s == %s" .text (include "kyverno-policies.celLiteral" (first $plain))) -}}
+{{- else if $plain -}}
+{{- $tests = append $tests (printf "%s in %s" .text (include "kyverno-policies.celLiteral" $plain)) -}}
+{{- end -}}
+{{- if $wild -}}
+{{- $expression := printf "(?s)^(%s)$" (join "|" $wild) -}}
+{{- $tests = append $tests (printf "%s.matches(%s)" .text (include "kyverno-policies.celLiteral" $expression)) -}}
+{{- end -}}
+{{- if $everything -}}true{{- else -}}{{- include "kyverno-policies.celAny" $tests -}}{{- end -}}
+{{- end -}}
+
+{{/* At least one of some conditions; false for none. Takes a list. */}}
+{{- define "kyverno-policies.celAny" -}}
+{{- if not . -}}false
+{{- else if has "true" . -}}true
+{{- else if eq (len .) 1 -}}{{- first . -}}
+{{- else -}}({{- join " || " . -}})
+{{- end -}}
+{{- end -}}
+
+{{/* All of some conditions; true for none. Takes a list. */}}
+{{- define "kyverno-policies.celAll" -}}
+{{- $tests := without . "true" -}}
+{{- if not $tests -}}true
+{{- else if has "false" $tests -}}false
+{{- else if eq (len $tests) 1 -}}{{- first $tests -}}
+{{- else -}}({{- join " && " $tests -}})
+{{- end -}}
+{{- end -}}
+
+{{/* The opposite of a condition. */}}
+{{- define "kyverno-policies.celNot" -}}
+{{- if eq . "true" -}}false{{- else if eq . "false" -}}true{{- else -}}{{- printf "!(%s)" (regexReplaceAll "^\\(([^()]*)\\)$" . "${1}") -}}{{- end -}}
+{{- end -}}
+
+{{/*
+The same expression about the object before the request. Takes text and variables, the names of
+those that have a twin for it (oldName). Literals and names after a dot stay as they are.
+*/}}
+{{- define "kyverno-policies.celBefore" -}}
+{{- $variables := .variables -}}
+{{- $result := list -}}
+{{- $previous := list "" "" "" -}}
+{{- range regexFindAll "(?s)//[^\n]*|[rR]\"[^\"]*\"|[rR]'[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|[A-Za-z_][A-Za-z0-9_]*|\\s+|." .text -1 -}}
+{{- $token := . -}}
+{{- if and (eq . "object") (ne (index $previous 2) ".") -}}
+{{- $token = "oldObject" -}}
+{{- else if and (eq (index $previous 2) ".") (eq (index $previous 1) "variables") (ne (index $previous 0) ".") (has . $variables) -}}
+{{- $token = include "kyverno-policies.celTwin" . -}}
+{{- end -}}
+{{- $result = append $result $token -}}
+{{- if regexMatch "\\S" . -}}
+{{- $previous = append (rest $previous) . -}}
+{{- end -}}
+{{- end -}}
+{{- join "" $result -}}
+{{- end -}}
+
+{{/* The name of a variable's twin about the object before the request. */}}
+{{- define "kyverno-policies.celTwin" -}}
+old{{- upper (substr 0 1 .) -}}{{- substr 1 (len .) . -}}
+{{- end -}}

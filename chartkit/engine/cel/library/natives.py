@@ -12,11 +12,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
 from chartkit.engine.int64 import Int64, as_float
 from chartkit.model import Body, Json
+from chartkit.yaml_builder import whole
 
 _SAFE_INTEGER: Final = 2**53 - 1
 _TEXTS: Final = frozenset(
@@ -82,6 +84,11 @@ def native_name(value: Value) -> str:
 
 def json_of(value: Value) -> Json:
     """The value as JSON, whole numbers as doubles; raises `CelError` for what JSON has not."""
+    bounded_value(value)
+    return _json(value)
+
+
+def _json(value: Value) -> Json:
     if value is None or isinstance(value, bool | str):
         return value
     if isinstance(value, int):
@@ -89,23 +96,24 @@ def json_of(value: Value) -> Json:
     if isinstance(value, float):
         return value if math.isfinite(value) else _special(value)
     if isinstance(value, list):
-        return [json_of(member) for member in value]
+        return [_json(member) for member in value]
     if isinstance(value, dict):
-        return json_object(value)
+        return {text_of(key): _json(member) for key, member in value.items()}
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, Timestamp | Duration):
         return str(value)
     if isinstance(value, OptionalValue):
-        return json_of(content(value))
+        return _json(content(value))
     if isinstance(value, Struct) and value.type.kind is TypeKind.STRUCT:
-        return {name: json_of(member) for name, member in value.fields.items()}
+        return {name: _json(member) for name, member in value.fields.items()}
     raise no_conversion(value, "*structpb.Value")
 
 
 def json_object(value: Mapping[Value, Value]) -> Body:
     """A map as a JSON object; raises `CelError`."""
-    return {text_of(key): json_of(member) for key, member in value.items()}
+    bounded_value(value)
+    return {text_of(key): _json(member) for key, member in value.items()}
 
 
 def _special(number: float) -> str:
@@ -125,6 +133,17 @@ def doubles(value: Json) -> Value:
         return {key: doubles(member) for key, member in value.items()}
     if isinstance(value, list):
         return [doubles(member) for member in value]
+    return value
+
+
+def as_written(value: Json) -> Json:
+    """JSON as it is written and read again: a double without a fraction is a whole number."""
+    if isinstance(value, float):
+        return whole(value)
+    if isinstance(value, dict):
+        return {key: as_written(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [as_written(member) for member in value]
     return value
 
 

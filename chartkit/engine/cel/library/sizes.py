@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.errors import CostLimitExceeded
+from chartkit.engine.cel.values import OptionalValue, Struct, Value
 
 MAX_SIZE = 10_000_000
 """Characters or bytes of one value; what Kubernetes' cost limit allows ends below it."""
@@ -11,7 +12,7 @@ MAX_MEMBERS = 2_000_000
 """Members of one list or map."""
 
 MAX_WORK = 300_000
-"""Comparisons that one call may make, and members that it may write as text."""
+"""Comparisons that one call may make, and members that it may write out."""
 
 
 def bounded(size: int) -> None:
@@ -27,6 +28,34 @@ def bounded_members(count: int) -> None:
 def bounded_work(steps: int) -> None:
     """Raises `CostLimitExceeded` where a call takes too many steps."""
     _limit(steps, MAX_WORK)
+
+
+def bounded_value(value: Value) -> None:
+    """Raises `CostLimitExceeded` where a value would be too large if it were written out.
+
+    What stands in many places counts in each: a short expression makes lists that hold one
+    another so often that no one could write them.
+    """
+    pending = [value]
+    members = size = 0
+    while pending:
+        each = pending.pop()
+        if isinstance(each, list):
+            members += len(each)
+            bounded_work(members)
+            pending += each
+        elif isinstance(each, dict):
+            members += len(each)
+            bounded_work(members)
+            pending += each.values()
+        elif isinstance(each, str | bytes):
+            size += len(each)
+            bounded(size)
+        elif isinstance(each, OptionalValue):
+            members += 1
+            pending.append(each.value)
+        elif isinstance(each, Struct):
+            pending.append(dict(each.fields))
 
 
 def _limit(found: int, most: int) -> None:

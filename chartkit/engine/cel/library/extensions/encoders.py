@@ -11,7 +11,7 @@ from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.natives import json_of
-from chartkit.engine.cel.library.sizes import bounded
+from chartkit.engine.cel.library.sizes import bounded, bounded_value
 from chartkit.engine.cel.types import BYTES, DYN, STRING
 from chartkit.engine.cel.values import UINT_MAX, Value
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
@@ -99,6 +99,7 @@ def _beyond_limits(_args: Sequence[Value], _result: Value) -> int:
     ),
 )
 def encode_json(value: Value) -> str:
+    bounded_value(value)
     if isinstance(value, float) and not math.isfinite(value):
         shown = "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
         raise CelError(f"proto: google.protobuf.Value.number_value: invalid {shown} value")

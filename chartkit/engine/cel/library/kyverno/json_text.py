@@ -19,6 +19,7 @@ from chartkit.engine.cel.library.natives import (
     no_conversion,
     text_of,
 )
+from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN, STRING, Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
@@ -107,6 +108,7 @@ marshal: Final = replace(_marshal_read, bind=_bind)
 
 
 def _marshalled(write: Callable[[Value], str], value: Value) -> str:
+    bounded_value(value)
     try:
         return write(value)
     except UnsupportedValueError as error:

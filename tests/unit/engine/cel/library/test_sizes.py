@@ -11,7 +11,7 @@ from chartkit.engine.cel.errors import CelError, CostLimitExceeded
 from chartkit.engine.cel.library.extensions import encoders, lists, sets, strings
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.standard import LIBRARY as STANDARD
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import OptionalValue, Value
 
 _CODE = {
     each.id: each.implementation
@@ -49,6 +49,8 @@ def _nested() -> list[Value]:
         lambda: format_text("%.999999999e", [1.5]),
         lambda: format_text("%s", [_nested()]),
         lambda: format_text("%s", [[_TEXT] * 1000]),
+        lambda: _CODE["json_encode_dyn"](_nested()),
+        lambda: _CODE["json_encode_dyn"]({"a": OptionalValue(True, [_TEXT] * 1000)}),
         lambda: _CODE["string_split_string"](_LARGE, ""),
         lambda: _CODE["string_split_string_int"](_LARGE, "x", -1),
         lambda: _CODE["add_list"]([0] * 1_500_000, [0] * 1_500_000),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.compile import CompiledCelPolicy
-from chartkit.engine.cel_policies.judging import Admission, admission
+from chartkit.engine.cel_policies.judging import Admission, Judge, admission
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
 from chartkit.engine.int64 import mark_literals
@@ -28,7 +29,8 @@ class PolicyResponse:
     """What one policy says of a request in one phase.
 
     resource, patched: the object as the policy's first rule saw it and as its last rule left it;
-    results: those of the rules that match, in order.
+    results: those of the rules that match, in order; form: of a CEL policy the one that spoke, the
+    policy itself or one made of it for pod controllers.
     """
 
     policy: AnyPolicy
@@ -36,6 +38,7 @@ class PolicyResponse:
     resource: Resource
     patched: Resource
     results: tuple[RuleResult, ...]
+    form: CelPolicy | None = None
 
 
 def evaluate(
@@ -58,18 +61,16 @@ def evaluate(
 def respond(
     policies: Sequence[AnyPolicy], request: Request, lookups: Lookups = OFFLINE
 ) -> list[PolicyResponse]:
-    """As `evaluate`, by phase and policy; a policy of which no rule matches has no results."""
-    responses: list[PolicyResponse] = []
+    """As `evaluate`, by phase, policy and form; a policy of which no rule matches has no
+    results."""
     run = _Run(request, lookups)
-    for phase in Phase:
-        for policy in policies:
-            if phase in policy.phases:
-                results: list[RuleResult] = []
-                before = run.request.resource
-                run.policy(policy, phase, results)
-                after = run.request.resource
-                responses.append(PolicyResponse(policy, phase, before, after, tuple(results)))
-    return responses
+    return [
+        response
+        for phase in Phase
+        for policy in policies
+        if phase in policy.phases
+        for response in run.responses(policy, phase)
+    ]
 
 
 class _Run:
@@ -93,24 +94,38 @@ class _Run:
     def policy(self, policy: AnyPolicy, phase: Phase, results: list[RuleResult]) -> None:
         """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
         if isinstance(policy, CompiledCelPolicy):
-            self._cel_policy(policy, results)
+            for judge in policy.judges:
+                self._judge(policy, judge, results)
         else:
             self._rules(policy, phase, results)
 
-    def _cel_policy(self, policy: CompiledCelPolicy, results: list[RuleResult]) -> None:
+    def responses(self, policy: AnyPolicy, phase: Phase) -> Iterator[PolicyResponse]:
+        """As `policy`, with what each form says by itself."""
+        judges = policy.judges if isinstance(policy, CompiledCelPolicy) else (None,)
+        for judge in judges:
+            results: list[RuleResult] = []
+            before = self.request.resource
+            if judge is not None and isinstance(policy, CompiledCelPolicy):
+                self._judge(policy, judge, results)
+            else:
+                self.policy(policy, phase, results)
+            after = self.request.resource
+            form = None if judge is None else judge.policy
+            yield PolicyResponse(policy, phase, before, after, tuple(results), form)
+
+    def _judge(self, policy: CompiledCelPolicy, judge: Judge, results: list[RuleResult]) -> None:
         if not self.request.resource.body:
             return
         if self.request.is_json and not policy.policy.json:
             return
-        for judge in policy.judges:
-            result = judge.run(self._admission(policy))
-            if result is None:
-                continue
-            if result.status is Status.FAIL and not policy.scored:
-                result = replace(result, status=Status.WARN)
-            results.append(result)
-            if result.patched is not None:
-                self._patch(result.patched)
+        result = judge.run(self._admission(policy))
+        if result is None:
+            return
+        if result.status is Status.FAIL and not policy.scored:
+            result = replace(result, status=Status.WARN)
+        results += (replace(result, others=()), *result.others) if result.others else (result,)
+        if result.patched is not None:
+            self._patch(result.patched)
 
     def _admission(self, policy: CompiledCelPolicy) -> Admission:
         """The request as the policy sees it, made once for all that see the same."""

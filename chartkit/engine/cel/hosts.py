@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.library.natives import as_written
 from chartkit.engine.int64 import Int64
 from chartkit.engine.kinds import (
     GroupVersionKind,
@@ -18,7 +19,6 @@ from chartkit.engine.kinds import (
 from chartkit.engine.lookups import Lookups, NoSource, UnknownEntry
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource
-from chartkit.yaml_builder import whole
 
 _OK: Final = 200
 
@@ -139,7 +139,7 @@ class ClusterHost(OfflineHost):
         fields.pop("namespace", None)
         if namespace:
             fields["namespace"] = namespace
-        made: Body = _as_written({**body, "metadata": fields})
+        made: Body = as_written({**body, "metadata": fields})
         return made
 
     def now(self) -> datetime:
@@ -171,14 +171,3 @@ def _answer(status: int, body: Json) -> Json:
     if isinstance(body, dict):
         return {**body, "statusCode": code}
     return {"body": body, "statusCode": code}
-
-
-def _as_written(value: Json) -> Json:
-    """The value as JSON has it: a double without a fraction is a whole number."""
-    if isinstance(value, float):
-        return whole(value)
-    if isinstance(value, dict):
-        return {key: _as_written(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_as_written(member) for member in value]
-    return value

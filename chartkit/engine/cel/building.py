@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from chartkit.engine.cel.ast import (
     ACCUMULATOR,
@@ -98,44 +98,45 @@ class MacroBuilder:
 
     def copy(self, expr: Expr) -> Expr:
         """The expression again, at its own place, with new ids."""
-        fresh = self.ids.take()
-        copy = self.copy
+        fresh, at, copy = self.ids.take(), expr.offset, self.copy
         match expr:
-            case Literal() | Ident():
-                return replace(expr, id=fresh)
+            case Literal():
+                return Literal(fresh, at, expr.value)
+            case Ident():
+                return Ident(fresh, at, expr.name)
             case Select():
-                return replace(expr, id=fresh, operand=copy(expr.operand))
+                return Select(fresh, at, copy(expr.operand), expr.field, expr.test_only)
             case Call():
                 target = None if expr.target is None else copy(expr.target)
-                return replace(expr, id=fresh, target=target, args=tuple(map(copy, expr.args)))
+                return Call(fresh, at, expr.function, target, tuple(map(copy, expr.args)))
             case ListLiteral():
-                return replace(expr, id=fresh, elements=tuple(map(copy, expr.elements)))
+                elements = tuple(map(copy, expr.elements))
+                return ListLiteral(fresh, at, elements, expr.optional_indices)
             case MapLiteral():
-                return replace(expr, id=fresh, entries=tuple(map(self._entry, expr.entries)))
+                return MapLiteral(fresh, at, tuple(map(self._entry, expr.entries)))
             case StructLiteral():
-                return replace(expr, id=fresh, fields=tuple(map(self._field, expr.fields)))
+                return StructLiteral(fresh, at, expr.name, tuple(map(self._field, expr.fields)))
             case Comprehension():
-                return replace(
-                    expr,
-                    id=fresh,
-                    iter_range=copy(expr.iter_range),
-                    accu_init=copy(expr.accu_init),
-                    loop_condition=copy(expr.loop_condition),
-                    loop_step=copy(expr.loop_step),
-                    result=copy(expr.result),
+                return Comprehension(
+                    fresh,
+                    at,
+                    copy(expr.iter_range),
+                    expr.iter_var,
+                    expr.iter_var2,
+                    expr.accu_var,
+                    copy(expr.accu_init),
+                    copy(expr.loop_condition),
+                    copy(expr.loop_step),
+                    copy(expr.result),
                 )
 
     def _entry(self, entry: MapEntry) -> MapEntry:
-        return replace(
-            entry,
-            id=self.ids.take(),
-            offset=self.offset,
-            key=self.copy(entry.key),
-            value=self.copy(entry.value),
-        )
+        fresh, key, value = self.ids.take(), self.copy(entry.key), self.copy(entry.value)
+        return MapEntry(fresh, self.offset, key, value, entry.optional)
 
     def _field(self, entry: FieldEntry) -> FieldEntry:
-        return replace(entry, id=self.ids.take(), offset=self.offset, value=self.copy(entry.value))
+        fresh, value = self.ids.take(), self.copy(entry.value)
+        return FieldEntry(fresh, self.offset, entry.field, value, entry.optional)
 
     def fail(self, expr: Expr | None, message: str) -> MacroError:
         """The error to raise, at the place of `expr` or else of the call."""

@@ -59,6 +59,12 @@ class Cluster:
             if namespace in ("", there) and (fits is None or fits(labels_of(body))):
                 yield body
 
+    def objects(self) -> Iterator[Body]:
+        """Every object, by kind, namespace and name."""
+        for _, of_kind in sorted(self._by_kind.items()):
+            for _, body in sorted(of_kind.items(), key=lambda item: item[0]):
+                yield body
+
     def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
         """The objects of a resource as URLs name it (`pods`), by name; namespace: empty for all."""
         for version, kind in sorted(self._by_kind):

@@ -82,7 +82,7 @@ def run_case(case: Case) -> str | None:
         return None
     if "--audit-warn" in (case.get("flags") or ()):
         results = [(resource, _warned(result)) for resource, result in results]
-    fault = rows_differ(case, results) or patched_differ(case, results)
+    fault = rows_differ(case, results) or patched_differ(case, results, after_all=True)
     return fault or generated_differ(case, results)
 
 

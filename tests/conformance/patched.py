@@ -10,8 +10,13 @@ from chartkit.model import Body, Resource, RuleResult, RuleType
 Results = Sequence[tuple[Resource, RuleResult]]
 
 
-def patched_differ(case: dict[str, Any], results: Results) -> str | None:
-    """What of a case's `patched` was not recorded so; None where all of it agrees."""
+def patched_differ(
+    case: dict[str, Any], results: Results, *, after_all: bool = False
+) -> str | None:
+    """What of a case's `patched` was not recorded so; None where all of it agrees.
+
+    after_all: every policy was recorded with the object as the last one left it.
+    """
     for recorded in case.get("patched") or ():
         own = [
             (resource, result)
@@ -20,7 +25,10 @@ def patched_differ(case: dict[str, Any], results: Results) -> str | None:
         ]
         if not own:
             continue
-        found = _object_after(case, recorded["policy"], own)
+        names = [one["metadata"]["name"] for one in case.get("policies") or [case["policy"]]]
+        if not after_all:
+            names = names[: names.index(recorded["policy"]) + 1]
+        found = _object_after(names, own)
         if not _is_same(found, recorded["object"]):
             return f"{recorded['resource']}: recorded {recorded['object']}; found {found}"
         targets = [
@@ -33,13 +41,11 @@ def patched_differ(case: dict[str, Any], results: Results) -> str | None:
     return None
 
 
-def _object_after(case: dict[str, Any], policy: str, results: Results) -> Body:
-    """The object after a policy's mutations and those of the policies before it."""
-    names = [one["metadata"]["name"] for one in case.get("policies") or [case["policy"]]]
-    before = set(names[: names.index(policy) + 1])
+def _object_after(policies: Sequence[str], results: Results) -> Body:
+    """The object after the mutations of some policies."""
     body = results[0][0].body
     for _, result in results:
-        mutates = result.type is RuleType.MUTATION and _own_name(result) in before
+        mutates = result.type is RuleType.MUTATION and _own_name(result) in policies
         if mutates and result.patched is not None:
             body = result.patched
     return body

@@ -21,24 +21,22 @@ from chartkit.errors import EvaluationError
 from chartkit.model import Body, Resource, RuleResult, Status
 
 UNMET = "match conditions aren't met"
-BINDING = "binding"
-"""The property that names the binding."""
 
 
-class AdmissionJudge(Judge):
-    """A compiled ValidatingAdmissionPolicy with one of its bindings; without any, as if one bound
-    it everywhere, which is how a policy is tried before it is bound."""
+class BoundJudge(Judge):
+    """A policy of Kubernetes' own with one of its bindings; without any, as if one bound it
+    everywhere, which is how a policy is tried before it is bound."""
 
-    __slots__ = ("_binding", "_validation")
+    __slots__ = ("_binding",)
 
-    def __init__(
-        self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None
-    ) -> None:
+    binding_property = "binding"
+    """The property of results that names the binding."""
+
+    def __init__(self, policy: CelPolicy, binding: Binding | None) -> None:
         super().__init__(policy)
         if policy.constraints is not None:
             self._constraints = Constraints(policy.constraints, selects_nothing=False)
         self._binding = binding
-        self._validation = validation
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -52,6 +50,39 @@ class AdmissionJudge(Judge):
         narrowed = self._binding.constraints if self._binding is not None else None
         return narrowed is None or narrowed.match(attributes)
 
+    def params(self, lookups: Lookups, namespace: str) -> Iterator[Body | None]:
+        """The parameters of a request in a namespace, each judged by itself; None where it has
+        none. Raises EvaluationError where the reference cannot be used."""
+        reference = self._binding.params if self._binding is not None else None
+        if reference is None:
+            yield None
+            return
+        try:
+            found = reference.find(namespace, lookups.cluster(self.policy.name, ""))
+        except EvaluationError as error:
+            raise EvaluationError(f"error in parameterized resource: {error.message}") from error
+        if found:
+            yield from found
+        elif not reference.allows_none:
+            yield None
+
+    def said(self, status: Status, message: str) -> RuleResult:
+        """A result that names the binding."""
+        named = {} if self._binding is None else {self.binding_property: self._binding.name}
+        return self.result(status, message, self.policy.name, named)
+
+
+class ValidatingAdmissionJudge(BoundJudge):
+    """A compiled ValidatingAdmissionPolicy with one of its bindings, or none."""
+
+    __slots__ = ("_validation",)
+
+    def __init__(
+        self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None
+    ) -> None:
+        super().__init__(policy, binding)
+        self._validation = validation
+
     def judge(self, admission: Admission) -> RuleResult | None:
         """The first parameter that refuses the request decides; nothing where there is none and
         the binding admits that."""
@@ -60,35 +91,20 @@ class AdmissionJudge(Judge):
         namespace = namespace_object(attributes)
         result: RuleResult | None = None
         try:
-            for params in self._params(admission.lookups, attributes.namespace):
+            for params in self.params(admission.lookups, attributes.namespace):
                 result = self._answer(self._validation.decide(scope, namespace, params))
                 if result.status in (Status.FAIL, Status.ERROR):
                     break
         except EvaluationError as error:
-            return self._said(Status.ERROR, f"error in parameterized resource: {error.message}")
+            return self.said(Status.ERROR, error.message)
         return result
-
-    def _params(self, lookups: Lookups, namespace: str) -> Iterator[Body | None]:
-        reference = self._binding.params if self._binding is not None else None
-        if reference is None:
-            yield None
-            return
-        found = reference.find(namespace, lookups.cluster(self.policy.name, ""))
-        if found:
-            yield from found
-        elif not reference.allows_none:
-            yield None
 
     def _answer(self, decision: Decision | None) -> RuleResult:
         if decision is None:
-            return self._said(Status.PASS, "")
+            return self.said(Status.PASS, "")
         if decision is SKIPPED:
-            return self._said(Status.SKIP, UNMET)
-        return self._said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
-
-    def _said(self, status: Status, message: str) -> RuleResult:
-        properties = {BINDING: self._binding.name} if self._binding is not None else {}
-        return self.result(status, message, self.policy.name, properties)
+            return self.said(Status.SKIP, UNMET)
+        return self.said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
 
 
 def request_scope(attributes: Attributes) -> RequestScope:
@@ -108,7 +124,7 @@ def namespace_object(attributes: Attributes) -> Body | None:
 
 def compile_validating_admission(
     policy: CelPolicy, found: Sequence[Resource]
-) -> tuple[AdmissionJudge, ...]:
+) -> tuple[ValidatingAdmissionJudge, ...]:
     """The judges of a policy, one a binding among the objects that were found.
 
     Raises CompileError for a binding that its schema refuses; an expression that does not compile
@@ -123,4 +139,4 @@ def compile_validating_admission(
         ignores_errors=policy.ignores_errors,
     )
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
-    return tuple(AdmissionJudge(policy, validation, binding) for binding in bindings)
+    return tuple(ValidatingAdmissionJudge(policy, validation, binding) for binding in bindings)

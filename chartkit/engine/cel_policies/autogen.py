@@ -39,8 +39,15 @@ CONTROLLERS: Final = {
 _FIELD: Final = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![A-Za-z0-9_]))")
 
 
-def extended(policy: CelPolicy) -> tuple[CelPolicy, ...]:
-    """The policies for pod controllers, CronJobs first; none where it is not about Pods alone."""
+Rewrite = Callable[[Body, str], Body]
+"""From a specification about Pods, and where a template stands, to one about the template's."""
+
+
+def extended(policy: CelPolicy, rewrite: Rewrite | None = None) -> tuple[CelPolicy, ...]:
+    """The policies for pod controllers, CronJobs first; none where it is not about Pods alone.
+
+    rewrite: how the kind rewrites a specification; by default every text in it.
+    """
     if policy.constraints is None or not can_extend(policy.constraints):
         return ()
     asked = tuple(CONTROLLERS) if policy.controllers is None else policy.controllers
@@ -50,7 +57,7 @@ def extended(policy: CelPolicy) -> tuple[CelPolicy, ...]:
             {name for name in asked if name in CONTROLLERS and _template(name) == template}
         )
         if resources:
-            found.append(_for(policy, template, resources))
+            found.append(_for(policy, template, resources, rewrite or rewritten))
     return tuple(found)
 
 
@@ -74,7 +81,7 @@ def can_extend(constraints: MatchConstraints) -> bool:
     )
 
 
-def _for(policy: CelPolicy, template: str, resources: list[str]) -> CelPolicy:
+def _for(policy: CelPolicy, template: str, resources: list[str], rewrite: Rewrite) -> CelPolicy:
     constraints: Body = policy.spec["matchConstraints"]
     operations = list((constraints["resourceRules"][0].get("operations")) or ())
     rules = [
@@ -89,7 +96,7 @@ def _for(policy: CelPolicy, template: str, resources: list[str]) -> CelPolicy:
     matched: Body = {"resourceRules": rules}
     if constraints.get("namespaceSelector") is not None:
         matched["namespaceSelector"] = constraints["namespaceSelector"]
-    return with_spec(policy, rewritten({**policy.spec, "matchConstraints": matched}, template))
+    return with_spec(policy, rewrite({**policy.spec, "matchConstraints": matched}, template))
 
 
 def rewritten(spec: Body, template: str) -> Body:
@@ -112,3 +119,65 @@ def rewritten(spec: Body, template: str) -> Body:
 def rewriter(template: str) -> Callable[[str], str]:
     """From a text about Pods to the text about a template's Pods."""
     return lambda text: _FIELD.sub(rf"\1.{template}.\2", text)
+
+
+_MUTATED: Final = re.compile(
+    r"\b(object|oldObject|Object)\.(spec|metadata\.(?:labels|annotations))"
+)
+_TEMPLATE_OBJECTS: Final = {
+    TEMPLATE: "Object{spec: Object.spec{template: Object.spec.template{",
+    CRON_TEMPLATE: (
+        "Object{spec: Object.spec{jobTemplate: Object.spec.jobTemplate{"
+        "spec: Object.spec.jobTemplate.spec{template: Object.spec.jobTemplate.spec.template{"
+    ),
+}
+_BLANKS: Final = " \t\r\n"
+
+
+def mutations_rewritten(spec: Body, template: str) -> Body:
+    """A MutatingPolicy's specification as it is for a template's Pods: its match conditions and
+    its apply configurations. JSON patches stay as they are."""
+    conditions = [
+        {**one, "expression": mutation_rewritten(one.get("expression") or "", template)}
+        for one in spec.get("matchConditions") or ()
+    ]
+    mutations = [_mutation(one, template) for one in spec.get("mutations") or ()]
+    return {**spec, "matchConditions": conditions, "mutations": mutations}
+
+
+def _mutation(body: Body, template: str) -> Body:
+    applied: Body | None = body.get("applyConfiguration")
+    if not applied or not applied.get("expression"):
+        return body
+    text = mutation_rewritten(applied["expression"], template)
+    return {**body, "applyConfiguration": {**applied, "expression": text}}
+
+
+def mutation_rewritten(expression: str, template: str) -> str:
+    """An expression about a Pod as one about a template's: an `Object{…}` that it starts with is
+    wrapped in the objects around the template."""
+    text = _MUTATED.sub(rf"\1.{template}.\2", expression)
+    trimmed = text.strip()
+    if not trimmed.startswith("Object"):
+        return text
+    content = trimmed.removeprefix("Object").lstrip(_BLANKS)
+    if not content.startswith("{"):
+        return text
+    content, end = content[1:], _closing(content[1:])
+    if end <= 0:
+        return text
+    wrapper = _TEMPLATE_OBJECTS[template]
+    return wrapper + content[:end] + "}" * wrapper.count("{") + content[end + 1 :]
+
+
+def _closing(content: str) -> int:
+    """Where the brace stands that ends what one before the text began; 0 where none does.
+
+    Kyverno counts braces in string literals, too.
+    """
+    depth = 1
+    for at, char in enumerate(content):
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        if not depth:
+            return at
+    return 0

@@ -9,11 +9,13 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission_mutating import compile_mutating_admission
 from chartkit.engine.cel_policies.admission_validating import compile_validating_admission
-from chartkit.engine.cel_policies.autogen import extended
+from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.generating import GeneratingJudge
 from chartkit.engine.cel_policies.judging import Admission, Judge
+from chartkit.engine.cel_policies.mutating import MutatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.validating import ValidatingJudge
@@ -40,6 +42,13 @@ def _validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
     return tuple(ValidatingJudge(form, environment, exceptions) for form in forms)
 
 
+def _mutating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, around)
+    environment = _environment("mpol", policy)
+    forms = (policy, *extended(policy, mutations_rewritten))
+    return tuple(MutatingJudge(form, environment, exceptions) for form in forms)
+
+
 def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
     environment = _environment("gpol", policy)
     return (GeneratingJudge(policy, environment, _exceptions(policy, around)),)
@@ -47,6 +56,10 @@ def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
 
 def _validating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
     return compile_validating_admission(policy, around.bindings)
+
+
+def _mutating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    return compile_mutating_admission(policy, around.bindings)
 
 
 def _exceptions(policy: CelPolicy, around: Surroundings) -> tuple[CelException, ...]:
@@ -60,7 +73,9 @@ def _environment(name: str, policy: CelPolicy) -> Environment:
 
 KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
     CelKind.VALIDATING: (Phase.VALIDATE, _validating),
+    CelKind.MUTATING: (Phase.MUTATE, _mutating),
     CelKind.GENERATING: (Phase.GENERATE, _generating),
+    CelKind.MUTATING_ADMISSION: (Phase.MUTATE, _mutating_admission),
     CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),
 }
 """When each kind runs, and what compiles it."""

@@ -1,0 +1,228 @@
+"""MutatingPolicy: apply configurations and JSON patches, each of which sees what came before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.values import Struct
+from chartkit.engine.cel_policies.apply_configuration import apply_configuration
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.json_patch_values import apply_json_patch
+from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
+from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
+from chartkit.engine.cel_policies.reader import named_expressions, read_constraints
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cluster import ObjectKey, key_of
+from chartkit.engine.request import Request
+from chartkit.engine.values.quoting import quote
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+
+OBJECT: Final = types.struct("Object")
+PATCHES: Final = types.list_of(types.struct("JSONPatch"))
+_SELECTED: Final = types.map_of(types.STRING, types.ANY)
+
+Mutation = Callable[[PolicyScope, Host, Body], Body]
+"""From the variables, the world and an object to the object as it becomes; raises CelError."""
+
+
+class MutatingJudge(Judge):
+    """A compiled MutatingPolicy."""
+
+    __slots__ = (
+        "_annotations",
+        "_conditions",
+        "_exceptions",
+        "_mutations",
+        "_targets",
+        "_variables",
+    )
+
+    type = RuleType.MUTATION
+
+    def __init__(
+        self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
+    ) -> None:
+        """Raises CompileError where an expression does not compile."""
+        super().__init__(policy)
+        compiler = ExpressionCompiler(policy, environment)
+        self._variables = compiler.variables(policy.variables)
+        self._conditions = compiler.conditions(policy.conditions)
+        self._targets = _compile_targets(policy, compiler)
+        self._exceptions = Exceptions(exceptions, compiler)
+        self._annotations = compiler.audit_annotations(policy.annotations_made)
+        self._mutations = _compile_mutations(policy, compiler)
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """What becomes of the request's object, and of the targets that are there already."""
+        scope = PolicyScope(admission.scope)
+        result = self._mutate(admission, scope, admission.attributes.object, self._conditions)
+        if self._targets is None or result.status is not Status.PASS:
+            return result
+        return replace(result, others=tuple(self._existing(admission, self._targets)))
+
+    def _mutate(
+        self,
+        admission: Admission,
+        scope: PolicyScope,
+        body: Body | None,
+        conditions: Sequence[Program],
+    ) -> RuleResult:
+        policy, host = self.policy, self.host(admission)
+        try:
+            allowed = self._exceptions.ask(scope, host, ignores_errors=False)
+            if allowed.full:
+                return allowed.result(policy, self.type)
+            scope["exceptions"] = allowed.variable()
+            scope["variables"] = Variables(self._variables, scope, host)
+            if not holds(conditions, scope, host, ignores_errors=False):
+                return self.result(Status.SKIP, "skip")
+            patched = {} if body is None else body
+            for mutate in self._mutations:
+                patched = mutate(scope, host, patched)
+                scope["object"] = patched
+            properties = audit_annotations(self._annotations, scope, host, quote)
+        except CelError as error:
+            text = f"failed to evaluate policy: {error.message}"
+            return self.result(Status.ERROR, text, EVALUATION)
+        made = self.result(Status.PASS, "success", properties=properties)
+        return made if body is None else replace(made, patched=patched)
+
+    def _existing(self, admission: Admission, targets: _Targets) -> Iterator[RuleResult]:
+        """What becomes of the objects of the cluster that are the policy's targets."""
+        cluster = admission.lookups.cluster(self.policy.name, "")
+        try:
+            wanted = targets.find(self._target_scope(admission), self.host(admission))
+        except CelError as error:
+            yield self.result(Status.ERROR, f"failed to find targets: {error.message}", EVALUATION)
+            return
+        for body in cluster.objects():
+            if not wanted(body):
+                continue
+            scope = PolicyScope(admission.scope)
+            scope["object"] = body
+            scope["oldObject"] = None
+            result = self._mutate(admission, scope, body, targets.conditions)
+            if result.status is not Status.SKIP:
+                yield replace(result, patched=None, patched_target=result.patched)
+
+    def _target_scope(self, admission: Admission) -> PolicyScope:
+        scope = PolicyScope(admission.scope)
+        scope["variables"] = Variables(self._variables, scope, self.host(admission))
+        return scope
+
+
+@dataclass(frozen=True, slots=True)
+class _Targets:
+    """Which objects that are there already a policy changes, too."""
+
+    constraints: Constraints | None
+    expression: Program | None
+    conditions: tuple[Program, ...]
+
+    def find(self, scope: PolicyScope, host: Host) -> Callable[[Body], bool]:
+        """Whether an object is a target; raises CelError where the expression has no value."""
+        if self.expression is not None:
+            named = _named(self.expression.evaluate(scope, host))
+            return lambda body: key_of(body) in named
+        constraints = self.constraints
+        if constraints is None:
+            return lambda _body: False
+
+        def fits(body: Body) -> bool:
+            try:
+                return constraints.match(Attributes(Request(Resource(body))))
+            except EvaluationError:
+                return False
+
+        return fits
+
+
+def _named(value: object) -> frozenset[ObjectKey]:
+    """The keys of an object, or of the items of a list of them."""
+    if not isinstance(value, dict):
+        return frozenset()
+    items = value.get("items")
+    members = items if isinstance(items, list) else [value]
+    return frozenset(key_of(member) for member in members if isinstance(member, dict))
+
+
+def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Targets | None:
+    evaluation: Body = policy.spec.get("evaluation") or {}
+    existing: Body = evaluation.get("mutateExisting") or {}
+    if existing.get("enabled") is not True:
+        return None
+    wanted: Body = policy.spec.get("targetMatchConstraints") or {}
+    text = wanted.get("expression") or ""
+    program = None
+    if text:
+        path = "spec.targetMatchConstraints.expression"
+        program = compiler.one(path, text)
+        if program is not None and program.output_type != _SELECTED:
+            compiler.refuse(path, text, "output type must be a map")
+    conditions = named_expressions(policy.spec.get("targetMatchConditions"))
+    compiled = compiler.conditions(conditions, "spec.targetMatchConditions")
+    constraints = read_constraints(wanted) if wanted.get("resourceRules") else policy.constraints
+    return _Targets(_of_any_operation(constraints), program, compiled)
+
+
+def _of_any_operation(constraints: MatchConstraints | None) -> Constraints | None:
+    """Nobody creates or updates what is there already."""
+    if constraints is None:
+        return None
+    rules = tuple(replace(rule, operations=("*",)) for rule in constraints.rules)
+    return Constraints(replace(constraints, rules=rules))
+
+
+def _compile_mutations(policy: CelPolicy, compiler: ExpressionCompiler) -> tuple[Mutation, ...]:
+    evaluation: Body = policy.spec.get("evaluation") or {}
+    atomic = evaluation.get("useServerSideApply") is True
+    found: list[Mutation] = []
+    for index, body in enumerate(policy.spec.get("mutations") or ()):
+        path = f"spec.mutations[{index}]"
+        if body.get("patchType") == "JSONPatch" and body.get("jsonPatch"):
+            text = body["jsonPatch"].get("expression") or ""
+            program = compiler.one(f"{path}.jsonPatch.expression", text, (PATCHES,))
+            if program is not None:
+                found.append(json_patching(program))
+        elif body.get("patchType") == "ApplyConfiguration" and body.get("applyConfiguration"):
+            text = body["applyConfiguration"].get("expression") or ""
+            program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
+            if program is not None:
+                found.append(applying(program, atomic))
+        compiler.check()
+    return tuple(found)
+
+
+def json_patching(program: Program) -> Mutation:
+    """A mutation by the operations that an expression gives."""
+
+    def mutate(scope: PolicyScope, host: Host, body: Body) -> Body:
+        value = program.evaluate(scope, host)
+        return apply_json_patch(value if isinstance(value, list) else [], body)
+
+    return mutate
+
+
+def applying(program: Program, atomic: bool = False) -> Mutation:
+    """A mutation by the configuration that an expression gives; atomic: whether it may replace
+    what is merged as a whole."""
+
+    def mutate(scope: PolicyScope, host: Host, body: Body) -> Body:
+        value = program.evaluate(scope, host)
+        if not isinstance(value, Struct):
+            raise CelError("the expression gives no apply configuration")
+        return apply_configuration(value, body, atomic)
+
+    return mutate

@@ -45,8 +45,8 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
         "program looks at the binding alone",
         **dict.fromkeys(
             ("map-002", "map-003"),
-            "a cluster serves this version of MutatingAdmissionPolicy; the recorded program does not "
-            "load it",
+            "a cluster serves this version of MutatingAdmissionPolicy; the recorded program does "
+            "not load it",
         ),
         **dict.fromkeys(
             ("map-005", "map-008"),

@@ -58,6 +58,8 @@ class _Reader:
         self.issues: list[Issue] = []
         self._source = source
         self._tokens = tokens
+        # No place asks for more than three tokens from the last one.
+        self._kinds = [token.kind for token in tokens] + [lexer.EOF] * 3
         self._position = 0
         self._state = RULES["start"]
         self._callers: list[State] = []
@@ -79,18 +81,17 @@ class _Reader:
                 state = self._leave()
 
     def _step(self, state: State) -> State | None:
-        match state.kind:
-            case Kind.TOKEN:
-                self._match(state)
-                return state.following
-            case Kind.RULE:
-                self._callers.append(state)
-                return RULES[state.rule]
-            case Kind.STOP:
-                return self._leave()
-            case _:
-                self._synchronize(state)
-                return state.alternatives[self._choose(state)]
+        kind = state.kind
+        if kind is Kind.TOKEN:
+            self._match(state)
+            return state.following
+        if kind is Kind.RULE:
+            self._callers.append(state)
+            return RULES[state.rule]
+        if kind is Kind.STOP:
+            return self._leave()
+        self._synchronize(state)
+        return state.alternatives[self._choose(state)]
 
     def _leave(self) -> State | None:
         """Ends the rule that is being read."""
@@ -100,7 +101,7 @@ class _Reader:
         return self._tokens[min(self._position + distance, len(self._tokens) - 1)]
 
     def _kind(self, distance: int = 0) -> str:
-        return self._token(distance).kind
+        return self._kinds[self._position + distance]
 
     def _match(self, state: State) -> None:
         if self._kind() in state.tokens:

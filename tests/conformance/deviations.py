@@ -39,10 +39,10 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
         ),
         "cpol-014": "the namespace's labels are known, and a cluster has them in namespaceObject; "
         "the recorded program leaves them out",
-        "cpol-017": "a ConfigMap is in a namespace, which the recorded program does not know; here "
-        "the parameter itself is missing",
-        "map-001": "a binding narrows the policy's own match constraints in a cluster; the recorded "
-        "program looks at the binding alone",
+        "cpol-017": "a ConfigMap is in a namespace, which the recorded program does not know; "
+        "here the parameter itself is missing",
+        "map-001": "a binding narrows the policy's own match constraints in a cluster; the "
+        "recorded program looks at the binding alone",
         **dict.fromkeys(
             ("map-002", "map-003"),
             "a cluster serves this version of MutatingAdmissionPolicy; the recorded program does "

@@ -14,6 +14,7 @@ from chartkit.engine.cel_policies.admission_validating import compile_validating
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.generating import GeneratingJudge
+from chartkit.engine.cel_policies.image_validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.mutating import MutatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
@@ -49,6 +50,13 @@ def _mutating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
     return tuple(MutatingJudge(form, environment, exceptions) for form in forms)
 
 
+def _image_validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, around)
+    environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
+    forms = (policy, *extended(policy))
+    return tuple(ImageValidatingJudge(form, environment, exceptions) for form in forms)
+
+
 def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
     environment = _environment("gpol", policy)
     return (GeneratingJudge(policy, environment, _exceptions(policy, around)),)
@@ -74,6 +82,7 @@ def _environment(name: str, policy: CelPolicy) -> Environment:
 KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
     CelKind.VALIDATING: (Phase.VALIDATE, _validating),
     CelKind.MUTATING: (Phase.MUTATE, _mutating),
+    CelKind.IMAGE_VALIDATING: (Phase.VALIDATE, _image_validating),
     CelKind.GENERATING: (Phase.GENERATE, _generating),
     CelKind.MUTATING_ADMISSION: (Phase.MUTATE, _mutating_admission),
     CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),

@@ -67,7 +67,7 @@ class ValidatingJudge(Judge):
             try:
                 if each.program.evaluate(scope, host) is not False:
                     continue
-                message = _message(each, index, scope, host)
+                message = failure_message(each, index, scope, host)
                 properties = audit_annotations(self._annotations, scope, host)
             except CelError as error:
                 decided = {INDEX: str(index)}
@@ -80,7 +80,11 @@ class ValidatingJudge(Judge):
         return self.result(Status.PASS, "success", properties=made)
 
 
-def _message(failed: CompiledValidation, index: int, scope: Mapping[str, Value], host: Host) -> str:
+def failure_message(
+    failed: CompiledValidation, index: int, scope: Mapping[str, Value], host: Host
+) -> str:
+    """What is said of a validation that does not hold: its expression's text, else its message,
+    else which one it is."""
     message = failed.validation.message
     if failed.message_expression is not None:
         try:

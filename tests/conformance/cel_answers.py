@@ -13,6 +13,7 @@ from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_
 
 _GO_STRUCTS: Final = {
     "user.ServiceAccount": ("{{Name:{} Namespace:{}}}", ("Name", "Namespace")),
+    "schema.GroupVersionResource": ("{}/{}, Resource={}", ("Group", "Version", "Resource")),
     "JSONPatch": ("&{{Op:{} From:{} Path:{} Val:{}}}", ("op", "from", "path", "value")),
 }
 """Types that are structs in Go, with their fields in Go's order."""
@@ -91,4 +92,6 @@ def _struct_text(value: Struct) -> str:
 def _plain(value: Value) -> Any:
     if isinstance(value, Struct):
         return {name: _plain(item) for name, item in value.fields.items()}
+    if isinstance(value, OptionalValue):
+        return _plain(value.value)
     return [_plain(item) for item in value] if isinstance(value, list) else value

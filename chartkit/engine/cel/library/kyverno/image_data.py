@@ -7,6 +7,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 
@@ -20,12 +21,13 @@ _CONTEXT, _VARIABLES = context_variable("image", "imagedata.Context")
     STRING,
     returns=DYN,
     hosted=True,
-    doc="What the registry knows of an image: `manifest`, `configData`, `digest` and so on.",
+    doc="What the registry knows of an image: `manifest`, `configData`, `digest` and so on; its "
+    "numbers are doubles.",
     examples=(Example("image.getMetadata('nginx:1.27').configData.config.User", "'nginx'"),),
 )
 def get_metadata(host: Host, _image: Context, reference: str) -> Value:
     try:
-        return host.image_data(reference)
+        return doubles(host.image_data(reference))
     except CelError as error:
         raise CelError(f"failed to get image data: {error.message}") from None
 

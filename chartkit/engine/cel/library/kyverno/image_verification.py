@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, INT, LIST_DYN, STRING
 from chartkit.engine.cel.values import Value
 
@@ -51,7 +52,7 @@ def verify_attestations(host: Host, image: str, attestation: str, attestors: lis
     examples=(Example("getImageData('nginx:1.27').configData.config.User", "'nginx'"),),
 )
 def get_image_data(host: Host, image: str) -> Value:
-    return host.image_data(image)
+    return doubles(host.image_data(image))
 
 
 @overload(
@@ -65,7 +66,7 @@ def get_image_data(host: Host, image: str) -> Value:
     examples=(Example("extractPayload('ghcr.io/acme/app:v1', 'sbom').format", "'spdx'"),),
 )
 def extract_payload(host: Host, image: str, attestation: str) -> Value:
-    return host.image_payload(image, attestation)
+    return doubles(host.image_payload(image, attestation))
 
 
 LIBRARY = Library(

@@ -7,7 +7,6 @@ the schema calls atomic is refused. Messages are those of Kubernetes' structured
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Struct, Value
@@ -20,7 +19,13 @@ from chartkit.engine.cel_policies.apply_types import (
     place_of_kind,
     resolve,
 )
-from chartkit.engine.cel_policies.apply_values import plain_object
+from chartkit.engine.cel_policies.apply_values import (
+    Native,
+    go_syntax,
+    go_text,
+    go_type,
+    plain_object,
+)
 from chartkit.engine.values.gofmt import go_json
 from chartkit.model import Body, Json
 
@@ -100,7 +105,7 @@ def _fitting(sort: Sort, value: Json) -> Sort:
         return Sort(map=sort.map) if sort.map else sort
     if isinstance(value, list):
         return Sort(list=sort.list) if sort.list else sort
-    if value is not None and sort.scalar:
+    if value is not None and sort.scalar and not isinstance(value, Native):
         return Sort(sort.scalar)
     return sort
 
@@ -144,10 +149,9 @@ def _list_faults(sort: ListSort, value: Json, path: str, duplicates: bool) -> It
 def _scalar_fault(scalar: Scalar, value: Json) -> str | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if scalar is Scalar.NUMBER:
-        go_type = _GO_TYPES.get(value.__class__, "")
-        return None if is_number else f"expected numeric (int or float), got {go_type}"
+        return None if is_number else f"expected numeric (int or float), got {go_type(value)}"
     if scalar is Scalar.STRING:
-        shown = f"&value.valueUnstructured{{Value:{_shown(value)}}}"
+        shown = f"&value.valueUnstructured{{Value:{go_syntax(value)}}}"
         return None if isinstance(value, str) else f"expected string, got {shown}"
     if scalar is Scalar.BOOLEAN:
         return None if isinstance(value, bool) else f"expected boolean, got {_shown(value)}"
@@ -156,16 +160,8 @@ def _scalar_fault(scalar: Scalar, value: Json) -> str | None:
     return f"expected any scalar, got {_shown(value)}"
 
 
-_GO_TYPES: Final = {
-    str: "string",
-    bool: "bool",
-    dict: "map[string]interface {}",
-    list: "[]interface {}",
-}
-
-
 def _shown(value: Json) -> str:
-    return go_json(value)
+    return f"&{{{go_text(value)}}}"
 
 
 class _NoKeyError(ValueError):
@@ -183,14 +179,16 @@ def _step(sort: ListSort, element: Json) -> str:
             raise _NoKeyError(
                 "associative list without keys has an element that's an explicit null"
             )
-        return f"[={_shown(element)}]"
+        return f"[={_key_text(element)}]"
     if element is None:
         raise _NoKeyError("associative list with keys may not have a null element")
     if not isinstance(element, dict):
         raise _NoKeyError("associative list with keys may not have non-map elements")
     defaults = _defaults(sort)
     found = {key: element.get(key, defaults.get(key)) for key in sort.keys}
-    parts = [f"{key}={_shown(found[key])}" for key in sorted(found) if _has(key, element, defaults)]
+    parts = [
+        f"{key}={_key_text(found[key])}" for key in sorted(found) if _has(key, element, defaults)
+    ]
     if not parts:
         keys = " ".join(f'"{key}"' for key in sort.keys)
         raise _NoKeyError(
@@ -198,6 +196,10 @@ def _step(sort: ListSort, element: Json) -> str:
             "(and doesn't have default values for any key fields)"
         )
     return f"[{','.join(parts)}]"
+
+
+def _key_text(value: Json) -> str:
+    return go_text(value) if isinstance(value, Native) else go_json(value)
 
 
 def _has(key: str, element: Mapping[str, Json], defaults: Mapping[str, Json]) -> bool:

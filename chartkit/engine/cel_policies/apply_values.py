@@ -1,41 +1,105 @@
-"""CEL values as the JSON of objects: whole numbers stay whole."""
+"""CEL values as the JSON of objects: whole numbers stay whole.
+
+What Kubernetes has no JSON for in an `Object{…}`, null among it, is handed on as a `Native`, which
+no schema accepts.
+"""
 
 from __future__ import annotations
 
-import base64
+from dataclasses import dataclass
+from typing import Final
 
-from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.natives import no_conversion, text_of
+from chartkit.engine.cel.library.natives import text_of
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.values import OptionalValue, Struct, Value
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_of
+from chartkit.engine.int64 import mark_literals
+from chartkit.engine.values.gofmt import go_json, go_sprint
 from chartkit.model import Body, Json
 
 
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A value that objects cannot hold: Go's name of its type, and its text by `%v` and `%#v`."""
+
+    go_type: str
+    text: str
+    syntax: str
+
+
+_NULL: Final = Native("structpb.NullValue", "NULL_VALUE", "0")
+_GO_TYPES: Final = {
+    str: "string",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    dict: "map[string]interface {}",
+    list: "[]interface {}",
+}
+
+
 def plain_object(value: Struct) -> Body:
-    """The fields of an `Object{…}`; raises `CelError` for what an object cannot hold."""
-    return {name: plain(member) for name, member in value.fields.items()}
+    """The fields of an `Object{…}`; raises `CelError` for a map whose keys are no texts."""
+    return {
+        name: _NULL if member is None else plain(member) for name, member in value.fields.items()
+    }
 
 
 def plain(value: Value) -> Json:
-    """A value as an object holds it; raises `CelError`."""
+    """A value as an object holds it; raises `CelError` for a map whose keys are no texts."""
     if value is None or isinstance(value, bool | str | float):
         return value
-    if isinstance(value, int):
-        return int(value)
     if isinstance(value, list):
         return [plain(member) for member in value]
     if isinstance(value, dict):
         return {text_of(key): plain(member) for key, member in value.items()}
     if isinstance(value, Struct):
         return plain_object(value)
+    if isinstance(value, OptionalValue):
+        return plain(value.value) if value.present else _NULL
+    if isinstance(value, Type):
+        return value.name
+    return _number_or_native(value)
+
+
+def _number_or_native(value: Value) -> Json:
+    if isinstance(value, Uint):
+        return Native("uint64", str(int(value)), hex(value))
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    if isinstance(value, Timestamp | Duration):
-        return str(value)
-    if isinstance(value, OptionalValue) and value.present:
-        return plain(value.value)
-    raise _refused(value)
+        numbers = ", ".join(map(hex, value))
+        return Native("[]uint8", f"[{' '.join(map(str, value))}]", f"[]uint8{{{numbers}}}")
+    if isinstance(value, Timestamp):
+        text = str(value)
+        return Native("time.Time", text, text)
+    if isinstance(value, Duration):
+        return Native("time.Duration", str(value), str(value.nanoseconds))
+    name = type_of(value).name
+    return Native(name, str(value), f"({name})({value})")
 
 
-def _refused(value: Value) -> CelError:
-    return no_conversion(value, "interface {}")
+def go_type(value: Json) -> str:
+    """Go's name of a value's type: `%T`."""
+    if isinstance(value, Native):
+        return value.go_type
+    return _GO_TYPES.get(value.__class__, "<nil>")
+
+
+def go_text(value: Json) -> str:
+    """Go's text of a value: `%v`."""
+    if isinstance(value, Native):
+        return value.text
+    return go_sprint(mark_literals([value]))[1:-1]
+
+
+def go_syntax(value: Json) -> str:
+    """Go's text of a value as it would be written in a program: `%#v`."""
+    if isinstance(value, Native):
+        return value.syntax
+    if isinstance(value, dict):
+        members = (f"{go_json(key)}:{go_syntax(value[key])}" for key in sorted(value))
+        return f"{go_type(value)}{{{', '.join(members)}}}"
+    if isinstance(value, list):
+        return f"{go_type(value)}{{{', '.join(map(go_syntax, value))}}}"
+    return "interface {}(nil)" if value is None else go_json(value)

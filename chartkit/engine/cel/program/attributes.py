@@ -167,10 +167,6 @@ class Choice:
             qualifier.id, self.condition, self.yes.select(qualifier), self.no.select(qualifier)
         )
 
-    def resolve(self, frame: Frame) -> Value:
-        """The value of the branch that the condition asks for."""
-        return self._branch(frame).resolve(frame)
-
     def present(self, frame: Frame) -> Value:
         """Whether the last selection finds something in the branch that is taken."""
         return self._branch(frame).present(frame)
@@ -187,9 +183,30 @@ class Choice:
 Selectable: TypeAlias = Attribute | Choice
 
 
+def resolved(selectable: Selectable) -> Step:
+    """The step that resolves an attribute; the frequent kinds without a detour."""
+    if isinstance(selectable, Choice):
+        return _chosen(selectable.condition, resolved(selectable.yes), resolved(selectable.no))
+    if not selectable.qualifiers:
+        return selectable.base
+    return selectable.resolve
+
+
+def _chosen(condition: Step, yes: Step, no: Step) -> Step:
+    def run(frame: Frame) -> Value:
+        value = condition(frame)
+        if value is True:
+            return yes(frame)
+        if value is False:
+            return no(frame)
+        raise CelError("no such overload")
+
+    return run
+
+
 def evaluated(selectable: Selectable) -> Step:
     """The step that resolves an attribute as an expression of its own, with what that costs."""
-    resolve = selectable.resolve
+    resolve = resolved(selectable)
     if isinstance(selectable, Choice):
         return resolve
 

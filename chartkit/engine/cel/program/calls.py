@@ -5,9 +5,22 @@ from __future__ import annotations
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, Dispatch
-from chartkit.engine.cel.program.frame import Frame, Step
-from chartkit.engine.cel.values import Value, equal, same
+from chartkit.engine.cel.program.frame import CALL_WORK, Frame, Step
+from chartkit.engine.cel.values import OptionalValue, Value, equal, same
 from chartkit.engine.values.regexp import compile_regex
+
+_CONTAINERS = frozenset({list, dict})
+_SIZED = frozenset({list, dict, str, bytes})
+_QUICK = frozenset(
+    {
+        *("_+_", "_-_", "_*_", "_/_", "_%_", "-_", "!_", "_<_", "_<=_", "_>_", "_>=_", "@in"),
+        *("size", "type", "dyn", "optional.of", "value", "hasValue", "cel.@mapInsert"),
+    }
+)
+"""Functions that do not look at every member of a list or map that they get."""
+
+_TEXT = 10
+"""Characters of a text that is made that are as much work as one member."""
 
 
 def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step:
@@ -27,6 +40,11 @@ def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step
 def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool) -> Value:
     # A call costs, even one that fails.
     frame.cost += 1
+    if dispatch.function not in _QUICK:
+        frame.work(CALL_WORK)
+        for arg in args:
+            if arg.__class__ in _CONTAINERS:
+                frame.traverse(arg)
     overload = dispatch.find(args)
     if overload.hosted:
         result = overload.implementation(frame.host, *args)
@@ -36,31 +54,46 @@ def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool
     if cost is not None and not unit:
         frame.cost += cost(args, result) - 1
         frame.check()
+    kind = result.__class__
+    if kind in _SIZED:
+        frame.work(len(result) if kind is list or kind is dict else len(result) // _TEXT)
     return result
+
+
+def membership(dispatch: Dispatch, value: Step, members: Step, certain: bool) -> Step:
+    """`value in members`."""
+
+    def run(frame: Frame) -> Value:
+        args = (value(frame), members(frame))
+        if args[1].__class__ is list:
+            if args[0].__class__ in _CONTAINERS:
+                frame.traverse(args[1])
+            else:
+                frame.work(len(args[1]))
+        return _apply(frame, dispatch, args, not certain)
+
+    return run
 
 
 def equals(left: Step, right: Step) -> Step:
     """`left == right`."""
-
-    def run(frame: Frame) -> Value:
-        first = left(frame)
-        second = right(frame)
-        frame.cost += costs.of_shorter((first, second), None)
-        return equal(first, second)
-
-    return run
+    return lambda frame: equal(*_compared(frame, left(frame), right(frame)))
 
 
 def differs(left: Step, right: Step) -> Step:
     """`left != right`: also true where the comparison is refused."""
+    return lambda frame: not same(*_compared(frame, left(frame), right(frame)))
 
-    def run(frame: Frame) -> Value:
-        first = left(frame)
-        second = right(frame)
-        frame.cost += costs.of_shorter((first, second), None)
-        return not same(first, second)
 
-    return run
+def _compared(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
+    kind = left.__class__
+    if kind in _SIZED or kind is OptionalValue:
+        frame.cost += costs.of_shorter((left, right), None)
+        if kind in _CONTAINERS and right.__class__ is kind:
+            frame.traverse(left)
+    else:
+        frame.cost += 1
+    return left, right
 
 
 def matching(text: Step, pattern: str) -> Step:

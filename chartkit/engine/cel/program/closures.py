@@ -28,8 +28,9 @@ from chartkit.engine.cel.program.attributes import (
     Qualifier,
     Selectable,
     evaluated,
+    resolved,
 )
-from chartkit.engine.cel.program.calls import call, differs, equals, matching
+from chartkit.engine.cel.program.calls import call, differs, equals, matching, membership
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.fold import Folded
 from chartkit.engine.cel.program.frame import Frame, Step
@@ -135,7 +136,7 @@ class Planner:
             if isinstance(value, _KEYS):
                 return Qualifier(expr.id, value, None, optional)
         selectable = self._selectable(key, scope)
-        computed = self.plan(key, scope) if selectable is None else selectable.resolve
+        computed = self.plan(key, scope) if selectable is None else resolved(selectable)
         return Qualifier(expr.id, None, computed, optional)
 
     def select(self, expr: Select, scope: Scope) -> Step:
@@ -167,6 +168,8 @@ class Planner:
             if isinstance(pattern, str):
                 return matching(steps[0], pattern)
         dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
+        if function == "@in":
+            return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
         return call(dispatch, steps, certain=len(ids) == 1)
 
     def _in_place(self, function: str, arguments: tuple[Expr, ...], scope: Scope) -> Step | None:
@@ -230,7 +233,7 @@ class Planner:
             place,
             first,
             second,
-            self.plan(expr.loop_condition, inner),
+            None if _holds(expr.loop_condition) else self.plan(expr.loop_condition, inner),
             self.plan(expr.loop_step, inner),
             self.plan(expr.result, outer),
         ).run
@@ -238,6 +241,10 @@ class Planner:
     def _slot(self) -> int:
         self.slots += 1
         return self.slots - 1
+
+
+def _holds(condition: Expr) -> bool:
+    return isinstance(condition, Literal) and condition.value is True
 
 
 def _constant(value: Value) -> Step:

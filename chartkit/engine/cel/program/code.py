@@ -51,12 +51,14 @@ class Writer(Protocol):
     """Who writes the code of one expression.
 
     weight: what running the code written so far costs at most, without the rounds of macros.
+    loops: how many macros the code stands inside of.
     """
 
     checked: Checked
     environment: Environment
     folded: Folded
     weight: int
+    loops: int
 
     def constant(self, value: Value) -> str:
         """A name for a value in the table."""

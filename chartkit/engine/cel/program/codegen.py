@@ -78,7 +78,8 @@ class Generator:
     """Walks one expression.
 
     table: the constants by their names; weight: what running the code made so far costs at most,
-    without the rounds of macros; metered: whether the code refers to a meter.
+    without the rounds of macros; loops: how many macros are around; metered: whether the code
+    refers to a meter.
     """
 
     __slots__ = (
@@ -87,6 +88,7 @@ class Generator:
         "checked",
         "environment",
         "folded",
+        "loops",
         "metered",
         "table",
         "weight",
@@ -98,6 +100,7 @@ class Generator:
         self.folded = folded
         self.table: dict[str, Value] = {}
         self.weight = 0
+        self.loops = 0
         self.metered = False
         self._names = 0
         self._depth = 0

@@ -19,15 +19,14 @@ _UNSET: Final = object()
 class Fold:
     """The parts of a comprehension; accumulator, first, second: places in `Frame.slots`.
 
-    second is None where the comprehension has one variable. appends: what the step adds to the
-    list in the accumulator, where that is all it does; the list is then extended in place.
+    second is None where the comprehension has one variable; condition where it always holds.
     """
 
     iter_range: Step
     accumulator: int
     first: int
     second: int | None
-    condition: Step
+    condition: Step | None
     step: Step
     result: Step
 
@@ -37,22 +36,20 @@ class Fold:
         slots = frame.slots
         slots[self.accumulator] = _UNSET
         first, second, condition, step = self.first, self.second, self.condition, self.step
+        limit = frame.limit
         for key, value in items:
             slots[first] = key
             if second is not None:
                 slots[second] = value
-            try:
-                if condition(frame) is False:
-                    break
-            except CelError as failure:
-                # A condition that fails does not end the loop.
-                absorbed(failure)
+            if condition is not None and not _goes_on(condition, frame):
+                break
             try:
                 updated = step(frame)
             except CelError as failure:
-                updated = absorbed(failure)
+                updated = absorbed(failure, frame)
             slots[self.accumulator] = updated
-            frame.check()
+            if frame.cost > limit:
+                frame.check()
         return self.result(frame)
 
     def _items(self, values: Value) -> Iterable[tuple[Value, Value]]:
@@ -65,6 +62,15 @@ class Fold:
         if isinstance(values, dict):
             return ((key, values[key]) for key in values)
         raise CelError(f"unsupported comprehension range type: {go_type(values)}")
+
+
+def _goes_on(condition: Step, frame: Frame) -> bool:
+    try:
+        return condition(frame) is not False
+    except CelError as failure:
+        # A condition that fails does not end the loop.
+        absorbed(failure, frame)
+        return True
 
 
 def _singles(values: Iterable[Value]) -> Iterator[tuple[Value, Value]]:
@@ -81,7 +87,7 @@ def accumulated(slot: int, initial: Step) -> Step:
             try:
                 value = initial(frame)
             except CelError as failure:
-                value = absorbed(failure)
+                value = absorbed(failure, frame)
             frame.slots[slot] = value
         if isinstance(value, CelError):
             raise value

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from chartkit.engine.cel.program.attributes import MISSING
-from chartkit.engine.cel.program.dispatch import Dispatch
 from chartkit.engine.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -23,7 +22,6 @@ from chartkit.engine.cel.values import (
     equal,
     same,
 )
-from chartkit.engine.values.regexp import compile_regex
 
 
 class Undecided(Exception):  # noqa: N818 - no error: the exact closures are to decide
@@ -49,6 +47,7 @@ LONG_LIST: Final = 256
 
 _NUMBERS = frozenset({int, Uint, float})
 _PLAIN = frozenset({type(None), bool, int, Uint, float, list, dict, bytes})
+_CONTAINERS = frozenset({list, dict})
 _SCALARS = frozenset({type(None), bool, int, Uint, float, str, bytes})
 
 Fields = tuple[str | int, ...]
@@ -76,14 +75,31 @@ def is_text(value: Value, text: str) -> bool:
 
 
 def equals(left: Value, right: Value) -> bool:
-    """`left == right`."""
+    """`left == right`; lists and maps with others inside are left to the closures."""
     kind = left.__class__
-    if kind is str or kind is list or kind is dict:
+    if kind is str:
+        if right.__class__ is not str:
+            return False if right.__class__ in _PLAIN else equal(left, right)
         if len(left) > LONG:  # type: ignore[arg-type]
             raise Undecided
-        if kind is str:
-            return right.__class__ is str and left == right
+        return left == right
+    if kind is list or kind is dict:
+        small(left)
     return equal(left, right)
+
+
+def small(value: Value) -> None:
+    """Raises `Undecided` for what is long, and for lists and maps with others inside."""
+    kind = value.__class__
+    if kind is str or kind is bytes:
+        if len(value) > LONG_TEXT:  # type: ignore[arg-type]
+            raise Undecided
+    elif kind is list or kind is dict:
+        if len(value) > LONG_LIST:  # type: ignore[arg-type]
+            raise Undecided
+        for each in value if kind is list else value.values():  # type: ignore[attr-defined, union-attr]
+            if each.__class__ in _CONTAINERS:
+                raise Undecided
 
 
 def contained(value: Value, members: Value) -> bool:
@@ -94,6 +110,8 @@ def contained(value: Value, members: Value) -> bool:
             raise Undecided
         if value.__class__ is str:
             return value in members  # type: ignore[operator]
+        if value.__class__ in _CONTAINERS:
+            raise Undecided
         return any(same(value, member) for member in members)  # type: ignore[attr-defined]
     if kind is dict and value.__class__ is str:
         return value in members  # type: ignore[operator]
@@ -230,18 +248,6 @@ def contains(text: Value, part: Value) -> bool:
     raise Undecided
 
 
-def matcher(pattern: str) -> Callable[[Value], bool]:
-    """`text.matches(pattern)` for a pattern that the author wrote; raises `RegexError`."""
-    matches = compile_regex(pattern).matches
-
-    def run(text: Value) -> bool:
-        if text.__class__ is str and len(text) <= LONG_TEXT:
-            return matches(text)
-        raise Undecided
-
-    return run
-
-
 def comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
     """`<` and its kin for two ints, two texts or two doubles."""
 
@@ -327,29 +333,6 @@ def mapping(entries: Iterable[tuple[Value, Value]]) -> dict[Value, Value]:
             raise Undecided
         made[key] = value
     return made
-
-
-def caller(dispatch: Dispatch) -> Callable[..., Value]:
-    """A call that costs 1."""
-    find = dispatch.find
-
-    def run(*args: Value) -> Value:
-        return find(args).implementation(*args)
-
-    return run
-
-
-def metered_caller(dispatch: Dispatch) -> Callable[..., Value]:
-    """A call whose cost its overload declares."""
-    find = dispatch.find
-
-    def run(meter: Meter, *args: Value) -> Value:
-        overload = find(args)
-        result = overload.implementation(*args)
-        charge(meter, 1 if overload.cost is None else overload.cost(args, result))
-        return result
-
-    return run
 
 
 NAMES: Final[dict[str, object]] = {

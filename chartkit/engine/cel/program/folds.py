@@ -41,9 +41,11 @@ def _loop(writer: Writer, fold: Comprehension, shape: Shape, scope: Scope) -> Co
         variables = f"{first}, {second}"
         inner[fold.iter_var2] = Code(second, document=source.document)
     before, writer.weight = writer.weight, _ROUND
+    writer.loops += 1
     predicate = _optional(writer, shape.predicate, inner)
     value = _optional(writer, shape.value, inner)
     key = _optional(writer, shape.key, inner)
+    writer.loops -= 1
     weight, writer.weight = writer.weight, before
     through = "_pairs" if fold.iter_var2 else "_items"
     rounds = f"for {variables} in {through}({source.text}, {writer.meter()}, {weight})"

@@ -11,8 +11,15 @@ from chartkit.engine.cel.values import UINT_MAX, Value
 
 COST_EXCEEDED = "operation cancelled: actual cost limit exceeded"
 
-WORK_LIMIT = 2_000_000
+WORK_LIMIT = 1_000_000
 """Units of cost where an environment has no limit, so that no expression runs for minutes."""
+
+MAX_WORK = 1_000_000
+"""Members of lists and maps that calls may go through in one evaluation, beside what they cost:
+for cel-go a comparison of two maps costs no more, however much is in them."""
+
+CALL_WORK = 16
+"""What a function's call and an error that is absorbed count as, in members gone through."""
 
 
 class Frame:
@@ -22,7 +29,16 @@ class Frame:
     parts came to, where somebody wants to know; a `CelError` is a part's failure.
     """
 
-    __slots__ = ("cost", "host", "limit", "slots", "trace", "variables")
+    __slots__ = (
+        "_sizes",
+        "_work",
+        "cost",
+        "host",
+        "limit",
+        "slots",
+        "trace",
+        "variables",
+    )
 
     def __init__(
         self,
@@ -38,6 +54,8 @@ class Frame:
         self.slots: list[Value] = [None] * slots
         self.cost = 0
         self.trace = trace
+        self._work = 0
+        self._sizes: dict[int, tuple[Value, int]] = {}
 
     def check(self) -> None:
         """Raises `CostLimitExceeded` where the evaluation has cost too much."""
@@ -47,13 +65,41 @@ class Frame:
         if self.cost > self.limit:
             raise CostLimitExceeded(COST_EXCEEDED)
 
+    def traverse(self, value: Value) -> None:
+        """Counts that everything in a value is gone through; raises `CostLimitExceeded`."""
+        self.work(self._size(value))
+
+    def work(self, members: int) -> None:
+        """Counts members that are gone through or made; raises `CostLimitExceeded`."""
+        self._work += members
+        if self._work > MAX_WORK:
+            raise CostLimitExceeded(COST_EXCEEDED)
+
+    def _size(self, value: Value) -> int:
+        kind = value.__class__
+        if kind is str or kind is bytes:
+            return 1 + len(value) // _TEXT  # type: ignore[arg-type]
+        if kind is not list and kind is not dict:
+            return 1
+        # The value is kept with its size: its identity then stays its own.
+        known = self._sizes.get(id(value))
+        if known is None:
+            members = value if kind is list else value.values()  # type: ignore[attr-defined]
+            size = 1 + sum(map(self._size, members))  # type: ignore[arg-type]
+            known = self._sizes[id(value)] = (value, size)
+        return known[1]
+
+
+_TEXT = 100
+"""Characters of a text that are as much work as one member."""
 
 Step: TypeAlias = Callable[[Frame], Value]
 """A part of an expression, ready to run; raises `CelError` where it has no value."""
 
 
-def absorbed(error: CelError) -> CelError:
+def absorbed(error: CelError, frame: Frame) -> CelError:
     """The error, for those who go on without it; what nothing absorbs is raised again."""
     if isinstance(error, CostLimitExceeded):
         raise error
+    frame.work(CALL_WORK)
     return error

@@ -29,7 +29,7 @@ def _junction(left: Step, right: Step, decisive: bool) -> Step:
             if value is not neutral:
                 error = CelError("no such overload")
         except CelError as failure:
-            error = absorbed(failure)
+            error = absorbed(failure, frame)
         try:
             value = right(frame)
         except CelError as failure:
@@ -54,7 +54,7 @@ def not_strictly_false(argument: Step) -> Step:
         try:
             return argument(frame) is not False
         except CelError as failure:
-            absorbed(failure)
+            absorbed(failure, frame)
             return True
 
     return run

@@ -9,17 +9,11 @@ from typing import Final
 
 from chartkit.engine.cel.ast import Call, Expr, Literal, Select
 from chartkit.engine.cel.declarations import Overload
+from chartkit.engine.cel.program.callers import bounded, caller, matcher, metered_caller
 from chartkit.engine.cel.program.code import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, dispatch_for
-from chartkit.engine.cel.program.fast import (
-    LONG,
-    LONG_LIST,
-    LONG_TEXT,
-    Fields,
-    caller,
-    matcher,
-    metered_caller,
-)
+from chartkit.engine.cel.program.fast import LONG, LONG_LIST, LONG_TEXT, Fields
+from chartkit.engine.cel.program.frame import CALL_WORK
 from chartkit.engine.cel.types import TypeKind
 
 Arguments = tuple[Expr, ...]
@@ -184,7 +178,7 @@ def _equal(writer: Writer, left: Code, right: Code) -> str:
         if left.document or left.kind is str:
             return f"({left.text} == {right.text})"
         return f"_is({left.text}, {right.text})"
-    writer.weight += ceil(LONG / 10)
+    writer.weight += LONG_LIST
     # Of 0 and 1 Python would say that they are false and true.
     large = constant.__class__ is int and 1 < abs(constant) < _EXACT_INT
     if (large and left.document) or left.kind is right.kind is int:
@@ -325,10 +319,13 @@ def dispatched(
     args = [writer.visit(argument, scope).text for argument in arguments]
     writer.weight += 1
     unit = len(ids) != 1 and function in UNIT_WHEN_OPEN
-    if unit or not any(each.cost for each in declared):
-        name = writer.constant(caller(dispatch))
-    else:
-        name = writer.constant(metered_caller(dispatch))
+    metered = not unit and any(each.cost for each in declared)
+    run = metered_caller(dispatch) if metered else caller(dispatch)
+    if writer.loops and arguments:
+        writer.weight += CALL_WORK
+        run = bounded(run)
+    name = writer.constant(run)
+    if metered:
         args.insert(0, writer.meter())
     return Code(f"{name}({', '.join(args)})", _certain_kind(declared, ids))
 

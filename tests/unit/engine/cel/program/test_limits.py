@@ -1,0 +1,93 @@
+"""What stops an expression: the cost limit, and our own bounds on what it counts as little."""
+
+from __future__ import annotations
+
+import resource
+
+import pytest
+
+from chartkit.engine.cel import ENVIRONMENTS, CelError, compile_expression
+from chartkit.engine.cel.errors import CostLimitExceeded
+from chartkit.engine.cel.host import OFFLINE
+from chartkit.engine.cel.program.closures import Planner
+from chartkit.engine.cel.program.fold import fold
+from chartkit.engine.cel.program.frame import Frame
+
+VARIABLES: dict[str, object] = {
+    "object": {
+        "l": list(range(1000)),
+        "big": "x" * 1_000_000,
+        "m": {str(key): key for key in range(1000)},
+    }
+}
+EXPLODING = [
+    "object.l.all(x, object.l.all(y, object.l.all(z, true)))",
+    "object.l.map(x, object.l.map(y, object.l.map(z, z))).size() == 0",
+    "object.l.all(x, object.l.all(y, object.l == object.l))",
+    "object.l.all(x, object.l.all(y, [object.m] == [object.m]))",
+    "object.l.all(x, object.l.all(y, has(object.a.b) || !has(object.a)))",
+    "object.l.map(x, object.big + object.big).size() == 0",
+    "object.l.all(x, object.big.matches('(a|b|x)*y') || true)",
+    "object.l.all(x, object.l.all(y, '%s'.format([object.m]) != ''))",
+    "object.l.all(x, object.l.all(y, url('https://a.b/' + string(x)).getHost() != ''))",
+]
+
+
+@pytest.mark.parametrize("name", ["vpol", "gpol"])
+@pytest.mark.parametrize("source", EXPLODING)
+def test_an_exploding_expression_is_stopped(source: str, name: str) -> None:
+    program = compile_expression(source, ENVIRONMENTS[name])
+    with pytest.raises(CelError, match=r"^operation cancelled: actual cost limit exceeded$"):
+        program.evaluate(VARIABLES)
+
+
+def test_doubling_takes_no_memory() -> None:
+    program = compile_expression(
+        "cel.bind(a, object.l + object.l, cel.bind(b, a + a + a + a + a + a + a + a, "
+        "cel.bind(c, b + b + b + b + b + b + b + b, cel.bind(d, c + c + c + c + c + c + c + c, "
+        "cel.bind(e, d + d + d + d + d + d + d + d, e + e + e + e + e + e + e))))).size()",
+        ENVIRONMENTS["vpol"],
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CostLimitExceeded):
+        program.evaluate(VARIABLES)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_nothing_absorbs_the_limit() -> None:
+    exploding = EXPLODING[0]
+    for source in (f"true || {exploding}", f"{exploding} || true"):
+        program = compile_expression(source, ENVIRONMENTS["vpol"])
+        if source.startswith("true"):
+            assert program.evaluate(VARIABLES) is True
+        else:
+            with pytest.raises(CostLimitExceeded):
+                program.evaluate(VARIABLES)
+
+
+@pytest.mark.parametrize(
+    ("source", "cost"),
+    [
+        ("1 + 2", 1),
+        ("object.l", 2),
+        ("object.l[0] + 1", 4),
+        ("has(object.l)", 1),
+        ("object.big == 'abc'", 3),
+        ("object.l.size() > 1 ? object.big : ''", 5),
+        ("[dyn(1), object.l]", 12),
+        ("{'a': object.l}.a", 34),
+        ("1 in [1, 2]", 0),
+        ("object.big.contains('x')", 100_002),
+        ("[1, 2, 3].map(x, x)", 40),
+        ("[1, 2, 3].all(x, x > 0)", 16),
+        ("object.?a.?b.orValue(1)", 1),
+    ],
+)
+def test_costs_are_those_of_cel_go(source: str, cost: int) -> None:
+    environment = ENVIRONMENTS["k8s"]
+    program = compile_expression(source, environment)
+    planner = Planner(program.checked, environment, fold(program.checked, environment))
+    step = planner.plan(program.root, {})
+    frame = Frame(VARIABLES, OFFLINE, 10**9, planner.slots)
+    step(frame)
+    assert frame.cost == cost

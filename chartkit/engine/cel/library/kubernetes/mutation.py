@@ -13,13 +13,26 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Library, StructType
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN, STRING, struct
 from chartkit.engine.cel.values import Struct, Uint, Value
 
 OBJECT: Final = struct("Object")
 JSON_PATCH: Final = struct("JSONPatch")
 
-_GO_TYPES: Final = {bool: "bool", int: "int64", Uint: "uint64", float: "float64", bytes: "[]uint8"}
+_GO_TYPES: Final[Mapping[type, str]] = {
+    type(None): "structpb.NullValue",
+    bool: "bool",
+    int: "int64",
+    Uint: "uint64",
+    float: "float64",
+    bytes: "[]uint8",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+    Timestamp: "time.Time",
+    Duration: "time.Duration",
+}
+"""What Go calls the values of a document, for messages."""
 
 
 def _patch(fields: Mapping[str, Value]) -> Value:

@@ -1,4 +1,4 @@
-"""`python -m bench`: start-up, rendering, and scanning 10,000 Pods."""
+"""`python -m bench`: start-up, rendering, CEL, and scanning 10,000 Pods."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.cel import measure_cel
 from bench.measure import BIN, ROOT, measure
 from bench.pods import write_pods
 
-FIXTURES = ROOT.parent / "shared" / "conformance" / "psa" / "v1.35"
+CONFORMANCE = ROOT.parent / "shared" / "conformance"
+FIXTURES = CONFORMANCE / "psa" / "v1.35"
+CEL_CASES = CONFORMANCE / "engine" / "cel.jsonl"
 
 
 def main() -> None:
@@ -17,6 +20,10 @@ def main() -> None:
     chartkit = BIN / "chartkit"
     say(measure("chartkit --version", [chartkit, "--version"], runs=10))
     say(measure("chartkit render --check (three environments)", [chartkit, "render", "--check"]))
+    if CEL_CASES.is_file():
+        say(measure_cel(CEL_CASES))
+    else:
+        say(f"CEL: skipped, the recorded cases are not here ({CEL_CASES.name})")
     if not FIXTURES.is_dir():
         say(f"scan: skipped, the fixtures are not here ({FIXTURES.name})")
         return

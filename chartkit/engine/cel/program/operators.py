@@ -15,6 +15,7 @@ from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, dispatch_for
 from chartkit.engine.cel.program.fast import LONG, LONG_LIST, LONG_TEXT, Fields
 from chartkit.engine.cel.program.frame import CALL_WORK
 from chartkit.engine.cel.types import TypeKind
+from chartkit.engine.cel.values import OPTIONAL_TYPE
 
 Arguments = tuple[Expr, ...]
 Emit = Callable[[Writer, Call, Arguments, Scope], Code | None]
@@ -67,6 +68,10 @@ class OptionalPath:
 
 def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | None:
     """The path that an expression is; None where nothing in it is optional."""
+    known = writer.checked.types.get(expr.id)
+    # What is selected from an optional is optional for the checker; only `[?…]` may be of any type.
+    if not isinstance(expr, Call) and (known is None or known.name != OPTIONAL_TYPE.name):
+        return None
     if isinstance(expr, Select) and not expr.test_only and expr.id not in writer.checked.names:
         inner = optional_path(writer, expr.operand, scope)
         field: str | int = expr.field

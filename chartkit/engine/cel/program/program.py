@@ -63,10 +63,7 @@ class Program:
 
     def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value; raises `CelError` where there is none."""
-        run = self._fast
-        if run is None:
-            generated = self._generated()
-            run = self._fast = _undecided if generated is None else generated.load()
+        run = self._fast or self.prepare()
         if run is not _undecided:
             try:
                 return run(variables)
@@ -94,6 +91,12 @@ class Program:
     @property
     def _limit(self) -> int:
         return self.environment.options.cost_limit or WORK_LIMIT
+
+    def prepare(self) -> Run:
+        """Makes the code now, which otherwise the first evaluation does."""
+        generated = self._generated()
+        self._fast = _undecided if generated is None else generated.load()
+        return self._fast
 
     def evaluate_exactly(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value, from the closures alone; raises `CelError` where there is none."""

@@ -77,6 +77,7 @@ class _Reader:
                 state = self._step(state)
             except _SyntaxProblem as problem:
                 self._report(problem.message, problem.token)
+                self._note_missing_field(problem.token)
                 self._recover()
                 state = self._leave()
 
@@ -137,6 +138,12 @@ class _Reader:
         else:
             # Where there is no text there is no place in it.
             self.issues.append(Issue(f"ERROR: <input>:1:0: Syntax error: {message}"))
+
+    def _note_missing_field(self, token: Token) -> None:
+        """A selection without a name (`a.?1`) is also told of when its tree is made."""
+        rules = [caller.rule for caller in self._callers[-2:]]
+        if rules == ["member", "escapeIdent"]:
+            self.issues.append(Issue("unsupported ident kind", token.offset))
 
     def _report_unwanted(self) -> None:
         expected = _listed(self._expected(self._state))

@@ -140,6 +140,12 @@ def test_reading_goes_on_behind_an_error() -> None:
     ]
 
 
+def test_a_selection_without_a_name_is_told_of_twice() -> None:
+    found = [(issue.message, issue.offset) for issue in failure("a.?1 == 2").issues]
+    expected = "Syntax error: mismatched input '1' expecting {IDENTIFIER, ESC_IDENTIFIER}"
+    assert found == [(expected, 3), ("unsupported ident kind", 3)]
+
+
 def test_only_so_many_recoveries() -> None:
     last = failure("f(1 1)+" * 40 + "1").issues[-1]
     assert last.message == "Syntax error: error recovery attempt limit exceeded: 30"

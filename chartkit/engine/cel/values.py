@@ -60,6 +60,10 @@ class Opaque:
         """CEL's `==` with any other value; raises `CelError` where the type has no answer."""
         return other.__class__ is self.__class__ and self == other
 
+    def type_value(self) -> Type:
+        """What `type(value)` gives; raises `CelError` where the type has no answer."""
+        return self.cel_type
+
     @abstractmethod
     def __str__(self) -> str:
         """The text that tools show for the value."""

@@ -25,6 +25,10 @@ class ImageValue(Refusing):
 
     reference: RegistryReference
 
+    def type_value(self) -> Type:
+        """Kyverno's type has forgotten to answer."""
+        raise CelError("type conversion error from 'kyverno.image' to 'type'")
+
     def __str__(self) -> str:
         return str(self.reference)
 

@@ -24,7 +24,7 @@ from chartkit.engine.cel.types import (
     A,
     Type,
 )
-from chartkit.engine.cel.values import UINT_MAX, Uint, Value, type_of
+from chartkit.engine.cel.values import UINT_MAX, Opaque, Uint, Value, type_of
 from chartkit.engine.values.duration import SECOND
 from chartkit.engine.values.gofmt import format_float
 from chartkit.engine.values.numbers import NumberError, parse_float, parse_int
@@ -38,6 +38,10 @@ _UINT_DIGITS = len(str(UINT_MAX))
 
 def _refused(wanted: Type) -> CelError:
     return CelError(f"type conversion error from 'string' to '{wanted}'")
+
+
+def _type_value(value: Value) -> Type:
+    return value.type_value() if isinstance(value, Opaque) else type_of(value)
 
 
 def _same(value: Value) -> Value:
@@ -263,7 +267,7 @@ OVERLOADS: tuple[Overload, ...] = (
         "type",
         (A,),
         types.type_of_type(A),
-        type_of,
+        _type_value,
         doc="The type of a value.",
         examples=(_e("type(1) == int", "true"), _e("type([1.5]) == list", "true")),
     ),

@@ -93,3 +93,9 @@ def test_a_text_that_grows_beyond_bounds_is_stopped() -> None:
 
 def test_members_after_one_another_are_one_text() -> None:
     assert value("gzip.decompress(gzip.compress('a') + gzip.compress('b'))") == "ab"
+
+
+def test_the_type_of_an_image_is_not_told() -> None:
+    with pytest.raises(CelError) as caught:
+        value("type(image('nginx'))")
+    assert str(caught.value) == "type conversion error from 'kyverno.image' to 'type'"

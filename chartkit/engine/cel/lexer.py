@@ -7,7 +7,7 @@ skipped up to and including the character that spoils it, with a complaint.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from chartkit.engine.cel.errors import Issue
 
@@ -17,8 +17,7 @@ IDENTIFIER, ESCAPED = "IDENTIFIER", "ESC_IDENTIFIER"
 KEYWORDS = frozenset({"in", "true", "false", "null"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One token; kind: the name of its class, or for operators and keywords the text itself."""
 
     kind: str

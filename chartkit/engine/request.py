@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.model import Json, Resource
+from chartkit.model import Body, Json, Resource
 
 
 class Operation(StrEnum):
@@ -37,11 +37,11 @@ class Request:
 
     resource: the object that the rules judge (the one to be deleted for a DELETE); old: the
     object before an UPDATE; user: None where it is not known, and then roles and subjects in a
-    match are not looked at; namespace_labels: the labels of the object's namespace; subresource:
-    `status`, `scale` … or empty; kind: that of the whole object where the request is about a
-    subresource with a kind of its own; variables: values that the user gave (dotted names), by
-    the policy's name; is_json: whether it is no Kubernetes object but any JSON, of which policies
-    for JSON alone speak.
+    match are not looked at; namespace_labels: the labels of the object's namespace; namespace: the
+    whole Namespace object, None where only labels are known; subresource: `status`, `scale` …
+    or empty; kind: that of the whole object where the request is about a subresource with a kind
+    of its own; variables: values that the user gave (dotted names), by the policy's name; is_json:
+    whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak.
     """
 
     resource: Resource
@@ -49,6 +49,7 @@ class Request:
     operation: Operation = Operation.CREATE
     user: User | None = None
     namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    namespace: Body | None = None
     subresource: str = ""
     kind: GroupVersionKind | None = None
     variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)

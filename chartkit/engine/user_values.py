@@ -36,7 +36,7 @@ class UserValues:
     globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
     settings: given one by one on the command line, above all others; labels: by namespace;
     subresources: by the kind that a subresource has of its own, that of the whole object and the
-    subresource's name.
+    subresource's name; namespaces: whole Namespace objects by name.
     """
 
     globals: Mapping[str, Json] = field(default_factory=dict)
@@ -47,6 +47,7 @@ class UserValues:
     subresources: Mapping[GroupVersionKind, tuple[GroupVersionKind, str]] = field(
         default_factory=dict
     )
+    namespaces: Mapping[str, Body] = field(default_factory=dict)
 
     def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
         """The variables (dotted names) of one object under one policy."""
@@ -101,6 +102,7 @@ def read_values(
         settings or _NO_LABELS,
         _labels(body, location),
         _subresources(body.get("subresources"), location),
+        _namespaces(body, location),
     )
 
 
@@ -159,6 +161,14 @@ def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[s
     return labels
 
 
+def _namespaces(body: Mapping[str, Json], location: Location) -> dict[str, Body]:
+    """The Namespace objects; what each is needs not be written."""
+    return {
+        namespace["metadata"]["name"]: {"apiVersion": "v1", "kind": "Namespace", **namespace}
+        for namespace in _items(body.get("namespaces"), "namespaces", location)
+    }
+
+
 def _subresources(
     items: Json, location: Location
 ) -> dict[GroupVersionKind, tuple[GroupVersionKind, str]]:
@@ -212,15 +222,17 @@ class UserLookups(OfflineLookups):
         values_answer_calls: bool = False,
         api: ObjectApi | None = None,
         cluster: Cluster = EMPTY,
-        clone_sources: Mapping[tuple[str, str], Cluster] | None = None,
+        worlds: Mapping[tuple[str, str], Cluster] | None = None,
+        images: Mapping[str, Body] = _EMPTY,
         context_entries: Sequence[GlobalContextEntry] = (),
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
         `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
         there is nobody to ask for one; values_answer_calls: a value under a call's name stands for
         its answer, as in Kyverno's test command (its apply command has no answer there); api: what
-        answers calls; cluster: the objects that are there; clone_sources: those that are there for
-        one rule (policy and rule), in their place; context_entries: what policies may refer to,
+        answers calls; cluster: the objects that are there; worlds: those that are there
+        for one rule (policy and rule; no rule for a policy without any), in their place; images:
+        what registries say of images; context_entries: what policies may refer to,
         held from the objects that are there and the recorded calls.
         """
         self._values = values or UserValues()
@@ -230,7 +242,8 @@ class UserLookups(OfflineLookups):
         self._has_configmaps = configmaps is not None
         self._api = api
         self._cluster = cluster
-        self._clone_sources = clone_sources or {}
+        self._worlds = worlds or {}
+        self._images = images
         self._context_entries = {entry.name: entry for entry in context_entries}
         self.has_recorded = bool(self._calls)
         self.values_answer_calls = values_answer_calls
@@ -239,7 +252,7 @@ class UserLookups(OfflineLookups):
         return self._values.for_rule(policy, rule)
 
     def cluster(self, policy: str, rule: str, /) -> Cluster:
-        return self._clone_sources.get((policy, rule), self._cluster)
+        return self._worlds.get((policy, rule), self._cluster)
 
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         return self._calls.get(f"{method}:{url}") or self._calls.get(url)
@@ -248,6 +261,12 @@ class UserLookups(OfflineLookups):
         if self._api is None:
             return super().api_call(method, path, data)
         return self._api.answer(method, path)
+
+    def image(self, reference: str, /) -> Body:
+        found = self._images.get(reference)
+        if found is None:
+            raise NoSource(f"image data for {reference} not found in the context")
+        return found
 
     def configmap(self, namespace: str, name: str, /) -> Body:
         found = self._configmaps.get((namespace, name))

@@ -10,6 +10,7 @@ from chartkit.model import Location, Status
 from chartkit.testing.model import CaseResult, PolicyRules
 
 _PREFIXES: Final = ("autogen-cronjob-", "autogen-")
+_RULELESS: Final = {""}
 _FAILURES: Final = frozenset({Status.FAIL, Status.WARN})
 
 
@@ -86,6 +87,8 @@ def _add(
 
 def _base(rule: str, own: set[str]) -> str:
     """The rule as written, for one made for pod controllers."""
+    if own == _RULELESS:
+        return ""
     if rule not in own:
         for prefix in _PREFIXES:
             if rule.startswith(prefix) and rule.removeprefix(prefix) in own:

@@ -6,15 +6,14 @@ nothing, is decided as in Kyverno's `commands/test` (`printTestResult`, `checkRe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.engine.evaluate import PolicyResponse
-from chartkit.engine.phase import Phase
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, RuleType
+from chartkit.testing.answers import Answer, Answers, Key, Target
 from chartkit.testing.compare import differs, find_expected
 from chartkit.testing.model import (
     EXCLUDED,
@@ -30,37 +29,8 @@ from chartkit.testing.model import (
 )
 from chartkit.testing.sources import Policies, Sources
 
-Key = tuple[str, str, str, str]
-"""apiVersion, kind, namespace and name of an object."""
-
 _PATCHED: Final = "PatchedResources"
 _AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
-
-
-def key_of(resource: Resource) -> Key:
-    """What an object is found by."""
-    return resource.api_version, resource.kind, resource.namespace, resource.name
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """An existing object that a rule changed."""
-
-    response: PolicyResponse
-    result: RuleResult
-    resource: Resource
-
-
-Responses = Mapping[Key, Sequence[PolicyResponse]]
-
-
-@dataclass(frozen=True, slots=True)
-class Answers:
-    """triggers: what was said of each object, by the operation that expectations ask for;
-    targets: existing objects that were changed."""
-
-    triggers: Mapping[str, Responses]
-    targets: Mapping[Key, Sequence[Target]]
 
 
 class Matcher:
@@ -78,21 +48,19 @@ class Matcher:
 
     def rows(self, expectation: Expectation) -> Iterator[Row]:
         """The rows of an expectation, in the order of the objects."""
-        responses = self._answers.triggers[expectation.operation]
-        keys = [*self._answers.targets, *responses]
+        given = self._answers.triggers[expectation.operation]
+        keys = [*self._answers.targets, *given]
         chosen = list(_chosen(expectation, keys)) or keys
         for key in chosen:
-            yield from self._rows_of(expectation, key, responses.get(key, ()))
+            yield from self._rows_of(expectation, key, given.get(key, ()))
 
-    def _rows_of(
-        self, expectation: Expectation, key: Key, responses: Sequence[PolicyResponse]
-    ) -> list[Row]:
+    def _rows_of(self, expectation: Expectation, key: Key, answers: Sequence[Answer]) -> list[Row]:
         rows: list[Row] = []
         is_passed_over = False
-        for response in responses:
-            if not _is_about(expectation, response):
+        for answer in answers:
+            if answer.policy != expectation.policy_name:
                 continue
-            for row in self._checked(expectation, key, response):
+            for row in self._checked(expectation, key, answer):
                 if row is None:
                     is_passed_over = True
                 else:
@@ -105,25 +73,23 @@ class Matcher:
             rows.append(self._unanswered(expectation, key))
         return rows
 
-    def _checked(
-        self, expectation: Expectation, key: Key, response: PolicyResponse
-    ) -> Iterator[Row | None]:
+    def _checked(self, expectation: Expectation, key: Key, answer: Answer) -> Iterator[Row | None]:
         """A row for every result; None for an object that is not in its file."""
-        for result in _results_for(expectation, response.results):
+        for result in _results_for(expectation, answer):
             if result.type is RuleType.GENERATION:
                 yield from self._generated(expectation, key, result)
                 continue
             is_mutation = result.type is RuleType.MUTATION
-            actual = response.patched if is_mutation else response.resource
+            actual = answer.patched if is_mutation else answer.resource
             fault = self._compared(actual, _wanted_files(expectation))
             if fault and fault.is_missing and not expectation.fail_on_missing:
                 yield None
             else:
-                yield _answered(expectation, "/".join(key), result, fault)
+                yield _answered(expectation, _shown(key), result, fault)
 
     def _generated(self, expectation: Expectation, key: Key, result: RuleResult) -> Iterator[Row]:
         if not result.generated:
-            yield _answered(expectation, "/".join(key), result, None)
+            yield _answered(expectation, _shown(key), result, None)
         for body in result.generated:
             actual = Resource(body)
             fault = self._compared(actual, _wanted_files(expectation))
@@ -131,7 +97,7 @@ class Matcher:
 
     def _target(self, expectation: Expectation, key: Key, target: Target) -> Row:
         fault = self._compared(target.resource, _wanted_files(expectation))
-        return _answered(expectation, "/".join(key), target.result, fault)
+        return _answered(expectation, _shown(key), target.result, fault)
 
     def _compared(self, actual: Resource, wanted: Sequence[tuple[str, str]]) -> _Fault | None:
         """What is wrong with an object; of several files with generated ones any may fit."""
@@ -171,7 +137,7 @@ class Matcher:
             return _row(expectation, key, Verdict.SKIP, INVALID_POLICY, refused)
         kind = self._policies.unevaluated.get(name)
         if kind is not None:
-            message = f"policies of kind {kind} are not evaluated yet"
+            message = f"{kind} are not evaluated yet"
             return _row(expectation, key, Verdict.FAIL, NOT_EVALUATED, message)
         return _row(expectation, key, Verdict.FAIL, NOT_FOUND, NOT_FOUND)
 
@@ -201,21 +167,14 @@ def _chosen(expectation: Expectation, keys: Sequence[Key]) -> Iterator[Key]:
     for spec in expectation.specs:
         version = f"{spec.group}/{spec.version}" if spec.group else spec.version
         wanted = (version, spec.namespace, spec.name)
-        yield from (key for key in keys if (key[0], key[2], key[3]) == wanted)
+        yield from (key for key in keys if (key[0], *key[2:]) == wanted)
 
 
-def _is_about(expectation: Expectation, response: PolicyResponse) -> bool:
-    if response.policy.policy.name != expectation.policy_name:
-        return False
-    # Kyverno has no answer of a policy that generates nothing; of all others it has an empty one.
-    return response.phase is not Phase.GENERATE or bool(response.results)
-
-
-def _results_for(expectation: Expectation, results: Iterable[RuleResult]) -> list[RuleResult]:
-    if not expectation.rule:
-        return list(results)
+def _results_for(expectation: Expectation, answer: Answer) -> list[RuleResult]:
+    if not (expectation.rule and answer.has_rules):
+        return list(answer.results)
     names = {prefix + expectation.rule for prefix in _AUTOGEN}
-    return [result for result in results if result.rule in names]
+    return [result for result in answer.results if result.rule in names]
 
 
 def _answered(
@@ -244,7 +203,7 @@ def _row(expectation: Expectation, key: Key, verdict: Verdict, reason: str, mess
     return Row(
         _policy_name(expectation.policy),
         expectation.rule,
-        "/".join(key),
+        _shown(key),
         verdict,
         reason,
         message,
@@ -252,6 +211,11 @@ def _row(expectation: Expectation, key: Key, verdict: Verdict, reason: str, mess
         "",
         expectation.location,
     )
+
+
+def _shown(key: Key) -> str:
+    """`apiVersion/kind/namespace/name`, or `/name` of a payload."""
+    return f"{'/'.join(key[:-1])}/{key[-1]}"
 
 
 def _policy_name(written: str) -> str:

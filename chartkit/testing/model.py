@@ -51,7 +51,11 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class TestFile:
-    """One document of a test file (kind Test of cli.kyverno.io/v1alpha1); paths as written."""
+    """One document of a test file (kind Test of cli.kyverno.io/v1alpha1); paths as written.
+
+    params: parameters of admission policies; payloads: JSON that is no Kubernetes object;
+    other_payloads: requests of HTTP and Envoy; context: what CEL policies may ask for.
+    """
 
     __test__ = False
 
@@ -61,6 +65,10 @@ class TestFile:
     policies: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    params: tuple[str, ...] = ()
+    payloads: tuple[str, ...] = ()
+    other_payloads: tuple[str, ...] = ()
+    context: str = ""
     exceptions: tuple[str, ...] = ()
     cluster_resources: tuple[str, ...] = ()
     variables: str = ""
@@ -124,12 +132,18 @@ class RuleSeen:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """A policy that a case loaded. key: its file, line and name; rules: those written in it;
-    judging: those that can fail (validation and images)."""
+    """A policy that a case loaded. key: its file, line and name; rules: those written in it, of a
+    policy without rules one without a name; judging: those that can fail (validation and images).
+    """
 
     key: tuple[str, int, str]
     rules: tuple[str, ...]
     judging: frozenset[str]
+
+
+def ruleless(key: tuple[str, int, str], is_judging: bool) -> PolicyRules:
+    """A policy without rules."""
+    return PolicyRules(key, ("",), frozenset({""} if is_judging else ()))
 
 
 @dataclass(frozen=True, slots=True)

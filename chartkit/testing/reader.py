@@ -111,6 +111,10 @@ def _read(path: Path, document: Document) -> TestFile:
         policies=_unique(body, "policies"),
         resources=_unique(body, "resources"),
         targets=_unique(body, "targetResources"),
+        params=_unique(body, "paramResources"),
+        payloads=_payloads(body),
+        other_payloads=_unique(body, "httpPayloads") + _unique(body, "envoyPayloads"),
+        context=body.get("context") or "",
         exceptions=_unique(body, "exceptions"),
         cluster_resources=_unique(body, "clusterResources"),
         variables=body.get("variables") or "",
@@ -183,6 +187,11 @@ def _fits(value: Any, what: str) -> bool:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     types = {_TEXT: str, _OBJECTS: list, _OBJECT: dict, _FLAG: bool}
     return isinstance(value, types[what])
+
+
+def _payloads(body: Body) -> tuple[str, ...]:
+    single = body.get("jsonPayload")
+    return tuple(dict.fromkeys([*([single] if single else []), *_unique(body, "jsonPayloads")]))
 
 
 def _unique(body: Body, key: str) -> tuple[str, ...]:

@@ -159,7 +159,8 @@ def _gaps(coverage: Coverage) -> list[tuple[str, list[RuleCoverage]]]:
 
 
 def _names(rule: RuleCoverage) -> tuple[str, str]:
-    return f"{rule.policy}/{rule.rule}", str(rule.location)
+    name = f"{rule.policy}/{rule.rule}" if rule.rule else rule.policy
+    return name, str(rule.location)
 
 
 def _coverage_lines(coverage: Coverage) -> list[str]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from chartkit.engine.cel_policies.deleting import DeletingPolicy
 from chartkit.engine.compile import PHASES, CompiledPolicy
-from chartkit.engine.evaluate import PolicyResponse, respond
 from chartkit.engine.phase import Phase
+from chartkit.engine.policies import AnyPolicy
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Location, Resource
-from chartkit.testing.matching import Answers, Key, Matcher, Target, key_of
-from chartkit.testing.model import CaseResult, PolicyRules, RuleSeen, TestFile
+from chartkit.model import Location
+from chartkit.testing.answers import ask
+from chartkit.testing.matching import Matcher
+from chartkit.testing.model import CaseResult, PolicyRules, RuleSeen, TestFile, ruleless
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
 from chartkit.testing.sources import Sources
-from chartkit.testing.world import World, load_world
+from chartkit.testing.world import load_world
 
 _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
@@ -60,7 +62,7 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
         world = load_world(test, sources)
     except ChartkitError as error:
         return CaseResult(case, test.path, error=str(error))
-    answers = _answers(world)
+    answers = ask(world)
     matcher = Matcher(answers, world.policies, test.folder, sources)
     rows = tuple(row for wanted in test.expectations for row in matcher.rows(wanted))
     return CaseResult(
@@ -68,59 +70,31 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
         test.path,
         rows,
         diagnostics=world.policies.diagnostics,
-        policies=tuple(map(_rules, world.policies.compiled)),
-        seen=tuple(_seen(answers)),
+        policies=(
+            *map(_rules, world.policies.compiled),
+            *map(_deletions, world.policies.cleaners),
+        ),
+        seen=tuple(
+            RuleSeen(answer.policy, result.rule if answer.has_rules else "", result.status)
+            for answer in answers.every()
+            for result in answer.results
+        ),
     )
 
 
-def _answers(world: World) -> Answers:
-    operations = {"", *(wanted.operation for wanted in world.test.expectations)}
-    triggers = {operation: _responses(world, operation) for operation in sorted(operations)}
-    given = [one for responses in triggers.values() for one in _flat(responses.values())]
-    targets: dict[Key, list[Target]] = {}
-    for resource in world.targets:
-        found = [_changed(resource, response) for response in given]
-        if any(found):
-            targets[key_of(resource)] = [target for target in found if target is not None]
-    return Answers(triggers, targets)
-
-
-def _changed(resource: Resource, response: PolicyResponse) -> Target | None:
-    """What a policy made of an existing object; None where it left it alone."""
-    for result in response.results:
-        if result.patched_target is not None:
-            changed = Resource(result.patched_target)
-            if key_of(changed) == key_of(resource):
-                return Target(response, result, changed)
-    return None
-
-
-def _responses(world: World, operation: str) -> dict[Key, list[PolicyResponse]]:
-    return {
-        key_of(resource): respond(
-            world.policies.compiled, world.admissions.request(resource, operation), world.lookups
-        )
-        for resource in world.resources
-    }
-
-
-def _seen(answers: Answers) -> Iterator[RuleSeen]:
-    for responses in answers.triggers.values():
-        for response in _flat(responses.values()):
-            for result in response.results:
-                yield RuleSeen(response.policy.policy.name, result.rule, result.status)
-
-
-def _flat(groups: Iterable[Sequence[PolicyResponse]]) -> Iterator[PolicyResponse]:
-    for group in groups:
-        yield from group
-
-
-def _rules(compiled: CompiledPolicy) -> PolicyRules:
-    policy = compiled.policy
-    place = policy.resource.location
+def _rules(compiled: AnyPolicy) -> PolicyRules:
+    place = compiled.policy.resource.location
+    key = (place.file, place.line, compiled.policy.name)
+    if not isinstance(compiled, CompiledPolicy):
+        return ruleless(key, bool(_JUDGING & compiled.phases))
+    rules = compiled.policy.rules
     return PolicyRules(
-        (place.file, place.line, policy.name),
-        tuple(rule.name for rule in policy.rules),
-        frozenset(rule.name for rule in policy.rules if PHASES[rule.kind] in _JUDGING),
+        key,
+        tuple(rule.name for rule in rules),
+        frozenset(rule.name for rule in rules if PHASES[rule.kind] in _JUDGING),
     )
+
+
+def _deletions(cleaner: DeletingPolicy) -> PolicyRules:
+    place = cleaner.resource.location
+    return ruleless((place.file, place.line, cleaner.name), is_judging=True)

@@ -8,28 +8,39 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents import Document, read_file, resources
-from chartkit.engine.compile import CompiledPolicy, compile_policy
-from chartkit.engine.exceptions import PolicyException, read_exception
+from chartkit.engine.cel_policies.deleting import DeletingPolicy
+from chartkit.engine.cel_policies.reader import is_cel_policy
+from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.policies import (
+    NOTHING_AROUND,
+    AnyPolicy,
+    Cleaner,
+    Surroundings,
+    compile_any,
+    read_exceptions,
+)
 from chartkit.engine.policy_check import POLICY_RULE
 from chartkit.engine.submitted import as_submitted
 from chartkit.errors import CompileError, InputError
-from chartkit.model import Body, Diagnostic, Location, Resource
+from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
-_UNEVALUATED_GROUPS: Final = frozenset({"policies.kyverno.io", "admissionregistration.k8s.io"})
-_EXCEPTION: Final = "PolicyException"
+_UNEVALUATED_MODES: Final = frozenset({"Envoy", "HTTP"})
+"""Evaluation modes of policies that another program than Kyverno evaluates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
     """The policies of a test.
 
-    compiled: those that run; refused: by name, with Kyverno's reason; unevaluated: kinds by name
-    that the engine does not know; diagnostics: what could not be loaded at all.
+    compiled: those that run when an object is admitted; cleaners: those that delete objects;
+    refused: by name, with Kyverno's reason; unevaluated: what the engine does not evaluate, by
+    name; diagnostics: what could not be loaded at all.
     """
 
-    compiled: tuple[CompiledPolicy, ...] = ()
+    compiled: tuple[AnyPolicy, ...] = ()
+    cleaners: tuple[DeletingPolicy, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
     unevaluated: dict[str, str] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -41,7 +52,7 @@ class Sources:
     def __init__(self) -> None:
         self._documents: dict[Path, list[Document]] = {}
         self._objects: dict[Path, list[Resource]] = {}
-        self._compiled: dict[int, CompiledPolicy | CompileError] = {}
+        self._compiled: dict[int, _Compiled] = {}
 
     def documents(self, path: Path) -> list[Document]:
         """A file's documents; raises InputError."""
@@ -69,44 +80,44 @@ class Sources:
             self._objects[path] = found
         return found
 
-    def exceptions(self, paths: Sequence[Path]) -> list[PolicyException]:
-        """The PolicyExceptions of kyverno.io in files; those of CEL policies are left out."""
-        return [
-            read_exception(resource)
-            for path in paths
-            for resource in self._raw(path)
-            if resource.kind == _EXCEPTION and _group(resource) == "kyverno.io"
-        ]
+    def exceptions(self, paths: Sequence[Path]) -> Surroundings:
+        """The PolicyExceptions of both generations in files."""
+        return read_exceptions(resource for path in paths for resource in self._raw(path))
 
-    def policies(self, paths: Sequence[Path], exceptions: Sequence[PolicyException]) -> Policies:
+    def policies(self, paths: Sequence[Path], around: Surroundings) -> Policies:
         """Compiles the policies of files and folders; raises InputError for what is not there."""
-        compiled: list[CompiledPolicy] = []
+        found = [one for path in paths for one in self._policy_objects(path)]
+        around = around.with_bindings(found)
+        compiled: list[AnyPolicy] = []
+        cleaners: list[DeletingPolicy] = []
         diagnostics: list[Diagnostic] = []
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
-        for resource in (one for path in paths for one in self._policy_objects(path)):
-            if _group(resource) in _UNEVALUATED_GROUPS and resource.kind != _EXCEPTION:
-                unevaluated[resource.name] = resource.kind
-            elif _group(resource) == "kyverno.io" and resource.kind in _POLICIES:
-                answer = self._compile(resource, exceptions)
-                if isinstance(answer, CompiledPolicy):
-                    compiled.append(answer)
-                elif any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
+        for resource in filter(_is_policy, found):
+            mode = _mode(resource)
+            if mode in _UNEVALUATED_MODES:
+                unevaluated[resource.name] = f"policies of evaluation mode {mode}"
+                continue
+            answer = self._compile(resource, around)
+            if isinstance(answer, DeletingPolicy):
+                cleaners.append(answer)
+            elif not isinstance(answer, CompileError | CleanupPolicy):
+                compiled.append(answer)
+            elif isinstance(answer, CompileError):
+                if any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
                     refused[resource.name] = answer.message
                 else:
                     diagnostics.extend(answer.diagnostics)
-        return Policies(tuple(compiled), refused, unevaluated, tuple(diagnostics))
+        return Policies(tuple(compiled), tuple(cleaners), refused, unevaluated, tuple(diagnostics))
 
-    def _compile(
-        self, resource: Resource, exceptions: Sequence[PolicyException]
-    ) -> CompiledPolicy | CompileError:
-        if exceptions:
-            return _compiled(resource, exceptions)
+    def _compile(self, resource: Resource, around: Surroundings) -> _Compiled:
+        if around != NOTHING_AROUND:
+            return _compiled(resource, around)
         # The documents are kept, so a body's identity stands for it as long as the run lasts.
         key = id(resource.body)
         answer = self._compiled.get(key)
         if answer is None:
-            answer = self._compiled[key] = _compiled(resource, ())
+            answer = self._compiled[key] = _compiled(resource, around)
         return answer
 
     def _policy_objects(self, path: Path) -> Iterator[Resource]:
@@ -127,13 +138,29 @@ class Sources:
         return found
 
 
-def _compiled(
-    resource: Resource, exceptions: Sequence[PolicyException]
-) -> CompiledPolicy | CompileError:
+_Compiled = AnyPolicy | Cleaner | CompileError
+
+
+def _compiled(resource: Resource, around: Surroundings) -> _Compiled:
     try:
-        return compile_policy(resource, exceptions)
+        return compile_any(resource, around)
     except CompileError as error:
         return error
+
+
+def _is_policy(resource: Resource) -> bool:
+    """Whether an object is a policy that Kyverno's test command runs; cleanup policies are not."""
+    return is_cel_policy(resource) or (
+        _group(resource) == "kyverno.io" and resource.kind in _POLICIES
+    )
+
+
+def _mode(resource: Resource) -> str:
+    """The evaluation mode as written; empty for none."""
+    part: Json = resource.body
+    for key in ("spec", "evaluation", "mode"):
+        part = part.get(key) if isinstance(part, dict) else None
+    return part if isinstance(part, str) and is_cel_policy(resource) else ""
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

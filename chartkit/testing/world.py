@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from chartkit.engine.admission import Admissions
+from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.cluster import Cluster, labels_of
+from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.kinds import kind_of
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
+from chartkit.engine.user_context import UserContext, read_context
 from chartkit.engine.user_info import read_user_info
 from chartkit.engine.user_values import UserLookups, UserValues, read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """JSON that is no Kubernetes object, by the name of its file; empty where it is a request of a
+    kind that is not evaluated."""
+
+    name: str
+    resource: Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +41,7 @@ class World:
     policies: Policies
     resources: tuple[Resource, ...]
     targets: tuple[Resource, ...]
+    payloads: tuple[Payload, ...]
     admissions: Admissions
     lookups: UserLookups
 
@@ -40,9 +54,12 @@ def load_world(test: TestFile, sources: Sources) -> World:
     policies = sources.policies(_paths(folder, test.policies), exceptions)
     resources = _unique(_objects(test.folder, test.resources, sources))
     targets = _objects(folder, test.targets, sources)
+    params = _objects(folder, test.params, sources)
     cluster = _cluster_objects(test, sources)
-    objects = [*resources, *targets, *cluster]
+    objects = [*resources, *targets, *params, *cluster]
     is_cluster = bool(test.cluster_resources)
+    context = _context(test, sources)
+    known = [*context.resources, *(one.body for one in (objects if is_cluster else targets))]
     lookups = UserLookups(
         values,
         api_calls=test.api_calls,
@@ -51,7 +68,8 @@ def load_world(test: TestFile, sources: Sources) -> World:
         api=ObjectApi(one.body for one in objects) if is_cluster else None,
         values_answer_calls=not is_cluster,
         cluster=Cluster(one.body for one in objects),
-        clone_sources=_clone_sources(test, policies, sources),
+        worlds={**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))},
+        images=context.images,
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     admissions = Admissions(
@@ -59,8 +77,13 @@ def load_world(test: TestFile, sources: Sources) -> World:
         replace(values, subresources={}) if is_cluster else values,
         _user(test, sources),
         _labels(objects) if is_cluster else {},
+        {one.name: one.body for one in objects if _is_namespace(one)} if is_cluster else {},
     )
-    return World(test, policies, tuple(resources), tuple(targets), admissions, lookups)
+    payloads = (
+        *(_payload(folder, name, sources) for name in test.payloads),
+        *(Payload(PurePosixPath(name).as_posix(), Resource({})) for name in test.other_payloads),
+    )
+    return World(test, policies, tuple(resources), tuple(targets), payloads, admissions, lookups)
 
 
 def _values(test: TestFile, sources: Sources) -> UserValues:
@@ -112,7 +135,10 @@ def _clone_sources(
     """What is there for each generate rule: what the first expectation that names the rule gives
     to be cloned, and nothing else."""
     found: dict[tuple[str, str], Cluster] = {}
-    for policy in (compiled.policy for compiled in policies.compiled):
+    for compiled in policies.compiled:
+        if not isinstance(compiled, CompiledPolicy):
+            continue
+        policy = compiled.policy
         for rule in policy.rules:
             if rule.kind is RuleKind.GENERATE:
                 named = (
@@ -124,6 +150,30 @@ def _clone_sources(
                 objects = _objects(test.folder, (name,), sources) if name else []
                 found[policy.key, rule.name] = Cluster(one.body for one in objects)
     return found
+
+
+def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluster]:
+    """What CEL policies of Kyverno find when they look for objects, by policy: without a cluster's
+    own objects what the context file gives and what is there to be mutated."""
+    found = [one.policy for one in policies.compiled if isinstance(one, CompiledCelPolicy)]
+    found += [one.policy for one in policies.cleaners]
+    return {(one.name, ""): cluster for one in found if one.kind in KYVERNO_KINDS}
+
+
+def _context(test: TestFile, sources: Sources) -> UserContext:
+    if not test.context:
+        return UserContext()
+    path = test.folder / test.context
+    _single(path, sources)
+    return read_context(sources.documents(path)[0])
+
+
+def _payload(folder: Path, name: str, sources: Sources) -> Payload:
+    path = folder / name
+    bodies = sources.bodies(path)
+    if len(bodies) != 1:
+        raise InputError("must hold one mapping", Location(str(path)))
+    return Payload(name, Resource(bodies[0], Location(str(path))))
 
 
 def _global_entries(test: TestFile, sources: Sources) -> list[Body]:
@@ -158,9 +208,13 @@ def _unique(found: Sequence[Resource]) -> list[Resource]:
     return list(unique.values())
 
 
+def _is_namespace(resource: Resource) -> bool:
+    return resource.kind == "Namespace" and resource.api_version == "v1"
+
+
 def _labels(found: Sequence[Resource]) -> dict[str, dict[str, str]]:
     labels: dict[str, dict[str, str]] = {}
     for one in found:
-        if one.kind == "Namespace" and one.api_version == "v1":
+        if _is_namespace(one):
             labels[one.name] = dict(labels_of(one.body))
     return labels

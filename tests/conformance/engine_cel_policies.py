@@ -5,10 +5,12 @@ Formats: `NOTES-cel.md` beside the cases.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from chartkit.documents import read_text
 from chartkit.engine.admission import Admissions
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.cel_policies.compile import KINDS, compile_cel_policy
@@ -28,6 +30,7 @@ from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.policy_reader import SCHEMA_RULE
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_context import UserContext, read_context
 from chartkit.engine.user_values import UserLookups, read_settings, read_values
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
@@ -66,9 +69,9 @@ def run_case(case: Case) -> str | None:
         return _refusal_differs(case, refusal, error)
     if refusal and not case.get("crash"):
         return f"taken, where Kyverno says: {refusal}"
-    context: Body = (case.get("context") or {}).get("spec") or {}
-    there = [*(context.get("resources") or ()), *_params(case)]
-    lookups = UserLookups(values, cluster=Cluster(there))
+    context = _context(case)
+    there = [*context.resources, *_params(case)]
+    lookups = UserLookups(values, cluster=Cluster(there), images=context.images)
     names = [one.policy.name for one in policies]
     admissions = Admissions(names, values, user_of(case["userinfo"]))
     results: list[tuple[Resource, RuleResult]] = []
@@ -110,6 +113,13 @@ def _old_exceptions(case: Case) -> list[PolicyException]:
 
 def _params(case: Case) -> list[Body]:
     return [as_submitted(resource_of(body)).body for body in case.get("params") or ()]
+
+
+def _context(case: Case) -> UserContext:
+    if not case.get("context"):
+        return UserContext()
+    (document,) = read_text(json.dumps(case["context"]), _PLACE.file)
+    return read_context(document)
 
 
 def _refusal_differs(case: Case, refusal: str, error: CompileError) -> str | None:

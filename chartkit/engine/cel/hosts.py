@@ -103,7 +103,7 @@ class ClusterHost(OfflineHost):
     ) -> Json:
         recorded = self._lookups.recorded(method, url)
         if recorded is not None:
-            return _answer(recorded.status, recorded.body)
+            return _recorded(recorded.status, recorded.body)
         try:
             return _answer(_OK, self._lookups.http(method, url, headers, body))
         except LookupFailed as error:
@@ -165,7 +165,14 @@ def _path(api_version: str, resource: str, namespace: str) -> str:
     return f"{root}{place}/{resource}"
 
 
-def _answer(status: int, body: Json) -> Json:
+def _recorded(status: int, body: Json) -> Json:
+    """An answer that stands for a service's, as a cluster has it and, for policies written for
+    Kyverno's test command, as that has it: with the whole as `body`."""
+    answer: Body = _answer(status, body)
+    return {"body": body, **answer}
+
+
+def _answer(status: int, body: Json) -> Body:
     """What Kyverno makes of an answer: its object with the status, or both side by side."""
     code = Int64(status)
     if isinstance(body, dict):

@@ -113,9 +113,12 @@ def request_scope(attributes: Attributes) -> RequestScope:
 
 
 def namespace_object(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace, of which no more than the labels is known."""
+    """The object of the request's namespace, or what is known of it: its labels."""
     if not attributes.namespace or attributes.is_namespace:
         return None
+    known = attributes.request.namespace
+    if known is not None:
+        return {key: known.get(key) or {} for key in ("metadata", "spec", "status")}
     metadata: Body = {"name": attributes.namespace}
     if attributes.namespace_labels:
         metadata["labels"] = dict(attributes.namespace_labels)

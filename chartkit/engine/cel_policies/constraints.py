@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -66,6 +67,12 @@ class Constraints:
         return any(
             fits(labels) for body, labels in objects if body is not None or self._selects_nothing
         )
+
+
+def of_any_operation(constraints: MatchConstraints) -> MatchConstraints:
+    """The constraints for objects that are there already, which nobody creates or updates."""
+    rules = tuple(replace(rule, operations=(_ANY,)) for rule in constraints.rules)
+    return replace(constraints, rules=rules)
 
 
 def _labels_of_namespace(request: Attributes) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Admission, Judge, admission
@@ -52,6 +53,8 @@ class DeletingPolicy(Judge):
     def __init__(self, policy: CelPolicy, exceptions: Sequence[CelException] = ()) -> None:
         """Raises CompileError where an expression does not compile."""
         super().__init__(policy)
+        if policy.constraints is not None:
+            self._constraints = Constraints(of_any_operation(policy.constraints))
         environment = ENVIRONMENTS["ndpol" if policy.namespace else "dpol"]
         compiler = ExpressionCompiler(policy, environment)
         self._variables = compiler.variables(policy.variables)
@@ -80,6 +83,10 @@ class DeletingPolicy(Judge):
         """Whether it would delete an object: pass for yes, fail for no, nothing where it does not
         speak of it. Never raises for what stands in the policy or the object."""
         return self.run(admission(Attributes(request), lookups))
+
+    def speaks_of(self, attributes: Attributes) -> bool:
+        """Whether the match constraints speak of an object; they are not asked about plain JSON."""
+        return attributes.request.is_json or super().speaks_of(attributes)
 
     def host(self, admission: Admission) -> ClusterHost:
         """What its expressions ask; the time is that of its run."""

@@ -46,7 +46,9 @@ def new_host(policy: CelPolicy, lookups: Lookups) -> ClusterHost:
 
 
 def _namespace(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace, of which no more than the labels is known."""
+    """The object of the request's namespace, or what is known of it: its labels."""
+    if attributes.request.namespace is not None:
+        return attributes.request.namespace
     labels = attributes.namespace_labels
     if not labels:
         return None

@@ -15,12 +15,12 @@ from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.conditions import holds
-from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.json_patch_values import apply_json_patch
 from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
-from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import named_expressions, read_constraints
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cluster import ObjectKey, key_of
@@ -174,15 +174,8 @@ def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Target
     conditions = named_expressions(policy.spec.get("targetMatchConditions"))
     compiled = compiler.conditions(conditions, "spec.targetMatchConditions")
     constraints = read_constraints(wanted) if wanted.get("resourceRules") else policy.constraints
-    return _Targets(_of_any_operation(constraints), program, compiled)
-
-
-def _of_any_operation(constraints: MatchConstraints | None) -> Constraints | None:
-    """Nobody creates or updates what is there already."""
-    if constraints is None:
-        return None
-    rules = tuple(replace(rule, operations=("*",)) for rule in constraints.rules)
-    return Constraints(replace(constraints, rules=rules))
+    selected = None if constraints is None else Constraints(of_any_operation(constraints))
+    return _Targets(selected, program, compiled)
 
 
 def _compile_mutations(policy: CelPolicy, compiler: ExpressionCompiler) -> tuple[Mutation, ...]:

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from chartkit.engine.policies import NOTHING_AROUND
 from chartkit.errors import InputError
 from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult, Verdict
@@ -72,6 +73,7 @@ def test_policies_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
         "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec: {rulez: 1}\n"
     )
     celled = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: c}\n"
+    celled += "spec: {evaluation: {mode: Envoy}, validations: [{expression: 'true'}]}\n"
     (tmp_path / "policies").mkdir()
     (tmp_path / "policies" / "a.yaml").write_text(f"{broken}---\n{celled}", "utf-8")
     (tmp_path / "policies" / ".b.yaml").write_text("{", "utf-8")
@@ -83,15 +85,15 @@ def test_policies_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
     (case,) = run_tests([tmp_path])
     assert "rulez" in str(case.diagnostics[0])
     assert [row.reason for row in case.rows] == ["Not found", "Not evaluated"]
-    assert "ValidatingPolicy" in case.rows[1].message
+    assert "evaluation mode Envoy" in case.rows[1].message
     assert case.failed == 2
 
 
 def test_files_are_read_and_compiled_once() -> None:
     sources = Sources()
     path = CASES / "selection" / "policy.yaml"
-    first = sources.policies([path], ()).compiled
-    assert sources.policies([path], ()).compiled[0] is first[0]
+    first = sources.policies([path], NOTHING_AROUND).compiled
+    assert sources.policies([path], NOTHING_AROUND).compiled[0] is first[0]
     assert sources.documents(path) is sources.documents(path)
     assert sources.objects(path) is sources.objects(path)
 

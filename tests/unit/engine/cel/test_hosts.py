@@ -105,7 +105,8 @@ def test_without_anybody_to_ask_an_entry_is_null() -> None:
 
 
 def test_an_answer_has_its_status_beside_it() -> None:
-    assert _host().http("GET", "http://s", {}, None, "") == {"n": 1, "statusCode": 404}
+    answer = _host().http("GET", "http://s", {}, None, "")
+    assert answer == {"n": 1, "body": {"n": 1}, "statusCode": 404}
     answer = _host().http("GET", "http://list", {}, None, "")
     assert answer == {"body": [1], "statusCode": 200}
     assert isinstance(answer["statusCode"], Int64)

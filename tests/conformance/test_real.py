@@ -9,27 +9,33 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents import read_file, resources
-from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cel_policies.deleting import DeletingPolicy
+from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.evaluate import evaluate
+from chartkit.engine.policies import AnyPolicy, compile_any, is_policy
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Resource
 from tests.conformance.controls import ordered_message
 from tests.shared import shared
 
-LIBRARIES = ("pod-security", "best-practices")
+LIBRARIES = tuple(
+    f"{name}{form}" for name in ("pod-security", "best-practices") for form in ("", "-cel", "-vpol")
+)
 Row = tuple[str, str, str, str, str]
 
 
-def _policies(library: str) -> Iterator[CompiledPolicy]:
+def _policies(library: str) -> list[AnyPolicy]:
     folder = shared(f"conformance/policy-library/{library}")
+    found: dict[str, AnyPolicy] = {}
     for path in sorted(folder.rglob("*.yaml")):
         if path.name == "kyverno-test.yaml" or any(part.startswith(".") for part in path.parts):
             continue
-        for resource in resources(read_file(path)):
-            is_policy = resource.api_version == "kyverno.io/v1" and resource.kind == "ClusterPolicy"
-            if is_policy:
-                yield compile_policy(resource)
+        for resource in filter(is_policy, resources(read_file(path))):
+            compiled = compile_any(resource)
+            assert not isinstance(compiled, CleanupPolicy | DeletingPolicy)
+            found[compiled.policy.name] = compiled
+    return list(found.values())
 
 
 def _objects() -> Iterator[Resource]:
@@ -52,7 +58,7 @@ def test_real_manifests_answer_as_recorded(library: str) -> None:
                     ordered_message(row["message"]),
                 )
             )
-    policies = list({policy.policy.name: policy for policy in _policies(library)}.values())
+    policies = _policies(library)
     found: set[Row] = set()
     for resource in _objects():
         name = f"{resource.api_version}/{resource.kind}/{resource.namespace}/{resource.name}"

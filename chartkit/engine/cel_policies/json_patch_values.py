@@ -196,7 +196,8 @@ def _copied(document: _Document, operation: Body) -> None:
 
 def _source(document: _Document, name: str, path: str) -> tuple[Container, str]:
     if not path:
-        raise PatchError(f"{name} operation failed to decode from: operation, missing from field")
+        missing = f"{name} operation failed to decode from: operation, missing from field"
+        raise PatchError(f"{missing}: {MISSING_VALUE}")
     container, key = document.find(path)
     if container is None:
         missing = f"{name} operation does not apply: doc is missing from path"

@@ -75,6 +75,8 @@ def test_a_test_that_fails_leaves_the_object_as_it_is() -> None:
          "error in add for path: '/spec/containers/9': "
          "Unable to access invalid index: 9: invalid index referenced"),
         ("op: 'bad', path: '/x'", "Unexpected kind: bad"),
+        ("op: 'copy', path: '/x'",
+         "copy operation failed to decode from: operation, missing from field: missing value"),
         ("op: 'add', path: 'x', value: 1",
          'add operation does not apply: doc is missing path: "x": missing value'),
     ],

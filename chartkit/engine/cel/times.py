@@ -172,12 +172,16 @@ _MARGIN = 2 * 86_400
 
 @lru_cache(maxsize=64)
 def _zone(name: str) -> ZoneInfo:
-    if ".." in name or name[0] in "/\\" or "\\" in name:
+    if ".." in name or name[0] in "/\\":
         raise CelError("time: invalid location name")
+    unknown = CelError(f"unknown time zone {name}")
+    if "\\" in name:
+        # No zone's name has one, and to some systems it parts folders.
+        raise unknown
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CelError(f"unknown time zone {name}") from None
+        raise unknown from None
 
 
 def _fixed_offset(zone: str) -> int:

@@ -114,16 +114,19 @@ def _declared(type_: Type) -> Type:
 
 
 class _Variables(dict[str, Value]):
-    """A policy's variables, each computed when it is first asked for."""
+    """A policy's variables, each computed when it is first asked for; so are their errors."""
 
-    __slots__ = ("_expressions", "_scope")
+    __slots__ = ("_errors", "_expressions", "_scope")
 
     def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
         super().__init__()
+        self._errors: dict[str, CelError] = {}
         self._expressions = expressions
         self._scope = scope
 
     def __missing__(self, name: str) -> Value:
+        if name in self._errors:
+            raise self._errors[name].with_traceback(None)
         expression = self._expressions[name]
         if expression.program is None:
             raise CelError(
@@ -132,9 +135,9 @@ class _Variables(dict[str, Value]):
         try:
             made = self[name] = expression.program.evaluate(self._scope, OFFLINE)
         except CelError as error:
-            raise CelError(
-                f"composited variable {quote(name)} fails to evaluate: {error.message}"
-            ) from error
+            text = f"composited variable {quote(name)} fails to evaluate: {error.message}"
+            self._errors[name] = CelError(text)
+            raise self._errors[name] from error
         return made
 
     def __contains__(self, name: object) -> bool:

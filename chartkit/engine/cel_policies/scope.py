@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
@@ -54,19 +55,26 @@ class PolicyScope(dict[str, Value]):
 
 
 class Variables(dict[str, Value]):
-    """A policy's `variables`, each computed when it is first asked for."""
+    """A policy's `variables`, each computed when it is first asked for; so are their errors."""
 
-    __slots__ = ("_compute", "_names")
+    __slots__ = ("_compute", "_errors", "_names")
 
     def __init__(
         self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
     ) -> None:
         super().__init__()
         self._names = programs
+        self._errors: dict[str, CelError] = {}
         self._compute: Callable[[str], Value] = lambda name: programs[name].evaluate(scope, host)
 
     def __missing__(self, name: str) -> Value:
-        made = self[name] = self._compute(name)
+        if name in self._errors:
+            raise self._errors[name].with_traceback(None)
+        try:
+            made = self[name] = self._compute(name)
+        except CelError as error:
+            self._errors[name] = error
+            raise
         return made
 
     def __contains__(self, name: object) -> bool:

@@ -90,7 +90,8 @@ def accumulated(slot: int, initial: Step) -> Step:
                 value = absorbed(failure, frame)
             frame.slots[slot] = value
         if isinstance(value, CelError):
-            raise value
+            # Else every round would lengthen the error's traceback.
+            raise value.with_traceback(None)
         return value
 
     return run

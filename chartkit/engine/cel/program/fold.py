@@ -26,6 +26,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.names import NO_CONSTANT, constant_named, function_and_arguments
+from chartkit.engine.cel.program.naming import go_type
 from chartkit.engine.cel.values import Uint, Value
 from chartkit.engine.values.regexp import RegexError, compile_regex
 
@@ -36,6 +37,7 @@ PATTERNS: Final = frozenset({"find", "findAll"})
 """Functions whose constant pattern is compiled with the program in every environment."""
 
 _HASHED = frozenset({bool, int, Uint, float, str})
+_INDEXING = frozenset({"_[_]", "_[?_]"})
 
 
 class Folded:
@@ -136,11 +138,18 @@ class _Folder:
             return self._settle(expr, overload.implementation(*args))
         if function == "@in" and self._optimize and known[1]:
             return self._membership(expr, arguments[1])
+        if function in _INDEXING and known[1]:
+            self._check_key(arguments[1])
         if len(known) > 1 and known[1] and self._has_pattern(function):
             pattern = self._value(arguments[1])
             if isinstance(pattern, str):
                 compile_regex(pattern)
         return False
+
+    def _check_key(self, expr: Expr) -> None:
+        key = self._value(expr)
+        if key.__class__ not in _HASHED:
+            raise CelError(f"invalid qualifier type: {go_type(key)}")
 
     def _has_pattern(self, function: str) -> bool:
         return function in PATTERNS or (self._optimize and function == "matches")

@@ -8,7 +8,7 @@ from contextlib import suppress
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelError, CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.program.closures import Planner
 from chartkit.engine.cel.program.codegen import Generated, generate
@@ -67,8 +67,11 @@ class Program:
         if run is not _undecided:
             try:
                 return run(variables)
+            except CostLimitExceeded:
+                # Nothing absorbs it: to ask again would only take as long again.
+                raise
             except (CelError, *UNDECIDED):
-                # Whatever it was, the closures know; what it cost them to find out is little.
+                # Whatever it was, the closures know.
                 pass
         return self.evaluate_exactly(variables, host)
 
@@ -84,13 +87,6 @@ class Program:
         with suppress(CelError):
             step(frame)
         return {node: value for node, value in trace.items() if node not in self._folded.constants}
-
-    def _generated(self) -> Generated | None:
-        return generate(self.checked, self.environment, self._folded, self._limit)
-
-    @property
-    def _limit(self) -> int:
-        return self.environment.options.cost_limit or WORK_LIMIT
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
@@ -109,3 +105,10 @@ class Program:
         value = step(frame)
         frame.check()
         return value
+
+    def _generated(self) -> Generated | None:
+        return generate(self.checked, self.environment, self._folded, self._limit)
+
+    @property
+    def _limit(self) -> int:
+        return self.environment.options.cost_limit or WORK_LIMIT

@@ -1,0 +1,141 @@
+"""What the generated code looks like, and what never becomes a part of it."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from chartkit.engine.cel import ENVIRONMENTS, CelError, Program, compile_expression
+from chartkit.engine.cel.declarations import Library, Variable, overload
+from chartkit.engine.cel.host import OFFLINE, Host
+from chartkit.engine.cel.program.codegen import generate
+from chartkit.engine.cel.program.fast import NAMES
+from chartkit.engine.cel.program.fold import fold
+from chartkit.engine.cel.types import DYN, INT
+from chartkit.engine.cel_policies.scope import Variables
+
+ENVIRONMENT = ENVIRONMENTS["vpol"]
+OWN_WORDS = {*NAMES, *keyword.kwlist, "_run", "v", "m", "startswith", "endswith"}
+
+
+def program(source: str) -> Program:
+    return compile_expression(source, ENVIRONMENT)
+
+
+def body(source: str) -> str:
+    return program(source).python_source.partition("return ")[2].strip()
+
+
+@pytest.mark.parametrize(
+    ("source", "code"),
+    [
+        ("object.spec.replicas", "v[k0][k1][k2]"),
+        ("object.a == 'x'", "(v[k0][k1] == k2)"),
+        ("object.a == true && !(object.b != null)", "((v[k0][k1] is True) and (not (not (v"),
+        ("object.a.b in ['x', 'y']", "(v[k0][k1][k2] in k3)"),
+        ("has(object.a.b)", "_has(v[k0][k1], k2)"),
+        ("object.a.all(c, c.b == 'x')", "_all((a1[k2] == k3) for a1 in _items(v[k0][k1], m, "),
+        ("object.?a.?b.orValue('x') == 'y'", "(_path_or(v[k0], k2, k1) == k3)"),
+        ("object.a.startsWith('x')", "v[k0][k1].startswith(k2)"),
+        ("object.a.size() > 1", "(_len(v[k0][k1]) > k2)"),
+        ("cel.bind(x, object.a, x == 'y')", "(lambda a1: (a1 == k2))(v[k0][k1])"),
+    ],
+)
+def test_code(source: str, code: str) -> None:
+    assert body(source).startswith(code)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'object[\'__import__("os")\'] == \'__import__("os").system("x")\'',
+        "object.`a-b/c`.all(__class__, __class__.__globals__ == 'x')",
+        "object.exists(lambda, lambda.k0 == 'm')",
+        "{'\"]))': object.k1, 'a\\nb': object.b}",
+        "object.map(v, v.m).exists(k0, k0 == '\\'')",
+        "Object{spec: Object.spec{eval: 'exec'}}",
+    ],
+)
+def test_no_word_of_an_expression_is_in_its_code(source: str) -> None:
+    environment = ENVIRONMENTS["mpol"]
+    words = set(re.findall(r"[^\W\d]\w*", compile_expression(source, environment).python_source))
+    assert words
+    assert {word for word in words - OWN_WORDS if not re.fullmatch(r"[ak]\d+", word)} == set()
+
+
+def test_the_code_sees_no_builtins() -> None:
+    made = program("object.a")
+    generated = generate(made.checked, ENVIRONMENT, fold(made.checked, ENVIRONMENT), 10**6)
+    assert generated is not None
+    with pytest.raises(NameError):
+        eval("open", generated.load().__globals__)  # noqa: S307 - what the code could ask for
+
+
+def test_deep_expressions_are_left_to_the_closures() -> None:
+    nested = "object" + "".join(f".map(x{depth}, x{depth})[0]" for depth in range(12))
+    assert program(nested).python_source
+    deep = "string(" * 60 + "object.a" + ")" * 60
+    assert program(deep).python_source == ""
+    assert program(deep).evaluate({"object": {"a": True}}) == "true"
+    long = " && ".join(["object.a"] * 300)
+    assert program(long).evaluate({"object": {"a": True}}) is True
+
+
+def test_what_asks_the_world_is_asked_once() -> None:
+    asked: list[int] = []
+
+    @overload("ask", "ask_int", INT, returns=DYN, hosted=True, doc="Counts how often it is asked.")
+    def ask(_host: Host, value: int) -> object:
+        asked.append(value)
+        return [value]
+
+    environment = ENVIRONMENT.extend(libraries=(Library("asking", overloads=(ask,)),))
+    asking = compile_expression("ask(1)[0] + ask(2)[5]", environment)
+    with pytest.raises(CelError, match="index out of bounds: 5"):
+        asking.evaluate({}, OFFLINE)
+    assert asked == [1, 2]
+
+
+def test_a_chain_of_failing_variables_is_computed_once() -> None:
+    @dataclass
+    class Counting:
+        count: int = 0
+
+    counting = Counting()
+
+    @overload("fails", "fails", returns=DYN, doc="Fails, and counts how often.")
+    def fails() -> object:
+        counting.count += 1
+        raise CelError("it fails")
+
+    library = Library("failing", overloads=(fails,))
+    environment = ENVIRONMENT.extend({"variables": Variable(DYN)}, libraries=(library,))
+    sources = {"v0": "fails()"} | {f"v{i}": f"variables.v{i - 1}.x" for i in range(1, 15)}
+    programs = {name: compile_expression(text, environment) for name, text in sources.items()}
+    scope: dict[str, object] = {}
+    scope["variables"] = variables = Variables(programs, scope, OFFLINE)
+    with pytest.raises(CelError, match="it fails"):
+        variables["v14"]
+    # Once by the generated code of v0, once by its closures.
+    assert counting.count == 2
+
+
+def test_values_that_python_takes_for_others() -> None:
+    cases = {
+        "object.one == true": False,
+        "object.yes == 1": False,
+        "object.float == 1": True,
+        "object.yes in [1, 2]": False,
+        "object.text.contains('b') && object.text in ['ab']": True,
+        "has(object.text.a)": False,
+        "object.numbers[0] == 1.0": True,
+    }
+    bound = {"object": {"one": 1, "yes": True, "float": 1.0, "text": "ab", "numbers": [1, 2]}}
+    for source, expected in cases.items():
+        assert program(source).evaluate(bound) is expected, source
+    for source in ("object.text[0]", "object.numbers[-1]", "object.yes + 1 == 2"):
+        with pytest.raises(CelError):
+            program(source).evaluate(bound)

@@ -47,8 +47,7 @@ RUNNERS: Final = {
     "cel-kyverno": "tests.conformance.engine_cel",
     "cel-policies": "tests.conformance.engine_cel_policies",
 }
-"""The module whose `run_case` runs each file, or `judge` where it counts messages too; `waits`,
-where it has one, tells what is not evaluated yet and so is not counted."""
+"""The module whose `run_case` runs each file, or `judge` where it counts messages too."""
 
 _ENOUGH: Final = 0.995
 _SUFFIXES: Final = (".jsonl", ".jsonl.gz")
@@ -56,20 +55,19 @@ _SUFFIXES: Final = (".jsonl", ".jsonl.gz")
 
 @dataclass(slots=True)
 class Outcome:
-    """A file's cases: how many agree, the ids of those that do not (with why), how many wait.
+    """A file's cases: how many agree, and the ids of those that do not (with why).
 
     messages, reworded: of errors, where they are counted.
     """
 
     passed: int = 0
-    waiting: int = 0
     messages: int = 0
     reworded: int = 0
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_enough(self) -> bool:
-        """Whether as many agree as must; a file whose every case waits has shown nothing yet."""
+        """Whether as many agree as must."""
         total = self.passed + len(self.failed)
         return total == 0 or self.passed / total >= _ENOUGH
 
@@ -86,13 +84,9 @@ def run_file(path: Path) -> Outcome:
     name = path.name.partition(".")[0]
     module = importlib.import_module(RUNNERS[name])
     judge = _judge(module)
-    waits: Callable[[Case], bool] = getattr(module, "waits", lambda _case: False)
     known = DEVIATIONS.get(name, {})
     outcome = Outcome()
     for case in read_cases(path):
-        if waits(case):
-            outcome.waiting += 1
-            continue
         verdict = judge(case)
         outcome.messages += verdict.messages
         outcome.reworded += verdict.reworded
@@ -139,8 +133,6 @@ def main(arguments: list[str]) -> int:
 
 def _line(outcome: Outcome) -> str:
     line = f"{outcome.passed} of {outcome.passed + len(outcome.failed)}"
-    if outcome.waiting:
-        line += f", {outcome.waiting} not evaluated yet"
     if outcome.messages:
         same = outcome.messages - outcome.reworded
         line += (

@@ -13,14 +13,14 @@ from typing import Any, Final
 from chartkit.documents import read_text
 from chartkit.engine.admission import Admissions
 from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.compile import KINDS, compile_cel_policy
+from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.deleting import DeletingPolicy, read_deleting_policy
 from chartkit.engine.cel_policies.exceptions import (
     CelException,
     is_cel_exception,
     read_cel_exception,
 )
-from chartkit.engine.cel_policies.policy import NAMESPACED, CelKind
+from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
@@ -41,18 +41,6 @@ from tests.conformance.patched import patched_differ
 Case = dict[str, Any]
 
 _PLACE: Final = Location("case.jsonl")
-
-
-def waits(case: Case) -> bool:
-    """Whether a case needs a kind of policy that the engine does not evaluate yet."""
-    return any(_waits(body) for body in case["policies"])
-
-
-def _waits(body: Body) -> bool:
-    if body["kind"] == "ClusterPolicy":
-        return False
-    kind = CelKind(body["kind"].removeprefix(NAMESPACED).removesuffix("Binding"))
-    return kind not in KINDS and kind is not CelKind.DELETING
 
 
 def run_case(case: Case) -> str | None:

@@ -172,9 +172,9 @@ def _request(
         operation,
         user_of(case.get("userinfo")),
         values.namespace_labels(resource.namespace),
-        subresource,
-        kind,
-        {name: values.for_resource(name, resource.name) for name in names},
+        subresource=subresource,
+        kind=kind,
+        variables={name: values.for_resource(name, resource.name) for name in names},
     )
 
 

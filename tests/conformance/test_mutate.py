@@ -23,7 +23,6 @@ def test_own_case(case: dict[str, Any]) -> None:
 def test_recorded_cases() -> None:
     outcome = run_file(shared("conformance/engine/mutate.jsonl"))
     assert outcome.failed == {}
-    assert outcome.waiting == 0
 
 
 def test_a_patched_object_that_differs_is_found() -> None:

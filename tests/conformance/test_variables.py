@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.engine import read_cases, run_file
-from tests.conformance.engine_policies import run_case, waits
+from tests.conformance.engine_policies import run_case
 from tests.shared import shared
 
 OWN = Path(__file__).parent / "data" / "variables.jsonl"
@@ -16,8 +16,6 @@ OWN = Path(__file__).parent / "data" / "variables.jsonl"
 
 @pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
 def test_own_case(case: dict[str, Any]) -> None:
-    if waits(case):
-        pytest.skip("its kind of rule is not evaluated yet")
     assert run_case(case) is None
 
 

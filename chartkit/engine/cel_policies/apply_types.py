@@ -115,7 +115,7 @@ def _made(place: Place) -> Sort:
         return Sort(map=MapSort(inner.fields, inner.others, True, inner.defaults))
     if form in ("values", "values!"):
         return Sort(map=MapSort(others=rest[0], atomic=form == "values!"))
-    keys = {"map": lambda: tuple(rest[0]), "set": tuple, "atomic": lambda: None}[form]()
+    keys = {"map": tuple(rest[0]) if form == "map" else None, "set": (), "atomic": None}[form]
     return Sort(list=ListSort(rest[-1], keys))
 
 

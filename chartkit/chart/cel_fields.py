@@ -109,10 +109,12 @@ SETTINGS: Mapping[str, Mapping[str, Version]] = MappingProxyType(
             "failurePolicy": Version(1, 15),
             "matchConditions": Version(1, 15),
             "auditAnnotations": Version(1, 19),
+            "skipBackgroundRequests": Version(1, 19),
         },
         "GeneratingPolicy": {
             "matchConditions": Version(1, 15),
             "auditAnnotations": Version(1, 19),
+            "skipBackgroundRequests": Version(1, 19),
         },
         "DeletingPolicy": {},
     }

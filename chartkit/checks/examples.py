@@ -49,7 +49,7 @@ def examples(subject: Subject, library: Library) -> Iterable[Row]:
         for policy, example in round_:
             for resource, expected_bad in _resources(example):
                 judged.append(policy.name)
-                found.extend(_judge(policy, compiled.get(policy.name), resource, expected_bad))
+                found.extend(_judge(policy, compiled[policy.name], resource, expected_bad))
     place = subject.policies.values.location
     found.extend(_without_examples(each) for each in policies if each.name not in judged)
     shown = counted(len(judged), "example", "examples")
@@ -115,16 +115,21 @@ def _render(
     return subject.policies.render({"policies": settings})
 
 
-def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, AnyPolicy]:
-    wanted = {policy.name for policy, _ in round_}
-    found = [each for each in rendered.resources if is_policy(each) and each.name in wanted]
-    return {each.policy.name: each for each in compiled_set(found).policies}
+def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, Sequence[AnyPolicy]]:
+    """What each policy's template came to: in CEL that may be several policies, and bindings."""
+    found: dict[str, list[Resource]] = {}
+    for each in rendered.resources:
+        found.setdefault(Path(each.location.file).stem, []).append(each)
+    return {
+        name: compiled_set(found.get(name, ())).policies
+        for name in {policy.name for policy, _ in round_}
+    }
 
 
 def _judge(
-    policy: LibraryPolicy, compiled: AnyPolicy | None, resource: Resource, expected_bad: bool
+    policy: LibraryPolicy, compiled: Sequence[AnyPolicy], resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
-    results = evaluate([compiled], Request(in_namespace(resource))) if compiled else []
+    results = evaluate(compiled, Request(in_namespace(resource)))
     bad = [each for each in results if each.status in _BAD]
     if bool(bad) == expected_bad:
         return

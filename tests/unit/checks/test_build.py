@@ -139,12 +139,18 @@ def test_an_exclusion_that_hides_a_bad_example_fails(tmp_path: Path) -> None:
     assert "an exclusion may hide it" in (failed[0].hint or "")
 
 
+def _rename(folder: Path, name: str) -> None:
+    """Both forms of a copied policy call themselves as their folder is called."""
+    for form in ("policy.yaml", "cel.yaml"):
+        file = folder / form
+        file.write_text(file.read_text().replace(name, folder.name))
+
+
 def test_another_parameter_does_not_break_the_examples(tmp_path: Path) -> None:
     source = next(library_dir().rglob("restrict-image-registries"))
     (tmp_path / "own").mkdir()
     shutil.copytree(source, tmp_path / "own" / "our-registries")
-    policy = tmp_path / "own" / "our-registries" / "policy.yaml"
-    policy.write_text(policy.read_text().replace("restrict-image-registries", "our-registries"))
+    _rename(tmp_path / "own" / "our-registries", "restrict-image-registries")
     environment = NEW + (
         "    policies:\n      our-registries:\n        enabled: true\n"
         "        parameters: {allowedRegistries: [registry.example.com]}\n"
@@ -158,8 +164,7 @@ def test_a_wrong_example_of_an_own_policy_fails_at_its_place(tmp_path: Path) -> 
     source = next(library_dir().rglob("disallow-latest-tag"))
     own = tmp_path / "own" / "our-tags"
     shutil.copytree(source, own)
-    policy = own / "policy.yaml"
-    policy.write_text(policy.read_text().replace("disallow-latest-tag", "our-tags"))
+    _rename(own, "disallow-latest-tag")
     (own / "good.yaml").write_text("# a mistake\n" + POD)
     environment = NEW + "    policies: {our-tags: {enabled: true}}\n"
     done = run(project(tmp_path, environment, "library: [own]\n"))
@@ -208,8 +213,7 @@ def test_a_policy_without_examples_is_noted(tmp_path: Path) -> None:
     for each in ("good.yaml", "bad.yaml"):
         (folder / each).unlink()
     shutil.rmtree(folder / "cases", ignore_errors=True)
-    text = (folder / "policy.yaml").read_text()
-    (folder / "policy.yaml").write_text(text.replace("disallow-host-path", "no-proof"))
+    _rename(folder, "disallow-host-path")
     (root / "small.yaml").write_text(PROFILE + "    ours/no-proof: {}\n")
     done = run(root)
     right, note = rows(done, "examples")

@@ -8,13 +8,14 @@ from contextlib import suppress
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import CelError, CostLimitExceeded
+from chartkit.engine.cel.errors import CelCompileError, CelError, CostLimitExceeded, Issue
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.program.closures import Planner
 from chartkit.engine.cel.program.codegen import Generated, generate
 from chartkit.engine.cel.program.fast import UNDECIDED, Undecided
 from chartkit.engine.cel.program.fold import Folded, fold
 from chartkit.engine.cel.program.frame import WORK_LIMIT, Frame, Step
+from chartkit.engine.cel.reading import TooDeepError
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Value
 
@@ -35,7 +36,11 @@ class Program:
         """Raises `CelCompileError` where a constant part of the expression has no value."""
         self.checked = checked
         self.environment = environment
-        self._folded: Folded = fold(checked, environment)
+        try:
+            self._folded: Folded = fold(checked, environment)
+        except RecursionError:
+            deep = Issue(f"ERROR: <input>:-1:0: {TooDeepError()}")
+            raise CelCompileError(checked.source, [deep]) from None
         self._exact: Step | None = None
         self._fast: Run | None = None
         self._slots = 0
@@ -84,7 +89,7 @@ class Program:
         step = planner.plan(self.checked.root, {})
         trace: dict[int, Value] = {}
         frame = Frame(variables, host, self._limit, planner.slots, trace)
-        with suppress(CelError):
+        with suppress(CelError, RecursionError):
             step(frame)
         return {node: value for node, value in trace.items() if node not in self._folded.constants}
 
@@ -96,15 +101,21 @@ class Program:
 
     def evaluate_exactly(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value, from the closures alone; raises `CelError` where there is none."""
-        step = self._exact
-        if step is None:
-            planner = Planner(self.checked, self.environment, self._folded)
-            step = self._exact = planner.plan(self.checked.root, {})
-            self._slots = planner.slots
-        frame = Frame(variables, host, self._limit, self._slots)
-        value = step(frame)
+        try:
+            step = self._exact or self._plan()
+            frame = Frame(variables, host, self._limit, self._slots)
+            value = step(frame)
+        except RecursionError:
+            # Values and expressions nest as deep as their authors like; the stack does not.
+            raise CelError(str(TooDeepError())) from None
         frame.check()
         return value
+
+    def _plan(self) -> Step:
+        planner = Planner(self.checked, self.environment, self._folded)
+        self._exact = planner.plan(self.checked.root, {})
+        self._slots = planner.slots
+        return self._exact
 
     def _generated(self) -> Generated | None:
         return generate(self.checked, self.environment, self._folded, self._limit)

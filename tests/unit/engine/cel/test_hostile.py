@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import suppress
 
 import pytest
 
@@ -45,6 +46,10 @@ def doubled(first: str, step: str, last: str = "x60.size()") -> str:
         "object.s.split('').map(x, object.s.split(''))",
         "[object.l.map(a, object.l)].flatten(3)",
         "regex.replace(object.s, '', object.s)",
+        "object.l.map(x, [x]).distinct().size()",
+        "object.l.all(x, !([x] in object.l))",
+        "object.l.all(x, object.l == object.l)",
+        "object.l.all(x, (object.l + object.l).size() > 0)",
     ],
 )
 def test_too_much_work_is_stopped(source: str) -> None:
@@ -64,7 +69,9 @@ def test_too_much_work_is_stopped(source: str) -> None:
         doubled("'aaaaaaaaaa'", "[$, $, $].join($)"),
         doubled("'aaaaaaaaaa'", "base64.encode(bytes($))"),
         doubled('\'"""\'', "strings.quote($)"),
+        doubled('\'"""\'', "json.marshal($)"),
         doubled("[1]", "[$, $]", "'%s'.format([x60])"),
+        doubled("[1]", "[$, $]", "json.marshal(x60)"),
     ],
 )
 def test_growing_values_are_stopped(source: str) -> None:
@@ -157,6 +164,38 @@ def test_deep_nesting_has_a_value_or_does_not_compile(
         evaluate(nested(opening, closing, depth))
     except (CelCompileError, CelError) as error:
         assert str(error)  # noqa: PT017 - either is right; no other error is
+
+
+def from_a_deep_stack(source: str, variables: Mapping[str, Value], frames: int) -> Value:
+    if frames:
+        return from_a_deep_stack(source, variables, frames - 1)
+    return compile_expression(source, VPOL).evaluate(variables)
+
+
+@pytest.mark.parametrize("frames", [200, 400, 600])
+@pytest.mark.parametrize("depth", [40, 80, 120])
+def test_a_stack_that_is_nearly_full(frames: int, depth: int) -> None:
+    for source in (nested("[", "]", depth), nested("[1].map(x, ", ")", depth), "1" + "+1" * depth):
+        with suppress(CelCompileError, CelError):
+            from_a_deep_stack(source, {}, frames)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "object == oldObject",
+        "object in [oldObject]",
+        "[object, oldObject].distinct().size() == 1",
+        "json.marshal(object) == ''",
+        "'%s'.format([object]) == ''",
+    ],
+)
+def test_deep_values_are_a_typed_error(source: str) -> None:
+    deep: list[dict[str, Value]] = [{}, {}]
+    for _ in range(2000):
+        deep = [{"x": value} for value in deep]
+    with pytest.raises(CelError):
+        from_a_deep_stack(source, {"object": deep[0], "oldObject": deep[1]}, 0)
 
 
 @pytest.mark.parametrize("name", ["__import__", "open", "eval", "globals", "_run", "k0", "v", "m"])

@@ -123,6 +123,16 @@ def test_a_chain_of_failing_variables_is_computed_once() -> None:
     assert counting.count == 2
 
 
+def test_variables_that_nest_too_deep_are_an_error() -> None:
+    environment = ENVIRONMENT.extend({"variables": Variable(DYN)})
+    sources = {"v0": "1"} | {f"v{i}": f"variables.v{i - 1} + 1" for i in range(1, 600)}
+    programs = {name: compile_expression(text, environment) for name, text in sources.items()}
+    scope: dict[str, object] = {}
+    scope["variables"] = variables = Variables(programs, scope, OFFLINE)
+    with pytest.raises(CelError, match="recursion limit exceeded"):
+        variables["v599"]
+
+
 def test_values_that_python_takes_for_others() -> None:
     cases = {
         "object.one == true": False,

@@ -27,7 +27,8 @@ from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.names import NO_CONSTANT, constant_named, function_and_arguments
 from chartkit.engine.cel.program.naming import go_type
-from chartkit.engine.cel.values import Opaque, Uint, Value
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Uint, Value
 from chartkit.engine.values.regexp import RegexError, compile_regex
 
 CONVERSIONS: Final = frozenset(
@@ -149,7 +150,8 @@ class _Folder:
     def _check_key(self, expr: Expr) -> None:
         key = self._value(expr)
         # What a variable stands for, such as `json`, is asked when it is read.
-        if key.__class__ not in _HASHED and not isinstance(key, Opaque):
+        read = isinstance(expr, Ident | Select) and key.__class__ is not Type
+        if key.__class__ not in _HASHED and not read:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
 
     def _has_pattern(self, function: str) -> bool:

@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
-from chartkit.engine.cleanup import CleanupPolicy
-from chartkit.engine.policies import AnyPolicy, Cleaner, Surroundings, compile_any
+from chartkit.engine.policies import AnyPolicy, Cleaner, Surroundings, compile_any, sorted_out
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.policies import PolicySet, warnings_of
@@ -20,24 +18,17 @@ def compiled_set(found: Iterable[Resource]) -> PolicySet:
     diagnostics."""
     everything = list(found)
     bindings = tuple(json.dumps(one.body) for one in everything if is_binding(one))
-    compiled: list[AnyPolicy] = []
-    cleanup: list[Cleaner] = []
+    compiled: list[AnyPolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
     for resource in everything:
         if is_binding(resource):
             continue
         try:
-            answer = _compiled(json.dumps(resource.body), resource.location, bindings)
+            compiled.append(_compiled(json.dumps(resource.body), resource.location, bindings))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-            continue
-        if isinstance(answer, CleanupPolicy | DeletingPolicy):
-            cleanup.append(answer)
-        else:
-            compiled.append(answer)
-    return PolicySet(
-        tuple(compiled), tuple(diagnostics), tuple(cleanup), tuple(warnings_of(compiled))
-    )
+    policies, cleaners = sorted_out(compiled)
+    return PolicySet(policies, tuple(diagnostics), cleaners, tuple(warnings_of(policies)))
 
 
 @lru_cache(maxsize=2048)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cel_policies.compile import CompiledCelPolicy
-from chartkit.engine.cel_policies.judging import Admission, Judge, admission
-from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
 from chartkit.engine.int64 import mark_literals
@@ -19,9 +16,14 @@ from chartkit.engine.match import Facts
 from chartkit.engine.phase import Phase
 from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.request import Operation, Request, User
-from chartkit.engine.webhook_conditions import WebhookConditions
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+    from chartkit.engine.cel_policies.judging import Admission, Judge
+    from chartkit.engine.cel_policies.policy import CelPolicy
+    from chartkit.engine.webhook_conditions import WebhookConditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +95,27 @@ class _Run:
 
     def policy(self, policy: AnyPolicy, phase: Phase, results: list[RuleResult]) -> None:
         """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
-        if isinstance(policy, CompiledCelPolicy):
+        if isinstance(policy, CompiledPolicy):
+            self._rules(policy, phase, results)
+        else:
             for judge in policy.judges:
                 self._judge(policy, judge, results)
-        else:
-            self._rules(policy, phase, results)
 
     def responses(self, policy: AnyPolicy, phase: Phase) -> Iterator[PolicyResponse]:
         """As `policy`, with what each form says by itself."""
-        judges = policy.judges if isinstance(policy, CompiledCelPolicy) else (None,)
-        for judge in judges:
-            results: list[RuleResult] = []
-            before = self.request.resource
-            if judge is not None and isinstance(policy, CompiledCelPolicy):
-                self._judge(policy, judge, results)
-            else:
-                self.policy(policy, phase, results)
+        results: list[RuleResult] = []
+        before = self.request.resource
+        if isinstance(policy, CompiledPolicy):
+            self._rules(policy, phase, results)
             after = self.request.resource
-            form = None if judge is None else judge.policy
-            yield PolicyResponse(policy, phase, before, after, tuple(results), form)
+            yield PolicyResponse(policy, phase, before, after, tuple(results))
+            return
+        for judge in policy.judges:
+            results = []
+            before = self.request.resource
+            self._judge(policy, judge, results)
+            after = self.request.resource
+            yield PolicyResponse(policy, phase, before, after, tuple(results), judge.policy)
 
     def _judge(self, policy: CompiledCelPolicy, judge: Judge, results: list[RuleResult]) -> None:
         if not self.request.resource.body:
@@ -135,6 +139,8 @@ class _Run:
         key = (policy.plural(self.kind), operation)
         made = self._admissions.get(key)
         if made is None:
+            from chartkit.engine.cel_policies.judging import admission
+
             old = self._plain if operation is Operation.UPDATE else None
             request = replace(
                 self.request,

@@ -1,19 +1,15 @@
-"""Policies of either generation, told apart by their kind: read, compiled, and asked alike."""
+"""Policies of either generation, told apart by their kind: read, compiled, and asked alike.
+
+What CEL needs is loaded when the first policy needs it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.compile import CompiledCelPolicy, compile_cel_policy
-from chartkit.engine.cel_policies.deleting import DeletingPolicy, read_deleting_policy
-from chartkit.engine.cel_policies.exceptions import (
-    CelException,
-    is_cel_exception,
-    read_cel_exception,
-)
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
@@ -25,12 +21,20 @@ from chartkit.engine.policy_check.generation import IsClusterWide, nothing_clust
 from chartkit.engine.policy_reader import KINDS
 from chartkit.model import Resource
 
-AnyPolicy: TypeAlias = CompiledPolicy | CompiledCelPolicy
+if TYPE_CHECKING:
+    from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+    from chartkit.engine.cel_policies.deleting import DeletingPolicy
+    from chartkit.engine.cel_policies.exceptions import CelException
+
+AnyPolicy: TypeAlias = "CompiledPolicy | CompiledCelPolicy"
 """A compiled policy that judges, changes or makes objects when they are admitted."""
-Cleaner: TypeAlias = CleanupPolicy | DeletingPolicy
+Cleaner: TypeAlias = "CleanupPolicy | DeletingPolicy"
 """A compiled policy that deletes objects on a schedule."""
 
+EXCEPTION: Final = "PolicyException"
+"""The kind of exceptions in both generations."""
 _GROUP: Final = "kyverno.io"
+_CEL_GROUP: Final = "policies.kyverno.io"
 _DENY: Final = "Deny"
 
 
@@ -43,9 +47,7 @@ def is_policy(resource: Resource) -> bool:
 
 def is_exception(resource: Resource) -> bool:
     """Whether an object is a PolicyException of either generation."""
-    return is_cel_exception(resource) or (
-        _group(resource) == _GROUP and resource.kind == "PolicyException"
-    )
+    return resource.kind == EXCEPTION and _group(resource) in (_GROUP, _CEL_GROUP)
 
 
 def _group(resource: Resource) -> str:
@@ -74,11 +76,13 @@ def read_exceptions(found: Iterable[Resource]) -> Surroundings:
     """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
     old: list[PolicyException] = []
     new: list[CelException] = []
-    for resource in found:
-        if is_cel_exception(resource):
-            new.append(read_cel_exception(resource))
-        elif is_exception(resource):
+    for resource in filter(is_exception, found):
+        if _group(resource) == _GROUP:
             old.append(read_exception(resource))
+        else:
+            from chartkit.engine.cel_policies.exceptions import read_cel_exception
+
+            new.append(read_cel_exception(resource))
     return Surroundings(tuple(old), tuple(new))
 
 
@@ -92,12 +96,37 @@ def compile_any(
     cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there.
     """
     if resource.kind.endswith(CelKind.DELETING):
+        from chartkit.engine.cel_policies.deleting import read_deleting_policy
+
         return read_deleting_policy(resource, around.cel_exceptions)
     if is_cel_policy(resource):
+        from chartkit.engine.cel_policies.compile import compile_cel_policy
+
         return compile_cel_policy(resource, around.cel_exceptions, around.bindings)
     if resource.kind in CLEANUP_KINDS:
         return read_cleanup_policy(resource)
     return compile_policy(resource, around.exceptions, cluster_wide)
+
+
+def sorted_out(
+    found: Iterable[AnyPolicy | Cleaner],
+) -> tuple[tuple[AnyPolicy, ...], tuple[Cleaner, ...]]:
+    """Policies that speak when objects are admitted, and those that delete on a schedule."""
+    admitting: list[AnyPolicy] = []
+    cleaners: list[Cleaner] = []
+    for one in found:
+        if isinstance(one, CleanupPolicy):
+            cleaners.append(one)
+        elif isinstance(one, CompiledPolicy):
+            admitting.append(one)
+        else:
+            from chartkit.engine.cel_policies.deleting import DeletingPolicy
+
+            if isinstance(one, DeletingPolicy):
+                cleaners.append(one)
+            else:
+                admitting.append(one)
+    return tuple(admitting), tuple(cleaners)
 
 
 def action_of(

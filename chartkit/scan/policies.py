@@ -10,10 +10,7 @@ from types import MappingProxyType
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.compile import CompiledCelPolicy
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
-from chartkit.engine.cel_policies.misspelt import misspelt_fields
-from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -22,6 +19,7 @@ from chartkit.engine.policies import (
     action_of,
     compile_any,
     is_policy,
+    sorted_out,
 )
 from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
@@ -78,30 +76,26 @@ def compile_all(found: Sequence[Resource], around: Surroundings = NOTHING_AROUND
     Bindings among what was found bind; which kinds stand outside namespaces is known as a cluster
     knows it.
     """
-    compiled: list[AnyPolicy] = []
-    cleanup: list[Cleaner] = []
+    compiled: list[AnyPolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
     around = around.with_bindings(found)
     for resource in filter(is_policy, found):
         try:
-            answer = compile_any(resource, around, kubernetes_cluster_wide)
+            compiled.append(compile_any(resource, around, kubernetes_cluster_wide))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
-            continue
-        if isinstance(answer, CleanupPolicy | DeletingPolicy):
-            cleanup.append(answer)
-            diagnostics.extend(answer.diagnostics)
-        else:
-            compiled.append(answer)
-    return PolicySet(
-        tuple(compiled), tuple(diagnostics), tuple(cleanup), tuple(warnings_of(compiled))
-    )
+    policies, cleaners = sorted_out(compiled)
+    for one in cleaners:
+        diagnostics.extend(one.diagnostics)
+    return PolicySet(policies, tuple(diagnostics), cleaners, tuple(warnings_of(policies)))
 
 
 def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
     """What looks wrong in policies that compiled: fields that no object of the kind has."""
     for one in compiled:
-        if isinstance(one, CompiledCelPolicy):
+        if not isinstance(one, CompiledPolicy):
+            from chartkit.engine.cel_policies.misspelt import misspelt_fields
+
             yield from misspelt_fields(one.policy)
 
 

@@ -9,7 +9,6 @@ from typing import Final
 
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.admission import NO_VALUES
-from chartkit.engine.cel_policies.exceptions import KINDS
 from chartkit.engine.cel_policies.reader import VERSIONS
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import CompiledPolicy
@@ -17,7 +16,7 @@ from chartkit.engine.exceptions import API_VERSIONS
 from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.policies import AnyPolicy, Surroundings, is_exception
+from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
@@ -133,7 +132,7 @@ def read_exceptions(paths: Sequence[Path]) -> Surroundings:
     for path in paths:
         here = list(_exceptions(existing(path)))
         if not here:
-            hint = f"write {KINDS[0]} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
+            hint = f"write {EXCEPTION} in {', '.join(API_VERSIONS)} or {VERSIONS[0]}"
             raise InputError("holds no PolicyException", Location(str(path)), hint)
         found.extend(here)
     return exceptions_of(found)
@@ -144,5 +143,5 @@ def _exceptions(path: Path) -> Iterator[Resource]:
     for file in files:
         for document in read_file(file):
             body = document.body
-            if isinstance(body, dict) and body.get("kind") in (*KINDS, "List"):
+            if isinstance(body, dict) and body.get("kind") in (EXCEPTION, "List"):
                 yield from filter(is_exception, resources([document]))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
 from chartkit.engine.compile import PHASES, CompiledPolicy
 from chartkit.engine.phase import Phase
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import AnyPolicy, Cleaner
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
 from chartkit.testing.answers import ask
@@ -95,6 +94,6 @@ def _rules(compiled: AnyPolicy) -> PolicyRules:
     )
 
 
-def _deletions(cleaner: DeletingPolicy) -> PolicyRules:
+def _deletions(cleaner: Cleaner) -> PolicyRules:
     place = cleaner.resource.location
     return ruleless((place.file, place.line, cleaner.name), is_judging=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from chartkit.documents import Document, read_file, resources
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
 from chartkit.engine.cel_policies.reader import is_cel_policy
-from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -18,6 +16,7 @@ from chartkit.engine.policies import (
     Surroundings,
     compile_any,
     read_exceptions,
+    sorted_out,
 )
 from chartkit.engine.policy_check import POLICY_RULE
 from chartkit.engine.submitted import as_submitted
@@ -40,7 +39,7 @@ class Policies:
     """
 
     compiled: tuple[AnyPolicy, ...] = ()
-    cleaners: tuple[DeletingPolicy, ...] = ()
+    cleaners: tuple[Cleaner, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
     unevaluated: dict[str, str] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -88,8 +87,7 @@ class Sources:
         """Compiles the policies of files and folders; raises InputError for what is not there."""
         found = [one for path in paths for one in self._policy_objects(path)]
         around = around.with_bindings(found)
-        compiled: list[AnyPolicy] = []
-        cleaners: list[DeletingPolicy] = []
+        compiled: list[AnyPolicy | Cleaner] = []
         diagnostics: list[Diagnostic] = []
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
@@ -99,16 +97,13 @@ class Sources:
                 unevaluated[resource.name] = f"policies of evaluation mode {mode}"
                 continue
             answer = self._compile(resource, around)
-            if isinstance(answer, DeletingPolicy):
-                cleaners.append(answer)
-            elif not isinstance(answer, CompileError | CleanupPolicy):
+            if not isinstance(answer, CompileError):
                 compiled.append(answer)
-            elif isinstance(answer, CompileError):
-                if any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
-                    refused[resource.name] = answer.message
-                else:
-                    diagnostics.extend(answer.diagnostics)
-        return Policies(tuple(compiled), tuple(cleaners), refused, unevaluated, tuple(diagnostics))
+            elif any(one.rule_id == POLICY_RULE for one in answer.diagnostics):
+                refused[resource.name] = answer.message
+            else:
+                diagnostics.extend(answer.diagnostics)
+        return Policies(*sorted_out(compiled), refused, unevaluated, tuple(diagnostics))
 
     def _compile(self, resource: Resource, around: Surroundings) -> _Compiled:
         if around != NOTHING_AROUND:
@@ -138,7 +133,7 @@ class Sources:
         return found
 
 
-_Compiled = AnyPolicy | Cleaner | CompileError
+_Compiled: TypeAlias = "AnyPolicy | Cleaner | CompileError"
 
 
 def _compiled(resource: Resource, around: Surroundings) -> _Compiled:

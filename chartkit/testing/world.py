@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from chartkit.engine.admission import Admissions
-from chartkit.engine.cel_policies.compile import CompiledCelPolicy
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.cluster import Cluster, labels_of
 from chartkit.engine.compile import CompiledPolicy
@@ -155,9 +154,12 @@ def _clone_sources(
 def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluster]:
     """What CEL policies of Kyverno find when they look for objects, by policy: without a cluster's
     own objects what the context file gives and what is there to be mutated."""
-    found = [one.policy for one in policies.compiled if isinstance(one, CompiledCelPolicy)]
-    found += [one.policy for one in policies.cleaners]
-    return {(one.name, ""): cluster for one in found if one.kind in KYVERNO_KINDS}
+    found = {
+        (one.policy.name, ""): cluster
+        for one in policies.compiled
+        if not isinstance(one, CompiledPolicy) and one.policy.kind in KYVERNO_KINDS
+    }
+    return {**found, **{(one.name, ""): cluster for one in policies.cleaners}}
 
 
 def _context(test: TestFile, sources: Sources) -> UserContext:

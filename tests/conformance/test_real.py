@@ -9,10 +9,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents import read_file, resources
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
-from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.policies import AnyPolicy, compile_any, is_policy
+from chartkit.engine.policies import AnyPolicy, Cleaner, compile_any, is_policy, sorted_out
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Resource
@@ -25,17 +23,15 @@ LIBRARIES = tuple(
 Row = tuple[str, str, str, str, str]
 
 
-def _policies(library: str) -> list[AnyPolicy]:
+def _policies(library: str) -> tuple[AnyPolicy, ...]:
     folder = shared(f"conformance/policy-library/{library}")
-    found: dict[str, AnyPolicy] = {}
+    found: dict[str, AnyPolicy | Cleaner] = {}
     for path in sorted(folder.rglob("*.yaml")):
         if path.name == "kyverno-test.yaml" or any(part.startswith(".") for part in path.parts):
             continue
         for resource in filter(is_policy, resources(read_file(path))):
-            compiled = compile_any(resource)
-            assert not isinstance(compiled, CleanupPolicy | DeletingPolicy)
-            found[compiled.policy.name] = compiled
-    return list(found.values())
+            found[resource.name] = compile_any(resource)
+    return sorted_out(found.values())[0]
 
 
 def _objects() -> Iterator[Resource]:

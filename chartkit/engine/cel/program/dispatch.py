@@ -105,7 +105,7 @@ class Dispatch:
         """The overload for some arguments; raises `CelError` where none takes them."""
         if not self._shallow:
             return self._search(args)
-        classes = tuple([arg.__class__ for arg in args])
+        classes = tuple(map(type, args))
         found = self._by_classes.get(classes)
         if found is None:
             found = self._search(args)

@@ -1,54 +1,24 @@
-"""Pod Security Admission and the policies agree on every recorded Pod, at its version.
-
-`data/pod_security.jsonl` holds Pods written for this project, and for each check of Pod Security
-Admission that forbids one the spans of minor versions (first and last) in which it does, recorded
-from kubernetes/pod-security-admission as of July 2026, which knows checks up to version 1.37.
-"""
+"""Pod Security Admission and the policies agree on every recorded Pod, at its version and in every
+form that the policies have."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from chartkit.chart.library import LibraryPolicy
-from chartkit.model import Body, Resource, RuleResult, Status
-from tests.policy_library import library, read, render, verdicts
+from chartkit.model import Resource, RuleResult, Status
+from tests.pod_security import CHECKS, GROUPS, MINORS, forbidden, recorded, refused
+from tests.policy_forms import FORMS, compiled, judge, standard
+from tests.policy_library import library, read
 from tests.shared import shared
 
-CHECKS = {
-    "allowPrivilegeEscalation": "disallow-privilege-escalation",
-    "appArmorProfile": "restrict-apparmor-profiles",
-    "capabilities_baseline": "disallow-capabilities",
-    "capabilities_restricted": "disallow-capabilities-strict",
-    "hostNamespaces": "disallow-host-namespaces",
-    "hostPathVolumes": "disallow-host-path",
-    "hostPorts": "disallow-host-ports",
-    "hostProbesAndHostLifecycle": "disallow-host-probes",
-    "privileged": "disallow-privileged-containers",
-    "procMount": "disallow-proc-mount",
-    "procMount_restricted": "disallow-proc-mount-strict",
-    "restrictedVolumes": "restrict-volume-types",
-    "runAsNonRoot": "require-run-as-nonroot",
-    "runAsUser": "require-run-as-non-root-user",
-    "seccompProfile_baseline": "restrict-seccomp",
-    "seccompProfile_restricted": "restrict-seccomp-strict",
-    "seLinuxOptions": "disallow-selinux",
-    "sysctls": "restrict-sysctls",
-    "windowsHostProcess": "disallow-host-process",
-}
-"""The policy of each check of Pod Security Admission, by the check's id."""
+VERSIONS = (19, 24, 25, 29, 33, 35)
+"""The minor versions of which Pod Security Admission's own fixtures are recorded."""
 
-GROUPS = {"baseline": ("baseline",), "restricted": ("baseline", "restricted")}
-RECORDED = Path(__file__).parent / "data" / "pod_security.jsonl"
-MINORS = range(19, 38)
-VERSIONS = ("v1.19", "v1.24", "v1.25", "v1.29", "v1.33", "v1.35")
-
-each_version = pytest.mark.parametrize("version", VERSIONS)
+each_form = pytest.mark.parametrize("form", FORMS)
+each_version = pytest.mark.parametrize("minor", VERSIONS)
 each_level = pytest.mark.parametrize("level", GROUPS)
 
 
@@ -57,72 +27,50 @@ def test_every_check_has_a_policy_and_every_policy_a_check() -> None:
     assert {p.name for p in policies if p.group in GROUPS["restricted"]} == set(CHECKS.values())
 
 
+@each_form
 @each_version
 @each_level
-def test_admits_what_pod_security_admits(version: str, level: str) -> None:
-    for name, results in _judge(version, level, "pass").items():
+def test_admits_what_pod_security_admits(form: str, minor: int, level: str) -> None:
+    for name, results in _judge(form, minor, level, "pass").items():
         assert [r for r in results if r.status is not Status.PASS] == [], name
+        assert results, name
 
 
+@each_form
 @each_version
 @each_level
-def test_rejects_what_pod_security_rejects(version: str, level: str) -> None:
-    policies = {check.lower(): policy for check, policy in CHECKS.items()}
-    for name, results in _judge(version, level, "fail").items():
-        check = re.sub(r"\d+$", "", name.removeprefix("Pod/"))
+def test_rejects_what_pod_security_rejects(form: str, minor: int, level: str) -> None:
+    checks = {check.lower(): check for check in CHECKS}
+    for name, results in _judge(form, minor, level, "fail").items():
+        check = checks[re.sub(r"\d+$", "", name)]
         failed = {r.policy for r in results if r.status is Status.FAIL}
-        assert policies[check] in failed, name
+        assert CHECKS[check] in failed, name
         assert not [r for r in results if r.status is Status.ERROR], name
 
 
+@each_form
 @pytest.mark.parametrize("minor", MINORS)
-def test_agrees_on_pods_of_our_own(minor: int) -> None:
-    bodies = render(_policies("restricted"), {"podSecurityVersion": f"v1.{minor}"})
-    recorded = _recorded()
-    pods = [pod for pod, _ in recorded]
-    for check, policy in CHECKS.items():
-        expected = {
-            pod.name
-            for pod, forbidden in recorded
-            if any(first <= minor <= last for first, last in forbidden.get(check, ()))
-        }
-        found = verdicts(bodies[policy], pods) if policy in bodies else {}
-        failed = {
-            name.removeprefix("Pod/")
-            for name, results in found.items()
-            if any(result.status is not Status.PASS for result in results)
-        }
-        assert failed == expected, check
+def test_agrees_on_pods_of_our_own(form: str, minor: int) -> None:
+    for check in CHECKS:
+        assert refused(form, check, minor) == forbidden(check, minor), check
 
 
 def test_pods_of_our_own_show_both_sides_of_every_check() -> None:
-    recorded = _recorded()
+    names = {pod.resource.name for pod in recorded()}
     for check in CHECKS:
-        forbidden = [check in spans for _, spans in recorded]
-        assert any(forbidden), check
-        assert not all(forbidden), check
+        found = {name for minor in MINORS for name in forbidden(check, minor)}
+        assert found, check
+        assert found != names, check
 
 
-@cache
-def _recorded() -> list[tuple[Resource, Mapping[str, list[tuple[int, int]]]]]:
-    rows: list[Body] = [json.loads(line) for line in RECORDED.read_text("utf-8").splitlines()]
-    return [(Resource(row["pod"]), row["forbidden"]) for row in rows]
-
-
-def _judge(version: str, level: str, outcome: str) -> dict[str, list[RuleResult]]:
-    pods = _pods(version, level, outcome)
-    found: dict[str, list[RuleResult]] = {f"Pod/{pod.name}": [] for pod in pods}
-    for body in render(_policies(level), {"podSecurityVersion": version}).values():
-        for name, results in verdicts(body, pods).items():
-            found[name] += results
+def _judge(form: str, minor: int, level: str, outcome: str) -> dict[str, list[RuleResult]]:
+    rendered = standard(form, minor, GROUPS[level])
+    policies = compiled(each for policy in rendered.values() for each in policy)
+    found = {pod.name: judge(policies, pod) for pod in _pods(minor, level, outcome)}
     assert found
     return found
 
 
-def _policies(level: str) -> list[LibraryPolicy]:
-    return [p for p in library().policies.values() if p.group in GROUPS[level]]
-
-
 @cache
-def _pods(version: str, level: str, outcome: str) -> list[Resource]:
-    return read(shared(f"conformance/psa/{version}/{level}-{outcome}.yaml"))
+def _pods(minor: int, level: str, outcome: str) -> list[Resource]:
+    return read(shared(f"conformance/psa/v1.{minor}/{level}-{outcome}.yaml"))

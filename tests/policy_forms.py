@@ -1,0 +1,93 @@
+"""The built-in policies in every form, as the chart renders them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.chart.plan import ChartPlan
+from chartkit.chart.policies_chart import plan
+from chartkit.chart.project import read_project
+from chartkit.chart.render import render_chart
+from chartkit.checks.compiled import compiled_set
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.request import Request
+from chartkit.model import Body, Json, Resource, RuleResult
+from tests.policy_library import library
+
+CLUSTER, VALIDATING, ADMISSION = FORMS = (
+    "ClusterPolicy",
+    "ValidatingPolicy",
+    "ValidatingAdmissionPolicy",
+)
+LATEST: Final = 37
+"""The newest minor version of which the library knows the Pod Security Standards."""
+
+_PROJECT: Final = """\
+profiles: [eks-best-practices]
+environments:
+  any: {kyverno: "1.19", kubernetes: "1.36"}
+"""
+
+Parameters = Mapping[str, Mapping[str, Json]]
+"""The values of parameters, by policy."""
+
+Rendered = Mapping[str, tuple[Resource, ...]]
+"""What each policy is in one form: itself, and in CEL what the chart derives, bindings too."""
+
+
+def render(form: str, parameters: Parameters) -> Rendered:
+    """The policies that have an entry; one that has nothing to say at its values is empty."""
+    return _render(form, json.dumps({name: dict(given) for name, given in parameters.items()}))
+
+
+def standard(form: str, minor: int, groups: Iterable[str] = ("baseline", "restricted")) -> Rendered:
+    """The Pod Security Standards of a version, by policy; groups: which of the library's."""
+    wanted = frozenset(groups)
+    policies = [p for p in library().policies.values() if p.group in ("baseline", "restricted")]
+    version = {"podSecurityVersion": f"v1.{minor}"}
+    rendered = render(
+        form,
+        {p.name: version if "podSecurityVersion" in p.parameters else {} for p in policies},
+    )
+    return {p.name: rendered[p.name] for p in policies if p.group in wanted}
+
+
+def compiled(found: Iterable[Resource]) -> tuple[AnyPolicy, ...]:
+    """The policies among some objects, bound by the bindings among them."""
+    made = compiled_set(found)
+    assert [each.message for each in made.diagnostics] == []
+    return made.policies
+
+
+def judge(policies: Iterable[AnyPolicy], resource: Resource) -> list[RuleResult]:
+    """What policies say of an object that is created."""
+    return evaluate(tuple(policies), Request(in_namespace(resource)))
+
+
+@cache
+def _render(form: str, parameters: str) -> Rendered:
+    given: dict[str, Body] = json.loads(parameters)
+    settings: Body = {name: {"enabled": name in given} for name in library().policies}
+    for name, values in given.items():
+        settings[name] = {"enabled": True, "parameters": values}
+    values = {"policyType": form, "kyvernoVersion": "1.19", "policies": settings}
+    made = render_chart(_chart(), [values], namespace="kyverno", kube_version="v1.36.0")
+    found: dict[str, list[Resource]] = {name: [] for name in given}
+    for each in made.resources:
+        found[Path(each.location.file).stem].append(each)
+    return MappingProxyType({name: tuple(each) for name, each in found.items()})
+
+
+@cache
+def _chart() -> ChartPlan:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "chartkit.yaml").write_text(_PROJECT)
+        return plan(read_project(Path(folder)))

@@ -7,7 +7,8 @@ from typing import Final
 from chartkit.engine.cel.ast import Call, Expr, Ident, Select
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.types import Type, TypeKind
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value
 
 NO_CONSTANT: Final = object()
@@ -22,8 +23,12 @@ def variable_name(checked: Checked, expr: Expr) -> str | None:
 
 
 def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Value:
-    """The constant that a name stands for: a type or a library's value; else `NO_CONSTANT`."""
-    name = checked.names.get(expr.id)
+    """The constant that a name stands for: a type or a library's value; else `NO_CONSTANT`.
+
+    Raises `CelError` for a name whose value is a type, but which the environment does not know as
+    one: cel-go makes no program of it, even where it is a macro's own variable.
+    """
+    name = variable_name(checked, expr)
     if name is None:
         return NO_CONSTANT
     declared = environment.variables.get(name.removeprefix("."))
@@ -32,9 +37,8 @@ def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Va
         # A comprehension's variable may have the same name; its type then differs.
         known = declared.has_value and declared.type == type_
         return declared.value if known else NO_CONSTANT
-    if type_ is not None and type_.kind is TypeKind.TYPE and type_.parameters:
-        of = type_.parameters[0]
-        return Type(of.kind, of.name)
+    if type_ is not None and type_.kind is TypeKind.TYPE:
+        raise CelError(f"reference to undefined type: {name}")
     return NO_CONSTANT
 
 

@@ -1,4 +1,4 @@
-"""Constant keys that can be none make no program, wherever they stand."""
+"""What makes no program, wherever it stands: keys that can be none, types that are no values."""
 
 from __future__ import annotations
 
@@ -31,3 +31,17 @@ def test_a_variable_is_no_constant() -> None:
     program = compile_expression("object[json]", ENVIRONMENTS["vpol"])
     with pytest.raises(CelError):
         program.evaluate({"object": {}})
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("google.protobuf.Any", "google.protobuf.Any"),
+        ("[int].exists(t, t == int)", "t"),
+        ("type(object) == kubernetes.Namespace", "kubernetes.Namespace"),
+    ],
+)
+def test_a_type_that_is_no_value(text: str, name: str) -> None:
+    with pytest.raises(CelCompileError) as caught:
+        compile_expression(text, ENVIRONMENTS["vpol"])
+    assert str(caught.value) == f"reference to undefined type: {name}"

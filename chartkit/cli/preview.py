@@ -31,7 +31,9 @@ def preview(output: str, **given: Any) -> None:
     loaded = load_requests(given, sys.stdin)
     policies, statements = loaded.policies.policies, loaded.statements
     names = (policy.policy.name for policy in policies)
-    admissions = Admissions(names, statements.values, statements.user, loaded.namespaces)
+    admissions = Admissions(
+        names, statements.values, statements.user, loaded.namespaces, loaded.namespace_objects
+    )
     lookups = statements.lookups(policies, loaded.found)
     found = list(run_preview(policies, loaded.found, admissions, lookups))
     click.echo(FORMATS[output](found, sys.stdout.isatty()), nl=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 from chartkit.errors import InputError
-from chartkit.model import Json, Resource
+from chartkit.model import Body, Json, Resource
 
 if TYPE_CHECKING:
     from chartkit.scan.policies import PolicySet
@@ -64,6 +64,12 @@ _OPTIONS = (
         help="A file that says who asks (cli.kyverno.io, kind UserInfo).",
     ),
     click.option(
+        "--context-file",
+        type=click.Path(path_type=Path),
+        help="A file with objects and images that CEL policies ask for (cli.kyverno.io, kind "
+        "Context).",
+    ),
+    click.option(
         "-n", "--namespace", default="default", show_default=True, help="The charts' namespace."
     ),
     click.option(
@@ -82,22 +88,26 @@ def request_options(command: Command) -> Command:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What was loaded: policies, objects, and what the user says about the requests."""
+    """What was loaded: policies, objects, and what the user says about the requests; namespaces:
+    labels, namespace_objects: the objects themselves."""
 
     policies: PolicySet
     found: Sequence[Resource]
     namespaces: Mapping[str, Mapping[str, str]]
+    namespace_objects: Mapping[str, Body]
     statements: Statements
 
 
 def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     """Loads what the options name; what is wrong with single policies goes to standard error."""
-    from chartkit.scan.inputs import ChartOptions, read_inputs
+    from chartkit.scan.inputs import ChartOptions, read_inputs, read_payloads
     from chartkit.scan.policies import load_policies
-    from chartkit.scan.run import namespace_labels
+    from chartkit.scan.run import namespace_labels, namespaces_among
     from chartkit.scan.statements import read_exceptions, read_statements
 
-    statements = read_statements(given["values"], given["settings"], given["userinfo"])
+    statements = read_statements(
+        given["values"], given["settings"], given["userinfo"], given["context_file"]
+    )
     around = read_exceptions(given["exceptions"])
     policies = load_policies(given["sources"], parse_parameters(given["parameters"]), around)
     for diagnostic in (*policies.diagnostics, *policies.warnings):
@@ -108,8 +118,12 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
         namespace=given["namespace"],
         kube_version=given["kube_version"],
     )
+    if given.get("is_json"):
+        found = read_payloads(given["paths"], stdin)
+        return Requests(policies, found, {}, {}, statements)
     found = read_inputs(given["paths"], stdin, chart)
-    return Requests(policies, found, namespace_labels(found), statements)
+    labels, objects = namespace_labels(found), namespaces_among(found)
+    return Requests(policies, found, labels, objects, statements)
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:

@@ -7,12 +7,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from chartkit.cli.request_options import Requests, load_requests, request_options
+from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, Status
+
+if TYPE_CHECKING:
+    from chartkit.scan.policies import PolicySet
 
 
 @click.command()
@@ -27,6 +31,12 @@ from chartkit.model import Resource, RuleResult, Status
     help="text, json, policyreport, openreports, junit or markdown; repeatable; without =FILE to "
     "standard output.",
 )
+@click.option(
+    "--json",
+    "is_json",
+    is_flag=True,
+    help="What is at PATH is any JSON or YAML, judged by policies of evaluation mode JSON.",
+)
 @click.option("--detailed", is_flag=True, help="Show passes and skips too.")
 @click.option(
     "--audit-warn", is_flag=True, help="Failures of policies that only audit are warnings."
@@ -38,7 +48,12 @@ from chartkit.model import Resource, RuleResult, Status
     "2030-01-31T12:00:00Z).",
 )
 def scan(
-    outputs: Sequence[str], detailed: bool, audit_warn: bool, at: str | None, **given: Any
+    outputs: Sequence[str],
+    detailed: bool,
+    audit_warn: bool,
+    at: str | None,
+    is_json: bool,
+    **given: Any,
 ) -> None:
     """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin).
 
@@ -49,10 +64,13 @@ def scan(
     from chartkit.scan.cleanup import parse_time
     from chartkit.scan.run import run_scan
 
+    if is_json and at is not None:
+        raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     wanted = [Output.parse(text) for text in outputs]
     time = None if at is None else parse_time(at, datetime.now(UTC))
-    loaded = load_requests(given, sys.stdin)
+    loaded = load_requests({**given, "is_json": is_json}, sys.stdin)
     policies, statements = loaded.policies, loaded.statements
+    _say_who_judges(policies, is_json)
     facts = policies.facts(loaded.namespaces)
     options = ReportOptions(facts, detailed, colour=sys.stdout.isatty())
     reports = Outputs(wanted, options, sys.stdout)
@@ -67,14 +85,27 @@ def scan(
             loaded.found,
             sink,
             loaded.namespaces,
-            lookups=statements.lookups(policies.policies, loaded.found),
+            lookups=statements.lookups(policies.policies, () if is_json else loaded.found),
             audit_warn=audit_warn,
             values=statements.values,
             user=statements.user,
+            namespace_objects=loaded.namespace_objects,
+            is_json=is_json,
         )
     reports.finish(counts)
     _show_deletions(loaded, time, Output("text") in wanted)
     raise SystemExit(_exit_code(counts, bool(policies.diagnostics)))
+
+
+def _say_who_judges(policies: PolicySet, is_json: bool) -> None:
+    """Names policies for plain JSON where there is none, and says where there is no such policy."""
+    from chartkit.engine.policies import judges_json
+
+    for_json = [one.policy.key for one in policies.policies if judges_json(one)]
+    if is_json and not for_json:
+        raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")
+    if for_json and not is_json:
+        click.echo(f"policies of evaluation mode JSON need --json: {', '.join(for_json)}", err=True)
 
 
 def _show_deletions(loaded: Requests, time: datetime | None, beside_text: bool) -> None:

@@ -125,8 +125,7 @@ class _Run:
         result = judge.run(self._admission(policy))
         if result is None:
             return
-        if result.status is Status.FAIL and not policy.scored:
-            result = replace(result, status=Status.WARN)
+        result = _reported(result, policy.scored)
         results += (replace(result, others=()), *result.others) if result.others else (result,)
         if result.patched is not None:
             self._patch(result.patched)
@@ -173,8 +172,7 @@ class _Run:
             result = rule.run(base, request, facts)
             if result is None:
                 continue
-            if result.status is Status.FAIL and not policy.scored:
-                result = replace(result, status=Status.WARN)
+            result = _reported(result, policy.scored)
             results.append(result)
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)
@@ -223,6 +221,18 @@ class _Run:
         old = (request.old or request.resource) if operation is Operation.UPDATE else None
         request = replace(request, operation=operation, old=old)
         return request, Facts(request), context_of(request, self.lookups)
+
+
+def _reported(result: RuleResult, scored: bool) -> RuleResult:
+    """As Kyverno reports it: a property may give the message, and what is not scored only warns."""
+    if result.properties:
+        properties = result.properties
+        text = properties.get("message") or properties.get(f"{result.status}Message")
+        if text:
+            result = replace(result, message=text)
+    if result.status is Status.FAIL and not scored:
+        return replace(result, status=Status.WARN)
+    return result
 
 
 def _operation(given: Json) -> Operation:

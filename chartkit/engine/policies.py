@@ -129,6 +129,11 @@ def sorted_out(
     return tuple(admitting), tuple(cleaners)
 
 
+def judges_json(compiled: AnyPolicy) -> bool:
+    """Whether a policy is for plain JSON: Kyverno's controllers do not ask it about admissions."""
+    return not isinstance(compiled, CompiledPolicy) and compiled.policy.json
+
+
 def action_of(
     compiled: AnyPolicy, rule: str, namespace: str, labels: Mapping[str, str] | None = None
 ) -> str:

@@ -25,6 +25,9 @@ class UserContext:
     images: Mapping[str, Body] = field(default_factory=dict)
 
 
+NO_CONTEXT: Final = UserContext()
+
+
 def read_context(document: Document) -> UserContext:
     """Reads a context file's document; raises `InputError` for what it may not hold."""
     body = document.body

@@ -14,7 +14,8 @@ from chartkit.report.model import ReportOptions, summary
 class JsonWriter:
     """`{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
 
-    `resource` is `apiVersion/kind/namespace/name`; cluster-wide objects have no namespace there.
+    `resource` is `apiVersion/kind/namespace/name`; cluster-wide objects have no namespace there,
+    and what is no Kubernetes object has nothing at all.
     """
 
     def __init__(self, options: ReportOptions) -> None:
@@ -26,6 +27,7 @@ class JsonWriter:
         identity = "/".join(
             (resource.api_version, resource.kind, resource.namespace, resource.name)
         )
+        identity = identity if resource.kind else ""
         location = str(resource.location)
         for result in results:
             facts = self._options.facts(result.policy)
@@ -40,6 +42,8 @@ class JsonWriter:
                 "category": facts.category,
                 "location": location,
             }
+            if result.properties:
+                row["properties"] = dict(result.properties)
             if result.generated:
                 row["generated"] = list(result.generated)
             self._rows.append(row)

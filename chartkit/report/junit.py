@@ -100,4 +100,5 @@ class JUnitWriter:
     def _case(self, resource: Resource, result: RuleResult) -> TestCase:
         reason = f"{result.status} ({self._options.action(resource, result)})"
         text = f"{result.message}\n{resource.location}"
-        return TestCase(result.policy, result.rule, _OUTCOMES[result.status], reason, text)
+        name = result.rule or result.policy
+        return TestCase(result.policy, name, _OUTCOMES[result.status], reason, text)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import ReportOptions, resource_id
+from chartkit.report.model import ReportOptions, resource_id, rule_id
 
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
@@ -34,8 +34,8 @@ class MarkdownWriter:
         """Takes one resource's results."""
         for result in results:
             if self._options.detailed or result.status in _SHOWN:
-                rule = f"{result.policy}/{result.rule}"
-                self._rows.append((str(result.status), resource_id(resource), rule, result.message))
+                names = (resource_id(resource), rule_id(result))
+                self._rows.append((str(result.status), *names, result.message))
 
     def finish(self, counts: Counter[Status]) -> str:
         """The report, ending with a newline."""

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from chartkit.model import Resource, RuleResult, Status
+
+KYVERNO: Final = "kyverno"
+"""The source of results of policies with rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +20,7 @@ class PolicyFacts:
 
     action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and
     category: the policy's annotations, empty if missing; scored: false where its failures are
-    warnings.
+    warnings; source: as Kyverno's reports name where results of its kind come from.
     """
 
     name: str
@@ -25,6 +28,7 @@ class PolicyFacts:
     severity: str = ""
     category: str = ""
     scored: bool = True
+    source: str = KYVERNO
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +61,16 @@ class Writer(Protocol):
 
 
 def resource_id(resource: Resource) -> str:
-    """`kind/namespace/name`, or `kind/name` for an object without a namespace."""
+    """`kind/namespace/name`, or `kind/name` for an object without a namespace; of what is no
+    Kubernetes object the place."""
+    if not resource.kind:
+        return str(resource.location)
     return "/".join(part for part in (resource.kind, resource.namespace, resource.name) if part)
+
+
+def rule_id(result: RuleResult) -> str:
+    """`policy/rule`, or the policy alone where it has no rules."""
+    return f"{result.policy}/{result.rule}" if result.rule else result.policy
 
 
 def summary(counts: Counter[Status]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1): one a namespace,
 and one for the cluster.
 
-The fields are those of the two APIs; results say `source: kyverno`, as the reports that Kyverno's
-own controller writes.
+The fields are those of the two APIs; results name their source as the reports that Kyverno's own
+controller writes: `kyverno`, `KyvernoValidatingPolicy` and so on.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import ReportOptions, summary
+from chartkit.report.model import KYVERNO, ReportOptions, summary
 from chartkit.yaml_dump import dump_documents
-
-SOURCE = "kyverno"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +68,7 @@ class PolicyReportWriter:
             "apiVersion": api.version,
             "kind": api.namespaced if namespace else api.cluster,
             "metadata": metadata,
-            **({"source": SOURCE} if api.has_source else {}),
+            **({"source": KYVERNO} if api.has_source else {}),
             "summary": summary(self._counts[namespace]),
             "results": self._results[namespace],
         }
@@ -83,14 +81,15 @@ class PolicyReportWriter:
             "name": resource.name,
             "namespace": resource.namespace,
         }
+        named = {key: value for key, value in subject.items() if value}
         row: dict[str, Any] = {
-            "source": SOURCE,
+            "source": facts.source,
             "policy": result.policy,
-            "rule": result.rule,
+            **({"rule": result.rule} if result.rule else {}),
             "result": str(result.status),
             "message": result.message,
             "scored": facts.scored,
-            "resources": [{key: value for key, value in subject.items() if value}],
+            **({"resources": [named]} if named else {}),
             "timestamp": {"seconds": int(self._options.now.timestamp()), "nanos": 0},
         }
         optional = {"severity": facts.severity, "category": facts.category}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import ReportOptions, resource_id
+from chartkit.report.model import ReportOptions, resource_id, rule_id
 
 _COLOURS = {
     Status.PASS: "green",
@@ -32,15 +32,16 @@ class TextWriter:
         """Takes one resource's results."""
         for result in results:
             self._generated.extend(
-                f"  {resource_id(Resource(body))} by {result.policy}/{result.rule} for "
-                f"{resource_id(resource)}"
+                f"  {resource_id(Resource(body))} by {rule_id(result)} for {resource_id(resource)}"
                 for body in result.generated
             )
         if not self._options.detailed:
             results = [result for result in results if result.status in _SHOWN]
         if not results:
             return
-        self._lines.append(f"{self._bold(resource_id(resource))}  {resource.location}")
+        names = dict.fromkeys((resource_id(resource), str(resource.location)))
+        first, *place = names
+        self._lines.append("  ".join((self._bold(first), *place)))
         for result in results:
             self._lines.extend(self._result(resource, result))
         self._lines.append("")
@@ -53,12 +54,14 @@ class TextWriter:
 
     def _result(self, resource: Resource, result: RuleResult) -> list[str]:
         facts = self._options.facts(result.policy)
-        rule = f"{result.policy}/{result.rule}" if result.rule else result.policy
         action = self._options.action(resource, result)
         about = ", ".join(part for part in (action, facts.severity) if part)
         status = self._status(result.status)
         indented = (result.message or "(no message)").rstrip().splitlines() or [""]
-        return [f"  {status} {rule} ({about})", *(f"        {line}" for line in indented)]
+        return [
+            f"  {status} {rule_id(result)} ({about})",
+            *(f"        {line}" for line in indented),
+        ]
 
     def _status(self, status: Status) -> str:
         text = f"{status:<5}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -58,6 +58,33 @@ def _read_input(path: str, stdin: TextIO, chart: ChartOptions) -> list[Resource]
     for file in walk(where):
         found.extend(render_inputs(file, chart) if file.is_dir() else _objects_of(read_file(file)))
     return found
+
+
+def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
+    """The documents at paths that are no Kubernetes objects but any mapping of JSON or YAML.
+
+    Raises InputError where a path holds none, or one that is no mapping.
+    """
+    found: list[Resource] = []
+    for path in paths:
+        documents = list(_documents(path, stdin))
+        if not documents:
+            raise InputError("holds no document", Location(path))
+        for document in documents:
+            if not isinstance(document.body, dict):
+                raise InputError("must be a mapping", document.location)
+            found.append(Resource(document.body, document.location))
+    return found
+
+
+def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
+    if path == STDIN:
+        yield from read_text(stdin.read(), "<stdin>")
+        return
+    where = existing(Path(path))
+    for file in walk(where) if where.is_dir() else [where]:
+        if not file.is_dir():
+            yield from read_file(file)
 
 
 def render_inputs(folder: Path, options: ChartOptions) -> list[Resource]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.policies import (
     NOTHING_AROUND,
@@ -25,6 +26,7 @@ from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
+from chartkit.report.model import KYVERNO
 from chartkit.scan.files import is_chart, walk
 from chartkit.scan.inputs import ChartOptions, is_object, render_inputs
 
@@ -152,4 +154,13 @@ def _facts(compiled: AnyPolicy, namespaces: Namespaces) -> PolicyFacts:
         severity=annotations.get("policies.kyverno.io/severity", ""),
         category=annotations.get("policies.kyverno.io/category", ""),
         scored=annotations.get("policies.kyverno.io/scored") != "false",
+        source=_source(compiled),
     )
+
+
+def _source(compiled: AnyPolicy) -> str:
+    """As Kyverno names where results come from (`pkg/utils/report`)."""
+    if isinstance(compiled, CompiledPolicy):
+        return KYVERNO
+    kind = compiled.policy.kind
+    return f"Kyverno{kind}" if kind in KYVERNO_KINDS else str(kind)

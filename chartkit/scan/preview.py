@@ -16,7 +16,7 @@ from chartkit.engine.phase import Phase
 from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Body, Resource, RuleResult, Status
-from chartkit.report.model import resource_id
+from chartkit.report.model import resource_id, rule_id
 from chartkit.yaml_diff import yaml_diff
 from chartkit.yaml_dump import dump_documents
 
@@ -26,7 +26,7 @@ _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 @dataclass(frozen=True, slots=True)
 class Made:
     """An object that a rule would write. before: as it stands, None for a new one; rules: those
-    that had a part in it, as `policy/rule`."""
+    that had a part in it, as `policy/rule` or `policy`."""
 
     before: Body | None
     after: Body
@@ -60,8 +60,8 @@ def run_preview(
         for result in results:
             if result.patched_target is not None:
                 before = existing.get(_key(result.patched_target))
-                made.append(Made(before, result.patched_target, (_rule(result),)))
-            made.extend(Made(None, body, (_rule(result),)) for body in result.generated)
+                made.append(Made(before, result.patched_target, (rule_id(result),)))
+            made.extend(Made(None, body, (rule_id(result),)) for body in result.generated)
         problems = tuple(one for one in results if one.status in (Status.ERROR, Status.FAIL))
         if made or problems:
             yield Preview(resource, tuple(made), problems)
@@ -71,11 +71,7 @@ def _made_of_it(resource: Resource, results: Sequence[RuleResult]) -> Iterator[M
     changed = [one for one in results if one.patched and one.status is Status.PASS]
     last = changed[-1].patched if changed else None
     if last is not None and last != resource.body:
-        yield Made(resource.body, last, tuple(map(_rule, changed)))
-
-
-def _rule(result: RuleResult) -> str:
-    return f"{result.policy}/{result.rule}"
+        yield Made(resource.body, last, tuple(map(rule_id, changed)))
 
 
 def _key(body: Body) -> tuple[str, str, str, str]:
@@ -93,7 +89,7 @@ def to_text(previews: Sequence[Preview], colour: bool) -> str:
             lines.extend(_diff(made, colour) if made.before is not None else _whole(made))
         for problem in preview.problems:
             message = " ".join(problem.message.split())
-            lines.append(f"# {problem.status} {_rule(problem)}: {message}")
+            lines.append(f"# {problem.status} {rule_id(problem)}: {message}")
         lines.append("")
     changed = [made for preview in previews for made in preview.made]
     mutated = sum(made.before is not None for made in changed)
@@ -124,7 +120,7 @@ def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 -
                 for one in preview.made
             ],
             "problems": [
-                {"rule": _rule(one), "result": str(one.status), "message": one.message}
+                {"rule": rule_id(one), "result": str(one.status), "message": one.message}
                 for one in preview.problems
             ],
         }

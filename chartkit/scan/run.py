@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Final
 
 from chartkit.engine.admission import NO_VALUES, Admissions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.policies import AnyPolicy, action_of
-from chartkit.engine.request import User
+from chartkit.engine.policies import AnyPolicy, action_of, judges_json
+from chartkit.engine.request import Request, User
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_values import UserValues
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status
+
+_NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
@@ -29,20 +33,25 @@ def run_scan(
     audit_warn: bool = False,
     values: UserValues = NO_VALUES,
     user: User | None = None,
+    namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
+    is_json: bool = False,
 ) -> Counter[Status]:
     """Evaluates every object, calls sink with it and its results, and counts the statuses.
 
     The policies run in admission order: what one mutates, the next ones see. namespaces: the
     labels of each namespace, for namespace selectors; audit_warn: a failure of a policy that only
-    audits is a warning; values, user: what the user says about the requests.
+    audits is a warning; values, user: what the user says about the requests; namespace_objects: the
+    namespaces themselves; is_json: whether what was found is no Kubernetes object but any JSON,
+    which the policies for JSON judge and no other.
     """
+    policies = [one for one in policies if judges_json(one) is is_json]
     names = (policy.policy.name for policy in policies)
-    admissions = Admissions(names, values, user, namespaces)
+    admissions = Admissions(names, values, user, namespaces, namespace_objects)
     by_key = {policy.policy.key: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
-        resource = as_submitted(given)
-        request = admissions.request(resource)
+        resource = given if is_json else as_submitted(given)
+        request = Request(given, is_json=True) if is_json else admissions.request(resource)
         results: Sequence[RuleResult] = evaluate(policies, request, lookups)
         if audit_warn:
             labels = request.namespace_labels
@@ -54,17 +63,22 @@ def run_scan(
     return counts
 
 
-def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
-    """The labels of the Namespace objects among what was found, by name."""
-    labels: dict[str, dict[str, str]] = {}
+def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
+    """The Namespace objects among what was found, by name, with the label that each has."""
+    objects: dict[str, Body] = {}
     for resource in found:
         if resource.kind == "Namespace" and resource.api_version == "v1":
-            own = (resource.body.get("metadata") or {}).get("labels")
-            labels[resource.name] = {
-                "kubernetes.io/metadata.name": resource.name,
-                **(own if isinstance(own, dict) else {}),
-            }
-    return labels
+            metadata = resource.body.get("metadata") or {}
+            own = metadata.get("labels")
+            labels = {"kubernetes.io/metadata.name": resource.name}
+            labels |= own if isinstance(own, dict) else {}
+            objects[resource.name] = {**resource.body, "metadata": {**metadata, "labels": labels}}
+    return objects
+
+
+def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
+    """The labels of the Namespace objects among what was found, by name."""
+    return {name: body["metadata"]["labels"] for name, body in namespaces_among(found).items()}
 
 
 def _audited(

@@ -18,9 +18,10 @@ from chartkit.engine.global_context import GlobalContextEntry, read_global_conte
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
-from chartkit.engine.policy import RuleKind
+from chartkit.engine.policy import Rule, RuleKind
 from chartkit.engine.request import User
 from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.user_info import read_user_info
 from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
 from chartkit.errors import InputError
@@ -34,23 +35,26 @@ _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
 @dataclass(frozen=True, slots=True)
 class Statements:
     """values: of one or no values file, with settings above it; chart_values: the values files
-    that are charts'; user: None where nothing is said of who asks."""
+    that are charts'; user: None where nothing is said of who asks; context: objects and images
+    that CEL policies may ask for."""
 
     values: UserValues = NO_VALUES
     chart_values: tuple[Path, ...] = ()
     user: User | None = None
+    context: UserContext = NO_CONTEXT
 
     def lookups(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> Lookups:
         """The world that policies see: the objects that are scanned, and the user's values."""
         if self.values is NO_VALUES and not any(map(_looks_around, policies)):
             return OFFLINE
-        bodies = [as_submitted(one).body for one in found]
+        bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
         return UserLookups(
             self.values,
             cluster=Cluster(bodies),
             configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
             values_answer_calls=True,
             context_entries=_context_entries(found),
+            images=self.context.images,
         )
 
 
@@ -67,7 +71,14 @@ def _looks_around(compiled: AnyPolicy) -> bool:
     """Whether a policy may ask for more than the object of the request."""
     if not isinstance(compiled, CompiledPolicy):
         return compiled.looks_around
-    return any(rule.kind in _AROUND or _has_context(rule.body) for rule in compiled.policy.rules)
+    return any(
+        rule.kind in _AROUND or _has_parameters(rule) or _has_context(rule.body)
+        for rule in compiled.policy.rules
+    )
+
+
+def _has_parameters(rule: Rule) -> bool:
+    return rule.kind is RuleKind.CEL and "paramRef" in (rule.validate.cel or {})
 
 
 def _has_context(value: Json) -> bool:
@@ -77,7 +88,10 @@ def _has_context(value: Json) -> bool:
 
 
 def read_statements(
-    values: Sequence[Path], settings: Sequence[str], user_info: Path | None
+    values: Sequence[Path],
+    settings: Sequence[str],
+    user_info: Path | None,
+    context: Path | None = None,
 ) -> Statements:
     """Reads what the user names; raises InputError.
 
@@ -103,7 +117,7 @@ def read_statements(
             (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
         )
         read = read_values(body, place, given)
-    return Statements(read, tuple(charts), _user(user_info))
+    return Statements(read, tuple(charts), _user(user_info), _context(context))
 
 
 def _kyverno_values(path: Path) -> Document | None:
@@ -114,6 +128,15 @@ def _kyverno_values(path: Path) -> Document | None:
         if isinstance(version, str) and version.startswith(CLI_GROUP):
             return document
     return None
+
+
+def _context(path: Path | None) -> UserContext:
+    if path is None:
+        return NO_CONTEXT
+    documents = read_file(path)
+    if not documents:
+        raise InputError("is empty", Location(str(path)))
+    return read_context(documents[0])
 
 
 def _user(path: Path | None) -> User | None:

@@ -14,7 +14,7 @@ from chartkit.engine.kinds import kind_of
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import User
-from chartkit.engine.user_context import UserContext, read_context
+from chartkit.engine.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.user_info import read_user_info
 from chartkit.engine.user_values import UserLookups, UserValues, read_values
 from chartkit.errors import InputError
@@ -164,7 +164,7 @@ def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluste
 
 def _context(test: TestFile, sources: Sources) -> UserContext:
     if not test.context:
-        return UserContext()
+        return NO_CONTEXT
     path = test.folder / test.context
     _single(path, sources)
     return read_context(sources.documents(path)[0])

@@ -12,7 +12,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel_policies.admission_mutating import compile_mutating_admission
 from chartkit.engine.cel_policies.admission_validating import compile_validating_admission
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
-from chartkit.engine.cel_policies.exceptions import CelException
+from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.generating import GeneratingJudge
 from chartkit.engine.cel_policies.image_validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.judging import Admission, Judge
@@ -71,7 +71,7 @@ def _mutating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge,
 
 
 def _exceptions(policy: CelPolicy, around: Surroundings) -> tuple[CelException, ...]:
-    return tuple(one for one in around.exceptions if one.names(policy))
+    return exceptions_of(policy, around.exceptions)
 
 
 def _environment(name: str, policy: CelPolicy) -> Environment:
@@ -126,7 +126,10 @@ class CompiledCelPolicy:
     def looks_around(self) -> bool:
         """Whether it may ask for more than the object of the request: the cluster's objects, an
         entry, a service or a registry. True for too many rather than too few."""
-        return any(map(_ASKING.search, texts_of(self.policy.spec)))
+        spec = self.policy.spec
+        if "paramKind" in spec or "mutateExisting" in (spec.get("evaluation") or {}):
+            return True
+        return any(map(_ASKING.search, texts_of(spec)))
 
     def plural(self, kind: GroupVersionKind) -> str:
         """The resource name of a custom kind, where the constraints tell it; else empty."""

@@ -7,7 +7,7 @@
 | uint | `Uint` |
 | double | float |
 | list | list |
-| map | dict; keys are str, int, `Uint` or bool |
+| map | dict; one with keys that are no texts is a `KeyedMap` where an expression makes it |
 | timestamp, duration | `Timestamp`, `Duration` (in `chartkit.engine.cel.times`) |
 | optional | `OptionalValue` |
 | type | `chartkit.engine.cel.types.Type` |
@@ -23,7 +23,7 @@ dict (variables that are computed when they are asked for), so they are asked wi
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Hashable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
@@ -91,6 +91,105 @@ class Struct:
     fields: Mapping[str, Value] = field(default_factory=dict)
     unset: Mapping[str, Value] = field(default_factory=dict, compare=False)
 
+
+_MISSING = object()
+
+
+class KeyedMap(dict[Value, Value]):
+    """A map whose keys need not be texts.
+
+    Python holds `1`, `1u`, `1.0` and `true` for one key and takes no list for one; in a map that
+    an expression makes each is a key of its own. A list or map is the same key as itself only. What
+    dict itself would hold stays empty.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self, entries: Iterable[tuple[Value, Value]] = ()) -> None:
+        super().__init__()
+        self._entries = {_place(entry[0]): entry for entry in entries}
+
+    def __eq__(self, other: object) -> bool:
+        return equal(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not equal(self, other)
+
+    def __getitem__(self, key: Value) -> Value:
+        return self._entries[_place(key)][1]
+
+    def __setitem__(self, key: Value, value: Value) -> None:
+        self._entries[_place(key)] = key, value
+
+    def __contains__(self, key: Value) -> bool:
+        return _place(key) in self._entries
+
+    def __iter__(self) -> Iterator[Value]:
+        return (key for key, _ in self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self.items()) + "}"
+
+    def items(self) -> ItemsView[Value, Value]:  # type: ignore[override]
+        """Keys and values."""
+        return ItemsView(self)
+
+    def keys(self) -> KeysView[Value]:  # type: ignore[override]
+        """The keys."""
+        return KeysView(self)
+
+    def values(self) -> ValuesView[Value]:  # type: ignore[override]
+        """The values."""
+        return ValuesView(self)
+
+    def get(self, key: Value, default: Value = None) -> Value:
+        """The value under the very key."""
+        found = self._entries.get(_place(key))
+        return default if found is None else found[1]
+
+    def pop(self, key: Value, default: Value = None) -> Value:
+        """The value under the very key, which goes."""
+        found = self._entries.pop(_place(key), None)
+        return default if found is None else found[1]
+
+    def find(self, key: Value, default: Value) -> Value:
+        """The value under a key; where a number is none, under one of its value."""
+        if key != key:
+            return default
+        for place in (_place(key), *_other_places(key)):
+            found = self._entries.get(place)
+            if found is not None:
+                return found[1]
+        return default
+
+
+def _place(key: Value) -> Hashable:
+    """What equal keys have in common."""
+    kind = key.__class__
+    if kind in _KEYS:
+        return (kind, key) if key == key else (kind, id(key))
+    if isinstance(key, Opaque) and key.cel_type.kind in _TIMES:
+        return kind, key
+    return kind, id(key)
+
+
+def _other_places(key: Value) -> Iterator[Hashable]:
+    """Where a number stands that has another type and the same value."""
+    kind = key.__class__
+    if kind is float and key.is_integer():  # type: ignore[attr-defined]
+        yield int, key
+        yield Uint, key
+    elif kind is int:
+        yield Uint, key
+    elif kind is Uint:
+        yield int, key
+
+
+_KEYS = frozenset({type(None), bool, int, Uint, float, str, Type})
+_TIMES = frozenset({types.TypeKind.TIMESTAMP, types.TypeKind.DURATION})
 
 OPTIONAL_TYPE = types.optional_of(types.DYN)
 
@@ -202,10 +301,16 @@ class _Comparison:
             # cel-go takes two values for equal unless a pair of members surely differs.
             return True
 
-    def _maps(self, left: Mapping[str, Value], right: Mapping[str, Value]) -> bool:
-        return len(left) == len(right) and all(
-            key in right and self._members(value, right[key]) for key, value in left.items()
-        )
+    def _maps(self, left: Mapping[Value, Value], right: Mapping[Value, Value]) -> bool:
+        if len(left) != len(right):
+            return False
+        if isinstance(left, KeyedMap) or isinstance(right, KeyedMap):
+            keyed = right if isinstance(right, KeyedMap) else KeyedMap(right.items())
+            return all(
+                (found := keyed.find(key, _MISSING)) is not _MISSING and self._members(value, found)
+                for key, value in left.items()
+            )
+        return all(key in right and self._members(value, right[key]) for key, value in left.items())
 
     def _optionals(self, left: OptionalValue, right: OptionalValue) -> bool:
         if left.present != right.present:

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.standard.containers import UNHASHABLE_BYTES
 from chartkit.engine.cel.program.frame import Frame, Step
-from chartkit.engine.cel.program.naming import go_type
-from chartkit.engine.cel.values import OptionalValue, Value
+from chartkit.engine.cel.values import KeyedMap, OptionalValue, Value
 
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
 """What making a list, map or object costs beside its parts: cel-go's figures."""
-
-_NO_KEYS = frozenset({list, dict, bytes})
 
 Entry = tuple[Step, Step, bool]
 """Key, value, and whether the value is an optional one that may be left out."""
@@ -60,13 +58,20 @@ def map_of_steps(entries: Sequence[Entry]) -> Step:
         values: dict[Value, Value] = {}
         for key_step, value_step, optional in entries:
             key = key_step(frame)
-            if key.__class__ in _NO_KEYS:
-                raise CelError(f"runtime error: hash of unhashable type {go_type(key)}")
+            if key.__class__ is not str:
+                values = keyed(values, key)
             _put(values, key, value_step(frame), optional)
         frame.cost += MAP_COST
         return values
 
     return run
+
+
+def keyed(values: dict[Value, Value], key: Value) -> dict[Value, Value]:
+    """The map as one that takes a key that is no text; raises `CelError` for what is no key."""
+    if key.__class__ is bytes:
+        raise CelError(UNHASHABLE_BYTES)
+    return values if isinstance(values, KeyedMap) else KeyedMap(values.items())
 
 
 def struct_of_steps(fields: Sequence[tuple[str, Step, bool]], construct: Construct) -> Step:

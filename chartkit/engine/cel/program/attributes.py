@@ -14,7 +14,7 @@ from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.program.frame import Frame, Step
 from chartkit.engine.cel.program.naming import go_type
-from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Uint, Value
+from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
 
 MISSING: Final = object()
 """What `find` gives for what is not there."""
@@ -41,6 +41,8 @@ def find(value: Value, key: Value) -> Value:
 
 def _find_computed(value: dict[Value, Value], key: Value) -> Value:
     """The member of a map that computes its values; `get` and `in` would not ask it to."""
+    if isinstance(value, KeyedMap):
+        return find_key(value, key, MISSING)
     if key.__class__ is not str:
         return MISSING
     try:

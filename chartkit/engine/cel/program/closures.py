@@ -53,6 +53,9 @@ class Local:
 Scope = Mapping[str, Local]
 
 _KEYS = (str, int, float, bool)
+_SEARCHES = frozenset({"find", "findAll"})
+"""Functions that have another implementation in cel-go where their pattern is constant."""
+
 _OPTIONAL_OR = frozenset({"optional_or_optional"})
 _OPTIONAL_OR_VALUE = frozenset({"optional_orValue_value"})
 
@@ -168,6 +171,8 @@ class Planner:
             if isinstance(pattern, str):
                 return matching(steps[0], pattern)
         dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
+        if function in _SEARCHES and isinstance(self._folded.constants.get(arguments[1].id), str):
+            dispatch = dispatch.silent()
         if function == "@in":
             return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
         return call(dispatch, steps, certain=len(ids) == 1)
@@ -184,9 +189,11 @@ class Planner:
                 return None
             elements = [self.plan(element, scope) for element in arguments[1].elements]
             return comprehension.appended(local.read, tuple(elements))
-        if function == "cel.@mapInsert" and len(arguments) == 3:
-            key, value = (self.plan(argument, scope) for argument in arguments[1:])
-            return comprehension.inserted(local.read, key, value)
+        if function == "cel.@mapInsert":
+            more = [self.plan(argument, scope) for argument in arguments[1:]]
+            if len(more) == 1:
+                return comprehension.merged(local.read, more[0])
+            return comprehension.inserted(local.read, *more)
         return None
 
     def list_literal(self, expr: ListLiteral, scope: Scope) -> Step:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.standard.containers import find_key
+from chartkit.engine.cel.program.aggregates import keyed
 from chartkit.engine.cel.program.frame import Frame, Step, absorbed
 from chartkit.engine.cel.program.naming import go_type
 from chartkit.engine.cel.values import Value
@@ -121,9 +124,32 @@ def inserted(accumulator: Step, key: Step, value: Step) -> Step:
         new_key = key(frame)
         new_value = value(frame)
         frame.cost += 1
-        if new_key in entries:
-            raise CelError(f"insert failed: key {new_key} already exists")
-        entries[new_key] = new_value
+        return _insert(entries, new_key, new_value)
+
+    return run
+
+
+def merged(accumulator: Step, more: Step) -> Step:
+    """`cel.@mapInsert(accumulator, {…})` for a map that nothing else can see."""
+
+    def run(frame: Frame) -> Value:
+        frame.cost += 1
+        entries: Value = accumulator(frame)
+        added = more(frame)
+        frame.cost += 1
+        if not isinstance(added, dict):
+            raise CelError("no such overload")
+        for key, value in added.items():
+            entries = _insert(entries, key, value)  # type: ignore[arg-type]
         return entries
 
     return run
+
+
+def _insert(entries: dict[Value, Value], key: Value, value: Value) -> dict[Value, Value]:
+    if find_key(entries, key, _UNSET) is not _UNSET:
+        raise CelError(f"insert failed: key {show(key)} already exists")
+    if key.__class__ is not str:
+        entries = keyed(entries, key)
+    entries[key] = value
+    return entries

@@ -69,16 +69,19 @@ UNIT_WHEN_OPEN: Final = frozenset(
 _TAKES_ANY_LIST: Final = frozenset({"sort", "@sortByAssociatedKeys", "flatten"})
 """Functions that look into their lists themselves, and say what is wrong there."""
 
+NO_OVERLOAD: Final = "no such overload"
+
 _Candidate = tuple[Overload, tuple[Guard | None, ...]]
 
 
 class Dispatch:
     """The overloads that a call may mean."""
 
-    __slots__ = ("_by_classes", "_candidates", "_shallow", "function")
+    __slots__ = ("_by_classes", "_candidates", "_shallow", "_silent", "function")
 
-    def __init__(self, function: str, overloads: Sequence[Overload]) -> None:
+    def __init__(self, function: str, overloads: Sequence[Overload], silent: bool = False) -> None:
         self.function = function
+        self._silent = silent
         parameters = [
             _lists_of_anything(each) if function in _TAKES_ANY_LIST else each.parameters
             for each in overloads
@@ -101,6 +104,10 @@ class Dispatch:
         ]
         return Dispatch(self.function, made)
 
+    def silent(self) -> Dispatch:
+        """The same overloads for a call whose error does not say what was called."""
+        return Dispatch(self.function, [each for each, _ in self._candidates], silent=True)
+
     def find(self, args: Sequence[Value]) -> Overload:
         """The overload for some arguments; raises `CelError` where none takes them."""
         if not self._shallow:
@@ -120,7 +127,7 @@ class Dispatch:
                 guard is None or guard(arg) for guard, arg in zip(guards, args, strict=True)
             ):
                 return overload
-        raise no_overload(self.function, args)
+        raise CelError(NO_OVERLOAD) if self._silent else no_overload(self.function, args)
 
 
 def _lists_of_anything(overload: Overload) -> tuple[Type, ...]:
@@ -135,7 +142,7 @@ def no_overload(function: str, args: Sequence[Value]) -> CelError:
     classes = SINGLE[function]
     first = args[0].__class__
     if classes is None or first in classes or first in _RECEIVERS:
-        return CelError("no such overload")
+        return CelError(NO_OVERLOAD)
     return CelError(f"no such overload: {function}")
 
 

@@ -24,6 +24,7 @@ from chartkit.engine.cel.ast import (
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
+from chartkit.engine.cel.program.aggregates import keyed
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.names import NO_CONSTANT, constant_named, function_and_arguments
 from chartkit.engine.cel.program.naming import go_type
@@ -113,8 +114,12 @@ class _Folder:
         keys = [self._value(entry.key) for entry in expr.entries]
         if not all(key.__class__ in _HASHED for key in keys):
             return False
-        values = [self._value(entry.value) for entry in expr.entries]
-        return self._settle(expr, dict(zip(keys, values, strict=True)))
+        made: dict[Value, Value] = {}
+        for key, entry in zip(keys, expr.entries, strict=True):
+            if key.__class__ is not str:
+                made = keyed(made, key)
+            made[key] = self._value(entry.value)
+        return self._settle(expr, made)
 
     def struct_literal(self, expr: StructLiteral) -> bool:
         for entry in expr.fields:

@@ -15,7 +15,7 @@ from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, dispatch_for
 from chartkit.engine.cel.program.fast import LONG, LONG_LIST, LONG_TEXT, Fields
 from chartkit.engine.cel.program.frame import CALL_WORK
 from chartkit.engine.cel.types import TypeKind
-from chartkit.engine.cel.values import OPTIONAL_TYPE
+from chartkit.engine.cel.values import OPTIONAL_TYPE, KeyedMap, OptionalValue
 
 Arguments = tuple[Expr, ...]
 Emit = Callable[[Writer, Call, Arguments, Scope], Code | None]
@@ -164,12 +164,16 @@ def _conditional(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> 
 def _equality(negated: bool) -> Emit:
     def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
         left, right = (writer.visit(each, scope) for each in args)
-        if left.is_constant:
+        if left.is_constant and left.constant.__class__ not in _COMPOSED:
             left, right = right, left
         text = _equal(writer, left, right)
         return Code(f"(not {text})" if negated else text, bool)
 
     return emit
+
+
+_COMPOSED = frozenset({list, dict, KeyedMap, OptionalValue})
+"""What it matters for on which side of a comparison it stands."""
 
 
 def _equal(writer: Writer, left: Code, right: Code) -> str:

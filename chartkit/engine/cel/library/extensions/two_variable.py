@@ -11,7 +11,7 @@ from chartkit.engine.cel.library.sizes import bounded_members
 from chartkit.engine.cel.library.standard.containers import find_key
 from chartkit.engine.cel.macros.two_variable import MACROS
 from chartkit.engine.cel.types import K, V, map_of
-from chartkit.engine.cel.values import Value
+from chartkit.engine.cel.values import KeyedMap, Value
 
 _MAP: Final = map_of(K, V)
 _MISSING: Final = object()
@@ -20,7 +20,8 @@ _INSERT: Final = "A map with more entries; a key that it has already is an error
 
 @overload("cel.@mapInsert", "@mapInsert_map_key_value", _MAP, K, V, returns=_MAP, doc=_INSERT)
 def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[Value, Value]:
-    return insert_map.implementation(entries, {key: value})  # type: ignore[no-any-return]
+    more = {key: value} if key.__class__ is str else KeyedMap([(key, value)])
+    return insert_map.implementation(entries, more)  # type: ignore[no-any-return]
 
 
 @overload("cel.@mapInsert", "@mapInsert_map_map", _MAP, _MAP, returns=_MAP, doc=_INSERT)
@@ -29,6 +30,8 @@ def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Va
     for key in more:
         if find_key(entries, key, _MISSING) is not _MISSING:
             raise CelError(f"insert failed: key {show(key)} already exists")
+    if isinstance(entries, KeyedMap) or isinstance(more, KeyedMap):
+        return KeyedMap([*entries.items(), *more.items()])
     return {**entries, **more}
 
 

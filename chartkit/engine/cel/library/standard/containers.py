@@ -10,10 +10,13 @@ from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.numbers import lossless_int
 from chartkit.engine.cel.types import BOOL, BYTES, INT, STRING, A, B, Type, list_of, map_of
-from chartkit.engine.cel.values import Uint, Value, same, type_of
+from chartkit.engine.cel.values import KeyedMap, Uint, Value, same, type_of
 
 _SIZE = "How many characters a text, bytes, members a list or entries a map has."
 _MISSING = object()
+
+UNHASHABLE_BYTES = "internal error: runtime error: hash of unhashable type types.Bytes"
+"""Bytes are no key of a map that an expression makes, nor can they be looked for in one."""
 
 
 def list_index(index: Value) -> int:
@@ -30,6 +33,12 @@ def list_index(index: Value) -> int:
 def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Value:
     """The value under a key; a number finds a key of its value, whatever the type of either."""
     kind = key.__class__
+    if kind is str and entries.__class__ is dict:
+        return entries.get(key, default)
+    if isinstance(entries, KeyedMap):
+        if kind is bytes and entries:
+            raise CelError(UNHASHABLE_BYTES)
+        return entries.find(key, default)
     if kind is str:
         return entries.get(key, default)
     if kind is bool:

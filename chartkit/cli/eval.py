@@ -114,6 +114,7 @@ def cel(
     variables = _variables(name, source, settings)
     try:
         program = compile_expression(expression, declaring(environment, variables))
+        _warn(program, variables.get("object"))
         if explained:
             click.echo(_explanation(program, variables), nl=False)
         click.echo(notation(program.evaluate(variables), lines=True))
@@ -156,6 +157,19 @@ def _variable(setting: str) -> tuple[str, Json]:
     if not sign or not name.isidentifier():
         raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
     return name, _read(text[1:]) if text.startswith("@") else parse_yaml(text)
+
+
+def _warn(program: Program, body: Json) -> None:
+    """Tells of fields that the kind of the object has not."""
+    from chartkit.engine.cel.shapes.misspelt import misspelt
+    from chartkit.engine.kinds import kind_of
+    from chartkit.model import Resource
+
+    if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
+        return
+    for found in misspelt(program.source, program.environment, [kind_of(Resource(body))]):
+        for diagnostic in found.diagnostics():
+            click.echo(str(diagnostic), err=True)
 
 
 def _explanation(program: Program, variables: Mapping[str, Json]) -> str:

@@ -150,6 +150,15 @@ def test_a_cel_expression_without_a_value(tmp_path: Path) -> None:
     assert (done.code, done.line) == (1, "division by zero")
 
 
+def test_a_field_that_the_objects_kind_has_not(tmp_path: Path) -> None:
+    done = _cel(tmp_path, "has(object.spec.replica)", "-i", "web.yaml")
+    assert (done.code, done.out) == (0, "false\n")
+    assert done.line == (
+        "warning cel-types: apps/v1, Kind=Deployment: undefined field 'replica' "
+        "(did you mean 'replicas'?)"
+    )
+
+
 def test_what_cel_is_given_wrongly(tmp_path: Path) -> None:
     (tmp_path / "two.yaml").write_text("1\n---\n2\n", "utf-8")
     done = _cel(tmp_path, "object", "-i", "two.yaml")

@@ -46,7 +46,7 @@ class Constraints:
             return False
         problem = self._namespaces.problem or self._objects.problem
         if problem:
-            raise EvaluationError(problem)
+            raise EvaluationError(f"Internal error occurred: {problem}")
         return True
 
     def _of_kind(self, request: Attributes) -> tuple[_Named, _Named]:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.hosts import ClusterHost
+from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
-from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
+from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Admission, Judge, admission
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.jmespath.sources import current_sources
+from chartkit.engine.cel_policies.scope import Variables
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
@@ -29,7 +29,6 @@ SCHEDULE_RULE: Final = "cleanup-policy"
 
 _MATCHED: Final = "resource matched"
 _UNMATCHED: Final = "resource did not match"
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class DeletingPolicy(Judge):
@@ -60,7 +59,9 @@ class DeletingPolicy(Judge):
         self._variables = compiler.variables(policy.variables)
         conditions = named_expressions(policy.spec.get("conditions"))
         self._conditions = compiler.conditions(conditions, "spec.conditions")
-        self._exceptions = Exceptions([one for one in exceptions if one.names(policy)], compiler)
+        self._exceptions = [
+            compiler.conditions(one.conditions) for one in exceptions_of(policy, exceptions)
+        ]
         self.propagation: str = policy.spec.get("deletionPropagationPolicy") or ""
         self.schedule, self.diagnostics = _schedule(policy)
 
@@ -91,18 +92,25 @@ class DeletingPolicy(Judge):
     def host(self, admission: Admission) -> ClusterHost:
         """What its expressions ask; the time is that of its run."""
         policy = self.policy
-        return ClusterHost(admission.lookups, policy.name, namespace=policy.namespace, now=_now)
+        return ClusterHost(admission.lookups, policy.name, namespace=policy.namespace, now=now)
 
     def judge(self, admission: Admission) -> RuleResult | None:
-        """The policy's one result."""
+        """The policy's one result: an object that any exception is about is not deleted.
+
+        There is no request: expressions that ask for one, or for an old object, fail.
+        """
         host = self.host(admission)
-        scope = PolicyScope(admission.scope)
+        attributes = admission.attributes
+        scope: dict[str, Value] = {
+            "object": admission.scope["object"],
+            "namespaceObject": _namespace(attributes, admission.scope["namespaceObject"]),
+        }
         scope["variables"] = Variables(self._variables, scope, host)
         try:
-            allowed = self._exceptions.ask(scope, host, ignores_errors=False)
-            if allowed.full:
-                return allowed.result(self.policy, self.type)
-            deletes = holds(self._conditions, scope, host, ignores_errors=False)
+            excepted = [holds(one, scope, host, ignores_errors=False) for one in self._exceptions]
+            deletes = not any(excepted) and holds(
+                self._conditions, scope, host, ignores_errors=False
+            )
         except CelError as error:
             return self.result(Status.ERROR, error.message, self.policy.name)
         if deletes:
@@ -110,8 +118,11 @@ class DeletingPolicy(Judge):
         return self.result(Status.FAIL, _UNMATCHED, self.policy.name)
 
 
-def _now() -> datetime:
-    return _EPOCH + timedelta(microseconds=current_sources().now() // 1000)
+def _namespace(attributes: Attributes, known: Value) -> Value:
+    """The namespace of an object; a Namespace is in itself."""
+    if known is not None or not attributes.is_namespace:
+        return known
+    return {"metadata": {"name": attributes.name, "labels": dict(attributes.labels[0])}}
 
 
 def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...]]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
 from chartkit.engine.definitions import definition_check
 from chartkit.engine.policy_reader import check_schema, check_served
-from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 KINDS: Final = ("PolicyException",)
 PRIORITY: Final = "polex.kyverno.io/priority"
 """The label by which one of several exceptions decides what is reported."""
+
+_PRIORITY: Final = re.compile(r"[0-9]{1,18}", re.ASCII)
 
 RULE: Final = "exception"
 
@@ -28,7 +33,8 @@ RULE: Final = "exception"
 @dataclass(frozen=True, slots=True)
 class CelException:
     """A PolicyException. references: kind and name of the policies; images, values: what it lets
-    through of them (none: everything); passes: whether what it lets off counts as passed."""
+    through of them (none: everything); passes: whether what it lets off counts as passed; expires:
+    None for never."""
 
     name: str
     key: str
@@ -38,10 +44,16 @@ class CelException:
     values: tuple[str, ...]
     passes: bool
     priority: int
+    expires: datetime | None
 
-    def names(self, policy: CelPolicy) -> bool:
-        """Whether it speaks of a policy."""
-        return (policy.kind_name, policy.name) in self.references
+    def named(self, policy: CelPolicy) -> int:
+        """How often it names a policy."""
+        return self.references.count((policy.kind_name, policy.name))
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether its time is over; a cluster passes over it then."""
+        return self.expires is not None and self.expires < now()
 
     @property
     def is_full(self) -> bool:
@@ -69,8 +81,22 @@ def read_cel_exception(resource: Resource) -> CelException:
         images=tuple(spec.get("images") or ()),
         values=tuple(spec.get("allowedValues") or ()),
         passes=spec.get("reportResult") == "pass",
-        priority=int(priority) if priority.isdecimal() else 0,
+        priority=int(priority) if _PRIORITY.fullmatch(priority) else 0,
+        expires=_time(spec.get("expiresAt")),
     )
+
+
+def _time(text: Json) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
+
+
+def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[CelException, ...]:
+    """Those that speak of a policy: once for each time that they name it, as Kyverno lists them."""
+    return tuple(one for one in found if not one.is_expired for _ in range(one.named(policy)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +114,8 @@ class Allowed:
     def result(self, policy: CelPolicy, type_: RuleType) -> RuleResult:
         """What is reported of a request that is let off."""
         keys = ", ".join(one.key for one in self.full)
-        # The first of the highest priority decides; without any, the first.
-        chosen = max(self.full, key=lambda one: one.priority)
+        # The first of the highest priority above 0 decides; without any, the first.
+        chosen = max(self.full, key=lambda one: max(one.priority, 0))
         status, word = (Status.PASS, "passed") if chosen.passes else (Status.SKIP, "skipped")
         message = f"rule is {word} due to policy exception: {keys}"
         names = ",".join(one.name for one in self.full)

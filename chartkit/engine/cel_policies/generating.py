@@ -14,10 +14,11 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.generation_template import Template, TemplateError
+from chartkit.engine.cel_policies.generation_template import Template
 from chartkit.engine.cel_policies.judging import Admission, Judge, audit_annotations, new_host
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cel_policies.template_yaml import TemplateError
 from chartkit.engine.values.quoting import quote
 from chartkit.model import Body, RuleResult, RuleType, Status
 
@@ -43,7 +44,6 @@ class GeneratingJudge(Judge):
             _compile_step(compiler, f"spec.generate[{index}]", body)
             for index, body in enumerate(policy.spec["generate"])
         ]
-        compiler.check()
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._exceptions = Exceptions(exceptions, compiler)
 
@@ -77,13 +77,16 @@ def _compile_step(compiler: ExpressionCompiler, path: str, body: Body) -> Progra
     template: Body | None = body.get("template")
     if template is None:
         text = body.get("expression") or ""
-        return compiler.one(f"{path}.expression", text, (types.BOOL,))
+        program = compiler.one(f"{path}.expression", text, (types.BOOL,))
+        compiler.check()
+        return program
     try:
         return Template(
             template["value"], template.get("interpolate") == "cel", compiler.environment
         )
     except TemplateError as error:
         compiler.refuse(f"{path}.template.value", template["value"], str(error))
+        compiler.check()
         return None
 
 

@@ -11,29 +11,32 @@ from typing import Final
 
 import yaml
 
-from chartkit.documents import Document, read_text
 from chartkit.engine.cel.compile import compile_expression
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.natives import json_of
 from chartkit.engine.cel.program.program import Program
-from chartkit.engine.cel.values import Uint, Value, type_of
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.apply_values import go_type
+from chartkit.engine.cel_policies.template_yaml import (
+    MERGE,
+    TemplateError,
+    is_object,
+    line_of,
+    read_documents,
+    value_of,
+)
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.engine.values.quoting import quote
-from chartkit.errors import InputError
 from chartkit.model import Body, Json
 
 Scope = Mapping[str, Value]
 Part = Callable[[Scope, Host], Json]
-Step = str | int
 
 _OPEN: Final = "(("
 _ESCAPED: Final = "\\(("
 _LARGEST: Final = 2**63 - 1
-
-
-class TemplateError(Exception):
-    """A template that cannot be used; the message is for `spec.generate[].template.value`."""
 
 
 class Template:
@@ -43,12 +46,8 @@ class Template:
 
     def __init__(self, text: str, interpolate: bool, environment: Environment) -> None:
         """Raises TemplateError."""
-        try:
-            documents = [one for one in read_text(text, "template") if one.body is not None]
-        except (InputError, yaml.YAMLError) as error:
-            raise TemplateError(f"failed to parse YAML: {error}") from error
         compiler = _Compiler(environment, interpolate)
-        self._documents = [compiler.document(one) for one in documents]
+        self._documents = [compiler.document(one) for one in read_documents(text)]
         if not self._documents:
             raise TemplateError("template must contain at least one YAML document")
 
@@ -61,9 +60,9 @@ class Template:
             except CelError as error:
                 raise CelError(f"document {index + 1}: {error.message}") from error
             if not isinstance(body, dict):
-                kind = type_of(body).name
                 raise CelError(
-                    f"document {index + 1}: expected a mapping describing a resource, got {kind}"
+                    f"document {index + 1}: expected a mapping describing a resource, "
+                    f"got {go_type(body)}"
                 )
             made.append(body)
         return made
@@ -76,44 +75,64 @@ class _Compiler:
         self._environment = environment
         self._interpolate = interpolate
 
-    def document(self, document: Document) -> Part:
-        body = document.body
-        is_whole = isinstance(body, str) and self._interpolate and _OPEN in body
-        if not isinstance(body, dict) and not is_whole:
-            line = document.location.line
+    def document(self, node: yaml.Node) -> Part:
+        part = self._part(node)
+        if not self._is_object(node):
+            line = line_of(node)
             raise TemplateError(f"line {line}: document must be a mapping describing a resource")
-        return self._part(body, document, ())
+        return part
 
-    def _part(self, value: Json, document: Document, path: tuple[Step, ...]) -> Part:
-        if not self._interpolate or not _mentions(value):
+    def _is_object(self, node: yaml.Node) -> bool:
+        """Whether a document can be an object once its placeholders have values."""
+        if isinstance(node, yaml.ScalarNode):
+            return self._is_spliced(node)
+        return is_object(node) or (isinstance(node, yaml.MappingNode) and self._waits(node))
+
+    def _waits(self, node: yaml.Node) -> bool:
+        return self._interpolate and _mentions(node, set())
+
+    def _is_spliced(self, node: yaml.ScalarNode) -> bool:
+        """Whether a scalar is a placeholder and nothing else."""
+        if not self._interpolate or _OPEN not in node.value:
+            return False
+        segments = scan(node.value, line_of(node))
+        return len(segments) == 1 and isinstance(segments[0], tuple)
+
+    def _part(self, node: yaml.Node) -> Part:
+        if not self._waits(node):
+            value = value_of(node)
             return lambda _scope, _host: value
-        if isinstance(value, str):
-            return self._text(value, document, path)
-        if isinstance(value, list):
-            parts = [
-                self._part(member, document, (*path, index)) for index, member in enumerate(value)
-            ]
-            return _sequence(parts)
-        return self._mapping(value, document, path)
+        if isinstance(node, yaml.ScalarNode):
+            return self._text(node)
+        if isinstance(node, yaml.SequenceNode):
+            return _sequence([self._part(member) for member in node.value])
+        return self._mapping(node)
 
-    def _mapping(self, value: Body, document: Document, path: tuple[Step, ...]) -> Part:
+    def _mapping(self, node: yaml.Node) -> Part:
         parts: dict[str, Part] = {}
-        for key, member in value.items():
-            where = (*path, key)
-            if _has_placeholder(key):
+        for key, member in node.value:
+            line = line_of(key)
+            if not isinstance(key, yaml.ScalarNode):
+                raise TemplateError(f"line {line}: only scalar mapping keys are supported")
+            if _has_placeholder(key.value):
                 raise TemplateError(
-                    f"line {document.locate(*where).line}: placeholders are not supported in "
-                    "mapping keys; use a whole-value placeholder on the parent field instead "
+                    f"line {line}: placeholders are not supported in mapping keys; use a "
+                    "whole-value placeholder on the parent field instead "
                     "(e.g. `labels: (( variables.labels ))`)"
                 )
-            parts[key] = self._part(member, document, where)
+            if key.value == MERGE:
+                raise TemplateError(
+                    f"line {line}: YAML merge keys are not supported in subtrees containing "
+                    "placeholders"
+                )
+            parts[key.value] = self._part(member)
         return _mapping(parts)
 
-    def _text(self, text: str, document: Document, path: tuple[Step, ...]) -> Part:
-        line = document.locate(*path).line
+    def _text(self, node: yaml.ScalarNode) -> Part:
+        line = line_of(node)
         segments = [
             self._program(segment[1], line) if isinstance(segment, tuple) else segment
-            for segment in scan(text, line)
+            for segment in scan(node.value, line)
         ]
         if len(segments) == 1 and isinstance(segments[0], Program):
             return _splice(segments[0])
@@ -128,13 +147,16 @@ class _Compiler:
             ) from error
 
 
-def _mentions(value: Json) -> bool:
-    """Whether a placeholder or an escape stands anywhere in it."""
-    if isinstance(value, str):
-        return _OPEN in value
-    if isinstance(value, dict):
-        return any(_OPEN in key or _mentions(member) for key, member in value.items())
-    return isinstance(value, list) and any(map(_mentions, value))
+def _mentions(node: yaml.Node, seen: set[int]) -> bool:
+    """Whether a placeholder or an escape stands anywhere in a node."""
+    if isinstance(node, yaml.ScalarNode):
+        return _OPEN in node.value
+    if id(node) in seen:
+        return False
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        return any(_mentions(member, seen) for member in node.value)
+    return any(_mentions(one, seen) for pair in node.value for one in pair)
 
 
 def _has_placeholder(text: str) -> bool:
@@ -234,7 +256,7 @@ def _joined(segments: list[str | Program]) -> Part:
             if not isinstance(value, (str, bool, int, float)):
                 raise CelError(
                     f"placeholder {quote(segment.source)} embedded in a string must evaluate to a "
-                    f"scalar, got {type_of(value).name}; use a whole-value placeholder for "
+                    f"scalar, got {go_type(value)}; use a whole-value placeholder for "
                     "structured results"
                 )
             texts.append(value if isinstance(value, str) else go_sprint(value))
@@ -250,11 +272,17 @@ def _value(program: Program, scope: Scope, host: Host) -> Json:
         raise CelError(
             f"failed to evaluate placeholder {quote(program.source)}: {error.message}"
         ) from error
-    if isinstance(value, Uint):
-        if value > _LARGEST:
-            raise CelError(
-                f"failed to convert placeholder {quote(program.source)} result: uint value "
-                f"{int(value)} overflows the supported integer range"
-            )
-        return int(value)
-    return value
+    if value is None or isinstance(value, str | bool | float):
+        return value
+    try:
+        return _whole(value) if isinstance(value, int) else json_of(value)
+    except CelError as error:
+        raise CelError(
+            f"failed to convert placeholder {quote(program.source)} result: {error.message}"
+        ) from error
+
+
+def _whole(number: int) -> int:
+    if number > _LARGEST:
+        raise CelError(f"uint value {int(number)} overflows the supported integer range")
+    return int(number)

@@ -17,7 +17,7 @@ from chartkit.engine.cel.values import Value, type_of
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import RequestScope
+from chartkit.engine.cel_policies.scope import JsonScope, RequestScope
 from chartkit.engine.lookups import Lookups
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
@@ -31,12 +31,14 @@ class Admission:
     """A request on its way through the policies; scope: the variables that every policy sees."""
 
     attributes: Attributes
-    scope: RequestScope
+    scope: RequestScope | JsonScope
     lookups: Lookups
 
 
 def admission(attributes: Attributes, lookups: Lookups) -> Admission:
     """A request as CEL policies see it; what it asks of the cluster goes to the lookups."""
+    if attributes.request.is_json:
+        return Admission(attributes, JsonScope(attributes), lookups)
     return Admission(attributes, RequestScope(attributes, _namespace(attributes)), lookups)
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
@@ -38,6 +39,19 @@ class RequestScope(dict[str, Value]):
             raise KeyError(name)
         made = self[name] = self._attributes.admission_request()
         return made
+
+
+class JsonScope(dict[str, Value]):
+    """A payload that is no admission request: there is the `object`, and all else is null.
+
+    Its numbers are doubles, as Go's decoder makes them.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, attributes: Attributes) -> None:
+        absent: dict[str, Value] = dict.fromkeys(("oldObject", "namespaceObject", "request"))
+        super().__init__(absent, object=doubles(attributes.request.resource.body))
 
 
 class PolicyScope(dict[str, Value]):

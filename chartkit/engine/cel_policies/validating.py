@@ -42,7 +42,9 @@ class ValidatingJudge(Judge):
         self._conditions = compiler.conditions(policy.conditions)
         self._variables = compiler.variables(policy.variables)
         self._validations = compiler.validations(policy.validations)
-        self._annotations = compiler.audit_annotations(policy.annotations_made)
+        # Kyverno does not even compile those of a policy that judges any JSON.
+        annotations = () if policy.json else policy.annotations_made
+        self._annotations = compiler.audit_annotations(annotations)
         self._exceptions = Exceptions(exceptions, compiler)
         self._passed = self.result(Status.PASS, "success")
 

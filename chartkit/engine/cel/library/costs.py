@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 
-from chartkit.engine.cel.values import OptionalValue, Value
+from chartkit.engine.cel.values import UINT_MAX, OptionalValue, Value
 
 TRAVERSAL = 0.1
 """The cost of a character, byte or member that is gone through."""
+
+UNTOLD = UINT_MAX
+"""What cel-go has for a cost that it cannot tell; added to another one it counts nothing."""
 
 _REGEX = 0.25
 _NEW_LIST = 11
@@ -145,3 +148,8 @@ def _regex_search(args: Sequence[Value]) -> float:
 def of_traversal_and_call(args: Sequence[Value], _result: Value) -> int:
     """The first argument is gone through, and the call itself costs."""
     return 1 + traversal(size_of(args[0]))
+
+
+def untold(_args: Sequence[Value], _result: Value) -> int:
+    """Nobody can tell what it costs."""
+    return UNTOLD

@@ -46,6 +46,11 @@ class Members:
         else:
             self._keys.add(key)
 
+    @property
+    def hashed(self) -> bool:
+        """Whether no value is among them that only comparing finds."""
+        return not self._others
+
     def has(self, value: Value) -> bool:
         """Whether an equal value is there; raises `CostLimitExceeded` after very many."""
         key = _key(value)

@@ -52,8 +52,10 @@ def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool
         result = overload.implementation(*args)
     cost = overload.cost
     if cost is not None and not unit:
-        frame.cost += cost(args, result) - 1
-        frame.check()
+        spent = cost(args, result)
+        if spent != costs.UNTOLD or frame.limited:
+            frame.cost += spent - 1
+            frame.check()
     kind = result.__class__
     if kind in _SIZED:
         frame.work(len(result) if kind is list or kind is dict else len(result) // _TEXT)

@@ -21,6 +21,7 @@ from chartkit.engine.cel.ast import (
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.program import aggregates, comprehension, logic
 from chartkit.engine.cel.program.attributes import (
     Attribute,
@@ -292,20 +293,16 @@ def _empty_maker(expr: Expr) -> Step | None:
     return None
 
 
-def _membership(argument: Step, members: Value) -> Step:
-    assert isinstance(members, list)
-    if all(member.__class__ is str for member in members):
-        texts = frozenset(members)
-
-        def run_texts(frame: Frame) -> Value:
-            value = argument(frame)
-            return value.__class__ is str and value in texts
-
-        return run_texts
+def _membership(argument: Step, values: Value) -> Step:
+    assert isinstance(values, list)
+    members = Members(values)
+    if members.hashed:
+        return lambda frame: members.has(argument(frame))
 
     def run(frame: Frame) -> Value:
         value = argument(frame)
-        return any(same(value, member) for member in members)
+        frame.work(len(values))
+        return any(same(value, member) for member in values)
 
     return run
 

@@ -25,8 +25,9 @@ CALL_WORK = 16
 class Frame:
     """What a step reads and writes.
 
-    slots: the variables of comprehensions, each at a place of its own. trace: by node id what the
-    parts came to, where somebody wants to know; a `CelError` is a part's failure.
+    slots: the variables of comprehensions, each at a place of its own. limited: whether the limit
+    is the environment's; a cost that cel-go cannot tell counts only there. trace: by node id what
+    the parts came to, where somebody wants to know; a `CelError` is a part's failure.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class Frame:
         "cost",
         "host",
         "limit",
+        "limited",
         "slots",
         "trace",
         "variables",
@@ -44,13 +46,14 @@ class Frame:
         self,
         variables: Mapping[str, Value],
         host: Host,
-        limit: int,
+        limit: int | None,
         slots: int,
         trace: dict[int, Value] | None = None,
     ) -> None:
         self.variables = variables
         self.host = host
-        self.limit = limit
+        self.limited = limit is not None
+        self.limit = WORK_LIMIT if limit is None else limit
         self.slots: list[Value] = [None] * slots
         self.cost = 0
         self.trace = trace

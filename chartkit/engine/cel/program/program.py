@@ -118,8 +118,9 @@ class Program:
         return self._exact
 
     def _generated(self) -> Generated | None:
-        return generate(self.checked, self.environment, self._folded, self._limit)
+        limit = self._limit or WORK_LIMIT
+        return generate(self.checked, self.environment, self._folded, limit)
 
     @property
-    def _limit(self) -> int:
-        return self.environment.options.cost_limit or WORK_LIMIT
+    def _limit(self) -> int | None:
+        return self.environment.options.cost_limit

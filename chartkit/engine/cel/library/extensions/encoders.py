@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
@@ -13,7 +12,7 @@ from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.natives import json_of
 from chartkit.engine.cel.library.sizes import bounded, bounded_value
 from chartkit.engine.cel.types import BYTES, DYN, STRING
-from chartkit.engine.cel.values import UINT_MAX, Value
+from chartkit.engine.cel.values import Value
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.gofmt import go_json
 
@@ -81,17 +80,12 @@ def encode(data: bytes) -> str:
     return base64.b64encode(data).decode("ascii")
 
 
-def _beyond_limits(_args: Sequence[Value], _result: Value) -> int:
-    """What cel-go has for a cost that it cannot tell; added to another one it counts nothing."""
-    return UINT_MAX
-
-
 @overload(
     "json.encode",
     "json_encode_dyn",
     DYN,
     returns=STRING,
-    cost=_beyond_limits,
+    cost=costs.untold,
     doc="A value as JSON. Where expressions have a cost limit, only a value that was read from a "
     "variable is taken: cel-go gives the call the highest cost there is.",
     examples=(

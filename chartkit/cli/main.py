@@ -21,6 +21,10 @@ COMMANDS = {
     "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
     "preview": ("chartkit.cli.preview:preview", "Show what policies would make of objects."),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
+    "policies": (
+        "chartkit.cli.policies:policies",
+        "Find policies, take whole libraries of them, start and check your own.",
+    ),
     "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),
 }
 """Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""

@@ -1,0 +1,197 @@
+"""From a folder of a library to entries: policies as Kyverno reads them, and chartkit's own format.
+
+A policy as Kyverno reads it says in annotations (`policies.kyverno.io/title` …) what chartkit's
+format says in `metadata.yaml`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.catalog.model import FORMS, GROUPS, RULES, Entry, Kind
+from chartkit.chart import cel_fields, fields
+from chartkit.chart.library import CEL_FILE, METADATA_FILE, POLICY_FILE
+from chartkit.chart.versions import Version, parse_version
+from chartkit.documents import Document, read_text
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+
+_ANNOTATION: Final = "policies.kyverno.io/"
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
+_FORM_LINE: Final = re.compile(r"^kind:\s*[\"']?(\w+)", re.MULTILINE)
+_RULE_LINE: Final = re.compile(rf"^\s+(?:-\s+)?({'|'.join(RULES)}):", re.MULTILINE)
+
+
+def one_line(text: str) -> str:
+    """A text in one line that a terminal shows as it is: no control or direction characters."""
+    return " ".join(_UNPRINTABLE.sub(" ", text).split())
+
+
+def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list[Entry], list[str]]:
+    """The policies of one folder, and why files could not be read.
+
+    folder: its path below the library's, empty for the library itself; texts: its files by name;
+    root: the library's folder, for messages. The entries' library is empty and their files are
+    relative to root, see `Entry.below`.
+    """
+    if POLICY_FILE in texts and METADATA_FILE in texts:
+        try:
+            return [_own(folder, texts, root)], []
+        except InputError as error:
+            return [], [str(error)]
+    found: list[tuple[str, Document]] = []
+    problems: list[str] = []
+    for name, text in texts.items():
+        if "Policy" not in text:
+            continue
+        try:
+            documents = read_text(text, str(root / folder / name))
+        except InputError as error:
+            problems.append(str(error))
+        else:
+            found.extend((name, each) for each in documents if is_policy(each.body))
+    return list(_named(folder, found)), problems
+
+
+def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry]:
+    """A policy is named by its folder; where one has several, by their files and own names too."""
+    files = [name for name, _ in found]
+    for name, document in found:
+        reference = folder
+        if not folder or len(set(files)) > 1:
+            reference = f"{folder}/{Path(name).stem}".lstrip("/")
+        if files.count(name) > 1:
+            reference = f"{reference}/{_name(document.body)}"
+        yield _plain(one_line(reference), f"{folder}/{name}".lstrip("/"), document)
+
+
+def is_policy(body: Json) -> bool:
+    """Whether a value is a policy of one of the forms."""
+    if not isinstance(body, dict):
+        return False
+    group = str(body.get("apiVersion") or "").partition("/")[0]
+    return group in GROUPS and body.get("kind") in FORMS and isinstance(body.get("spec"), dict)
+
+
+def _plain(reference: str, file: str, document: Document) -> Entry:
+    body = document.body
+    annotations = _mapping(_mapping(body.get("metadata")).get("annotations"))
+    name = _name(body)
+
+    def about(key: str) -> str:
+        value = annotations.get(_ANNOTATION + key)
+        return "" if value is None or isinstance(value, dict | list) else one_line(str(value))
+
+    return Entry(
+        library="",
+        reference=reference,
+        name=name,
+        title=about("title") or name,
+        description=about("description"),
+        category=about("category"),
+        severity=about("severity").lower(),
+        subjects=_subjects(about("subject")) or tuple(matched(body)),
+        kinds=tuple(kinds_of(body)),
+        forms=(str(body["kind"]),),
+        minimum=_minimum(about("minversion"), [body]),
+        file=file,
+        line=document.line,
+        own=False,
+    )
+
+
+def _own(folder: str, texts: Mapping[str, str], root: Path) -> Entry:
+    file = root / folder / METADATA_FILE
+    documents = read_text(texts[METADATA_FILE], str(file))
+    if len(documents) != 1 or not isinstance(documents[0].body, dict):
+        raise InputError("must be a mapping", Location(str(file)))
+    metadata = documents[0].body
+    policies = [texts[name] for name in (POLICY_FILE, CEL_FILE) if name in texts]
+    forms = [form for text in policies for form in _FORM_LINE.findall(text) if form in FORMS]
+    kinds = [FORMS[form] for form in forms]
+    kinds += [RULES[key] for key in _RULE_LINE.findall(texts[POLICY_FILE])]
+    name = folder.rpartition("/")[2] or root.name
+
+    def text(key: str) -> str:
+        return one_line(str(metadata.get(key) or ""))
+
+    return Entry(
+        library="",
+        reference=one_line(folder or name),
+        name=one_line(name),
+        title=text("title") or name,
+        description=text("description"),
+        category=text("category"),
+        severity=text("severity"),
+        subjects=tuple(one_line(str(each)) for each in _list(metadata.get("subject"))),
+        kinds=tuple(_ordered(kind for kind in kinds if kind is not None)),
+        forms=tuple(dict.fromkeys(forms)),
+        minimum=_minimum(text("minimumKyverno"), []),
+        file=f"{folder}/{POLICY_FILE}".lstrip("/"),
+        line=1,
+        own=True,
+    )
+
+
+def kinds_of(body: Body) -> list[Kind]:
+    """What a policy does."""
+    kind = FORMS[body["kind"]]
+    if kind is not None:
+        return [kind]
+    rules = map(_mapping, _list(body["spec"].get("rules")))
+    return _ordered(RULES[key] for rule in rules for key in RULES if key in rule)
+
+
+def _ordered(found: Iterable[Kind]) -> list[Kind]:
+    there = set(found)
+    return [kind for kind in Kind if kind in there]
+
+
+def _name(body: Body) -> str:
+    return one_line(str(_mapping(body.get("metadata")).get("name") or ""))
+
+
+def _subjects(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def matched(body: Body) -> list[str]:
+    """The kinds that a policy matches (in CEL the resources, as they are named there)."""
+    spec = body["spec"]
+    constraints = _mapping(spec.get("matchConstraints"))
+    rules = [_mapping(rule) for rule in _list(constraints.get("resourceRules"))]
+    lists = [rule.get("resources") for rule in rules]
+    for one in (spec, *map(_mapping, _list(spec.get("rules")))):
+        match = _mapping(one.get("match"))
+        for block in (match, *_list(match.get("any")), *_list(match.get("all"))):
+            lists.append(_mapping(_mapping(block).get("resources")).get("kinds"))
+    texts = [one_line(str(text)) for each in lists for text in _list(each)]
+    return list(dict.fromkeys(text.rpartition("/")[2] for text in texts))
+
+
+def _mapping(value: Json) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _minimum(claimed: str, bodies: Iterable[Body]) -> str:
+    """The later one of the version that a policy claims and those that its fields need."""
+    versions: list[Version] = []
+    if claimed:
+        # A claim that is no version says nothing.
+        with contextlib.suppress(InputError):
+            versions.append(parse_version(claimed, "Kyverno"))
+    for body in bodies:
+        kind = body["kind"]
+        if kind in cel_fields.KINDS:
+            versions.append(cel_fields.minimum_version(body)[0])
+        elif kind in ("ClusterPolicy", "Policy"):
+            versions.append(fields.minimum_version(body)[0])
+    return str(max(versions)) if versions else ""

@@ -1,0 +1,102 @@
+"""Which libraries there are: the built-in one, a project's own, and the vendored ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.catalog.index import read_index
+from chartkit.catalog.lockfile import LOCK_FILE, read_lock
+from chartkit.catalog.model import Entry
+from chartkit.errors import InputError
+
+BUILT_IN: Final = "chartkit"
+"""The name of the built-in library."""
+VENDOR: Final = "vendor"
+"""Where vendored libraries stand, below the project's folder."""
+_PROJECT: Final = "chartkit.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryFolder:
+    """A library: its name, where it stands, and whether it was vendored."""
+
+    name: str
+    root: Path
+    vendored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """Every policy of every library, in the order of the libraries and of their references.
+
+    problems: files that could not be read or are not what was vendored, each with its place.
+    """
+
+    entries: tuple[Entry, ...]
+    problems: tuple[str, ...]
+
+
+def libraries(project: Path) -> list[LibraryFolder]:
+    """The libraries that a project has, the built-in one first; raises InputError.
+
+    project: the folder that chartkit.yaml and vendor/ stand in, or would.
+    """
+    return [
+        LibraryFolder(BUILT_IN, bundled.library_dir()),
+        *(LibraryFolder(folder.name, folder) for folder in own_libraries(project)),
+        *(LibraryFolder(folder.name, folder, True) for folder in vendored(project)),
+    ]
+
+
+def own_libraries(project: Path) -> list[Path]:
+    """The folders that `library` of chartkit.yaml names; none where there is no such file."""
+    file = project / _PROJECT
+    if not file.is_file():
+        return []
+    from chartkit.documents import read_file
+
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    named = body.get("library") if isinstance(body, dict) else None
+    found = [each for each in named or () if isinstance(each, str)]
+    for index, each in enumerate(found):
+        if not (project / each).is_dir():
+            place = documents[0].locate("library", index)
+            hint = "make the folder, or take it out of the list"
+            raise InputError(f"there is no policy library '{each}'", place, hint)
+    return [project / each for each in found]
+
+
+def vendored(project: Path) -> list[Path]:
+    """The folders of vendor/ that have a lock file."""
+    folder = project / VENDOR
+    if not folder.is_dir():
+        return []
+    found = [each for each in folder.iterdir() if not each.name.startswith(".")]
+    return sorted(each for each in found if (each / LOCK_FILE).is_file())
+
+
+def read_catalogue(found: Sequence[LibraryFolder]) -> Catalogue:
+    """Every policy of some libraries; raises InputError."""
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for library in found:
+        indexed = read_index(library.name, library.root)
+        entries.extend(indexed.entries)
+        problems.extend(indexed.problems)
+        if library.vendored:
+            problems.extend(_changed(library.root, indexed.digests))
+    return Catalogue(tuple(entries), tuple(problems))
+
+
+def _changed(root: Path, digests: Mapping[str, str]) -> Iterator[str]:
+    """Files that were looked at and are not as the lock file has them."""
+    locked = read_lock(root).files
+    for name, found in digests.items():
+        if locked.get(name) != found:
+            what = "was changed since it was" if name in locked else "was not"
+            yield f"{root / name}: {what} vendored"

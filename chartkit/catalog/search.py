@@ -1,0 +1,158 @@
+"""Which policies somebody means: by words and traits, or by a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
+from chartkit.chart.versions import Version, parse_version
+from chartkit.errors import InputError
+
+KINDS: Final = (*map(str, Kind), *FORMS)
+"""What can be asked for as a kind: what policies do, and their forms."""
+_NEAR: Final = 3
+_CUTOFF: Final = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is looked for; what is empty or None asks for nothing. Letters' case does not count.
+
+    words: all must stand somewhere in what an entry says; category: a part of the category;
+    severity, subject: as a whole; kind: what it does, or a form; kyverno: a version that is to run
+    the policy; library: the library's name.
+    """
+
+    words: tuple[str, ...] = ()
+    category: str = ""
+    severity: str = ""
+    subject: str = ""
+    kind: str = ""
+    kyverno: Version | None = None
+    library: str = ""
+
+
+def checked(query: Query, entries: Sequence[Entry], libraries: Iterable[str]) -> Query:
+    """The query, if its names are ones that something can have; raises InputError with near ones.
+
+    libraries: the names of all that there are.
+    """
+    _require("severity", query.severity, SEVERITIES)
+    _require("kind", query.kind, KINDS)
+    _require("library", query.library, sorted(libraries))
+    _require("subject", query.subject, _subjects(entries), listed=False)
+    categories = sorted({entry.category for entry in entries})
+    wanted = query.category.lower()
+    if not any(wanted in category.lower() for category in categories):
+        raise _unknown("category", query.category, categories)
+    return query
+
+
+def search(entries: Iterable[Entry], query: Query) -> list[Entry]:
+    """The entries that fit; those that say a word in their name or title come first."""
+    words = [word.lower() for word in query.words]
+    scored = [(_score(entry, words), entry) for entry in entries if _fits(entry, query)]
+    found = [(score, entry) for score, entry in scored if score]
+    return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
+
+
+def find(entries: Sequence[Entry], name: str) -> Entry:
+    """The policy that a name means; raises InputError for none, and for several.
+
+    A name is what follows from the end of `library/folder/name`, or what the policy calls itself.
+    """
+    wanted = name.strip("/")
+    readings = (
+        [entry for entry in entries if entry.qualified == wanted],
+        [entry for entry in entries if entry.reference == wanted],
+        [entry for entry in entries if entry.qualified.endswith(f"/{wanted}")],
+        [entry for entry in entries if entry.name == wanted],
+    )
+    found = next((reading for reading in readings if reading), [])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(entry.qualified for entry in found[:_NEAR])
+        more = f" and {len(found) - _NEAR} more" if len(found) > _NEAR else ""
+        hint = f"say which: {names}{more}"
+        raise InputError(f"there are {len(found)} policies '{name}'", hint=hint)
+    raise _unknown_policy(entries, wanted)
+
+
+def _fits(entry: Entry, query: Query) -> bool:
+    return (
+        query.category.lower() in entry.category.lower()
+        and (not query.severity or query.severity.lower() == entry.severity.lower())
+        and (not query.subject or query.subject.lower() in map(str.lower, entry.subjects))
+        and (not query.kind or query.kind.lower() in map(str.lower, (*entry.kinds, *entry.forms)))
+        and (not query.library or query.library == entry.library)
+        and (query.kyverno is None or _runs(entry, query.kyverno))
+    )
+
+
+def _runs(entry: Entry, kyverno: Version) -> bool:
+    return not entry.minimum or parse_version(entry.minimum, "Kyverno") <= kyverno
+
+
+def _score(entry: Entry, words: Sequence[str]) -> int:
+    """How well an entry fits; 0 where a word is nowhere in it."""
+    named = f"{entry.qualified} {entry.name}".lower()
+    title = entry.title.lower()
+    about = " ".join((entry.category, *entry.subjects, *entry.kinds, *entry.forms)).lower()
+    description = entry.description.lower()
+    total = 1
+    for word in words:
+        score = 8 * (word in named) + 4 * (word in title) + 2 * (word in about)
+        score += word in description
+        if not score:
+            return 0
+        total += score
+    return total
+
+
+def _subjects(entries: Iterable[Entry]) -> list[str]:
+    return sorted({subject for entry in entries for subject in entry.subjects})
+
+
+def _require(what: str, given: str, known: Sequence[str], listed: bool = True) -> None:
+    if given and given.lower() not in map(str.lower, known):
+        raise _unknown(what, given, known, listed)
+
+
+def _unknown(what: str, given: str, known: Sequence[str], listed: bool = True) -> InputError:
+    near = _nearest(given, known)
+    hint = _did_you_mean(near) or (f"known are {', '.join(known)}" if listed and known else None)
+    return InputError(f"no policy has the {what} '{given}'", hint=hint)
+
+
+def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
+    by_name: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for text in (entry.qualified, entry.reference, entry.short, entry.name):
+            by_name.setdefault(text, []).append(entry)
+    near = [entry.reference for text in _nearest(name, by_name) for entry in by_name[text]]
+    hint = _did_you_mean(list(dict.fromkeys(near))[:_NEAR])
+    return InputError(
+        f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
+    )
+
+
+def _nearest(given: str, known: Iterable[str]) -> list[str]:
+    import difflib
+
+    by_lower = {text.lower(): text for text in known}
+    near = difflib.get_close_matches(given.lower(), by_lower, _NEAR, _CUTOFF)
+    return [by_lower[text] for text in near]
+
+
+def _did_you_mean(names: Sequence[str]) -> str | None:
+    if not names:
+        return None
+    shown = [f"'{name}'" for name in names]
+    return (
+        "did you mean "
+        + " or ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
+        + "?"
+    )

@@ -1,0 +1,152 @@
+"""One policy with everything about it: what it says, its parameters, what it does to examples."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.catalog.entries import one_line
+from chartkit.catalog.examples import Shown, examples_of
+from chartkit.catalog.listing import entry_body
+from chartkit.catalog.model import Entry, Kind
+from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
+from chartkit.documents import Source, read_file, read_source
+from chartkit.model import Body, Json, Resource
+from chartkit.yaml_dump import dump_yaml
+
+_WIDTH: Final = 100
+_ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        Kind.VALIDATE: ("refuses", "accepts"),
+        Kind.IMAGE: ("refuses", "accepts"),
+        Kind.MUTATE: ("changes", "leaves as it is"),
+        Kind.GENERATE: ("generates for", "passes over"),
+        Kind.CLEANUP: ("deletes", "keeps"),
+    }
+)
+"""What a policy of a kind does to an object that it acts on, and to one that it leaves alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """parameters: JSON Schemas by name; sources: the policy's files."""
+
+    entry: Entry
+    parameters: Mapping[str, Body]
+    sources: tuple[Source, ...]
+    examples: Shown
+
+
+def details(entry: Entry, root: Path) -> Details:
+    """Everything about a policy; root: its library's folder. Raises InputError."""
+    file = Path(entry.file)
+    sources = [Source(entry.file, read_source(file))]
+    parameters: dict[str, Body] = {}
+    if entry.own:
+        parameters = _parameters(file.parent, root)
+        cel = file.parent / CEL_FILE
+        if cel.is_file():
+            sources.append(Source(str(cel), read_source(cel)))
+    return Details(entry, parameters, tuple(sources), examples_of(entry, root))
+
+
+def _parameters(folder: Path, root: Path) -> dict[str, Body]:
+    metadata = _mapping(folder / METADATA_FILE)
+    shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
+    named = metadata.get("sharedParameters")
+    found = {name: shared[name] for name in named or () if name in shared}
+    own = metadata.get("parameters")
+    found.update(own if isinstance(own, dict) else {})
+    return {str(name): body for name, body in found.items() if isinstance(body, dict)}
+
+
+def _mapping(file: Path) -> Body:
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    return body if isinstance(body, dict) else {}
+
+
+def as_text(shown: Details) -> str:
+    """For people: what it is, its parameters, its text, what it does to examples."""
+    return "\n".join([*_head(shown.entry), *_parameter_lines(shown), *_body(shown)]) + "\n"
+
+
+def _head(entry: Entry) -> Iterator[str]:
+    yield f"{entry.qualified}  {entry.title}"
+    traits = {
+        "name": entry.name,
+        "category": entry.category,
+        "severity": entry.severity,
+        "subjects": ", ".join(entry.subjects),
+        "kind": ", ".join(entry.kinds),
+        "forms": ", ".join(entry.forms),
+        "Kyverno": f"{entry.minimum} or newer" if entry.minimum else "",
+        "file": str(entry.location),
+    }
+    for name, value in traits.items():
+        if value:
+            yield f"  {name:9} {value}"
+    if entry.description:
+        yield ""
+        yield from textwrap.wrap(entry.description, _WIDTH)
+
+
+def _parameter_lines(shown: Details) -> Iterator[str]:
+    if shown.parameters:
+        yield "\nParameters:"
+    for name, schema in shown.parameters.items():
+        default = json.dumps(schema.get("default"), ensure_ascii=False)
+        about = one_line(str(schema.get("description") or ""))
+        yield f"  {name} ({one_line(str(schema.get('type')))}, default {default}): {about}"
+
+
+def _body(shown: Details) -> Iterator[str]:
+    for source in shown.sources:
+        yield f"\n# {source.file}"
+        yield from _printable(source.text)
+    for verb, one in _examples(shown):
+        if one is None:
+            yield f"\n# no example that it {verb} stands beside it"
+        else:
+            yield f"\n# an example that it {verb}: {one.location}"
+            yield from _printable(dump_yaml(one.body))
+
+
+def _examples(shown: Details) -> Iterator[tuple[str, Resource | None]]:
+    acts, leaves = _ACTS[shown.entry.kinds[0] if shown.entry.kinds else Kind.VALIDATE]
+    yield acts, shown.examples.acts
+    yield leaves, shown.examples.leaves
+
+
+def _printable(text: str) -> Iterator[str]:
+    """Lines that a terminal shows as they are."""
+    for line in text.rstrip().splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        yield indent + "".join(each if each.isprintable() else "�" for each in line.lstrip())
+
+
+def as_json(shown: Details) -> str:
+    """One object: what a list says of the policy, and `parameters`, `policies`, `examples`."""
+    examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
+    body: Body = {
+        **entry_body(shown.entry),
+        "parameters": shown.parameters,
+        "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
+        "examples": {name: _example(one) for name, one in examples.items()},
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _example(one: Resource | None) -> Json:
+    return None if one is None else {"location": str(one.location), "object": one.body}
+
+
+FORMATS: Final[Mapping[str, Callable[[Details], str]]] = MappingProxyType(
+    {"text": as_text, "json": as_json}
+)
+"""The ways to write one policy."""

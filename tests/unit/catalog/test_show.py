@@ -1,0 +1,95 @@
+"""What is shown of one policy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from chartkit.catalog.index import read_index
+from chartkit.catalog.model import Entry
+from chartkit.catalog.show import as_json, as_text, details
+from tests.unit.catalog.library_files import CEL_POLICY, write_plain
+from tests.unit.chart.project_files import write_policy
+
+_PARAMETERS = """\
+sharedParameters: [level]
+parameters:
+  minimum: {type: integer, default: 2, description: How many.}
+"""
+_MUTATES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {{name: {name}}}
+spec: {{rules: [{{name: r, mutate: {{}}}}]}}
+"""
+
+
+def _only(root: Path) -> Entry:
+    (entry,) = read_index("lib", root).entries
+    return entry
+
+
+def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
+    folder = write_policy(tmp_path, "ours/mine", more=_PARAMETERS)
+    (tmp_path / "parameters.yaml").write_text(
+        "level: {type: string, default: latest, description: The level.}\n"
+    )
+    (folder / "cel.yaml").write_text(CEL_POLICY.format(kind="ValidatingPolicy", name="mine"))
+    shown = details(_only(tmp_path), tmp_path)
+    text = as_text(shown)
+    assert '  level (string, default "latest"): The level.\n' in text
+    assert "  minimum (integer, default 2): How many.\n" in text
+    assert text.index("# " + str(folder / "policy.yaml")) < text.index(str(folder / "cel.yaml"))
+    assert f"# an example that it refuses: {folder / 'bad.yaml'}:1\napiVersion: v1" in text
+    assert f"# an example that it accepts: {folder / 'good.yaml'}:1\napiVersion: v1" in text
+    body = json.loads(as_json(shown))
+    assert body["parameters"]["minimum"]["default"] == 2
+    assert body["examples"]["acts"]["object"]["metadata"]["name"] == "other"
+    assert [each["file"] for each in body["policies"]] == [
+        str(folder / "policy.yaml"),
+        str(folder / "cel.yaml"),
+    ]
+
+
+def test_a_policy_with_kyvernos_tests(tmp_path: Path) -> None:
+    write_plain(tmp_path, "a/b", name="other-name")
+    text = as_text(details(_only(tmp_path), tmp_path))
+    refused, accepted = text.split("# an example that it ")[1:]
+    assert refused.startswith("refuses: ")
+    assert "name: bad\n" in refused
+    assert accepted.startswith("accepts: ")
+    assert "name: good\n" in accepted
+
+
+def test_of_a_policy_that_changes_objects_tests_say_what_passed(tmp_path: Path) -> None:
+    write_plain(tmp_path, "a/b", _MUTATES)
+    shown = details(_only(tmp_path), tmp_path)
+    assert shown.examples.acts is not None
+    assert shown.examples.acts.name == "good"
+    text = as_text(shown)
+    assert "# an example that it changes: " in text
+    assert "# no example that it leaves as it is stands beside it" in text
+
+
+def test_tests_do_not_read_outside_of_the_library(tmp_path: Path) -> None:
+    file = write_plain(tmp_path / "lib", "a/b")
+    test = file.parent / ".kyverno-test" / "kyverno-test.yaml"
+    (tmp_path / "secret.yaml").write_text((test.parent / "resource.yaml").read_text())
+    test.write_text(test.read_text().replace("resource.yaml", "../../../../secret.yaml"))
+    shown = details(_only(tmp_path / "lib"), tmp_path / "lib")
+    assert (shown.examples.acts, shown.examples.leaves) == (None, None)
+
+
+def test_broken_tests_give_no_example(tmp_path: Path) -> None:
+    file = write_plain(tmp_path, "a/b")
+    test = file.parent / ".kyverno-test" / "kyverno-test.yaml"
+    for text in ("a: [", "- 1\n", "resources: 3\nresults: [1, {policy: b}]\n"):
+        test.write_text(text)
+        assert details(_only(tmp_path), tmp_path).examples.acts is None
+
+
+def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
+    folder = write_policy(tmp_path, "mine")
+    file = folder / "policy.yaml"
+    file.write_text(file.read_text() + "# \x1b[2J\x9b\n")
+    assert "# �[2J�\n" in as_text(details(_only(tmp_path), tmp_path))

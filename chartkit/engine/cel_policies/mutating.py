@@ -45,6 +45,7 @@ class MutatingJudge(Judge):
         "_conditions",
         "_exceptions",
         "_mutations",
+        "_names_targets",
         "_targets",
         "_variables",
     )
@@ -60,6 +61,8 @@ class MutatingJudge(Judge):
         self._variables = compiler.variables(policy.variables)
         self._conditions = compiler.conditions(policy.conditions)
         self._targets = _compile_targets(policy, compiler)
+        targets: Body = policy.spec.get("targetMatchConstraints") or {}
+        self._names_targets = bool(targets.get("resourceRules") or targets.get("expression"))
         self._exceptions = Exceptions(exceptions, compiler)
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._mutations = _compile_mutations(policy, compiler)
@@ -68,6 +71,9 @@ class MutatingJudge(Judge):
         """What becomes of the request's object, and of the targets that are there already."""
         scope = PolicyScope(admission.scope)
         result = self._mutate(admission, scope, admission.attributes.object, self._conditions)
+        if self._names_targets:
+            # A cluster does not send what is admitted through such a policy: it only sets it off.
+            result = replace(result, patched=None)
         if self._targets is None or result.status is not Status.PASS:
             return result
         return replace(result, others=tuple(self._existing(admission, self._targets)))

@@ -105,9 +105,15 @@ def plan_for_profile(
     return ChartPlan(CHART_NAME, chart.files(resolved, kube_version_range(matrix())), values)
 
 
-def render_profile(reference: str, parameters: Mapping[str, Json]) -> tuple[Resource, ...]:
-    """The policies of one profile as a cluster gets them; see `plan_for_profile`."""
-    return render_chart(plan_for_profile(reference, parameters)).resources
+def render_profile(
+    reference: str,
+    parameters: Mapping[str, Json],
+    policy_type: PolicyType = PolicyType.CLUSTER,
+) -> tuple[Resource, ...]:
+    """The policies of one profile in a form; see `plan_for_profile`. There is no environment whose
+    Kyverno could settle the form, and ClusterPolicy names each rule in what it says."""
+    values = {"policyType": policy_type.value}
+    return render_chart(plan_for_profile(reference, parameters), [values]).resources
 
 
 def _project_profiles(project: Project, library: Library) -> Resolved:

@@ -58,7 +58,7 @@ def test_a_new_project_renders_and_passes(rendered: Path) -> None:
         assert (folder / "templates" / "NOTES.txt").is_file()
         for env in ENVIRONMENTS:
             text = (rendered / "rendered" / env / f"{chart}.yaml").read_text()
-            assert "kind: ClusterPolicy" in text or "kind: Deployment" in text
+            assert "kind: ValidatingPolicy" in text or "kind: Deployment" in text
 
 
 @pytest.mark.parametrize("profile", ["pss-baseline", "eks-best-practices"])

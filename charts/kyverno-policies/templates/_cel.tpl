@@ -118,7 +118,11 @@ be asked too).
 {{- end -}}
 {{- $conditions = concat $conditions (include "kyverno-policies.matchConditions" . | fromJsonArray) -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
-{{- if eq (toString $skip) "true" -}}
+{{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "skipBackgroundRequests") .)) "true" -}}
+{{- if kindIs "bool" $skip -}}
+{{- $_ := set .policy.spec "evaluation" (mergeOverwrite (.policy.spec.evaluation | default dict) (dict "skipBackgroundRequests" $skip)) -}}
+{{- end -}}
+{{- else if eq (toString $skip) "true" -}}
 {{- $account := printf "system:serviceaccount:%s:kyverno-background-controller" .root.Release.Namespace -}}
 {{- $expression := printf "!has(request.userInfo.username) || request.userInfo.username != %s" (include "kyverno-policies.celLiteral" $account) -}}
 {{- $conditions = append $conditions (dict "name" "background-requests" "expression" $expression) -}}

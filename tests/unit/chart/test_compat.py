@@ -1,14 +1,18 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from chartkit.chart import compat
-from chartkit.chart.compat import Support
+from chartkit.chart.compat import RULE_ADMISSION, Support, kube_version_range
+from chartkit.chart.compat_report import environment
+from chartkit.chart.policies_chart import plan
 from chartkit.chart.versions import Version, parse_version
 from chartkit.errors import InputError
 from chartkit.model import Severity
+from tests.unit.chart.project_files import write_project
 
 TODAY = date(2026, 11, 1)
 
@@ -96,3 +100,30 @@ def test_the_range_for_chart_yaml_spans_every_environment() -> None:
     assert compat.kube_version_range([version("1.19")]) == ">=1.33-0 <1.36-0"
     assert compat.kube_version_range(map(version, ["1.19", "1.12"])) == ">=1.26-0 <1.36-0"
     assert compat.kube_version_range([version("1.8")]) == ">=1.23-0 <1.26-0"
+
+
+def test_admission_policies_need_a_cluster_that_serves_them(tmp_path: Path) -> None:
+    text = (
+        "policyType: ValidatingAdmissionPolicy\nenvironments:\n"
+        '  old: {kyverno: "1.12", kubernetes: "1.29"}\n'
+        '  plain: {kyverno: "1.12", kubernetes: "1.29", policyType: ClusterPolicy}\n'
+        '  new: {kyverno: "1.19", kubernetes: "1.34"}\n'
+    )
+    project = write_project(tmp_path, text)
+    today = date(2025, 1, 1)
+    found = {name: environment(each, today) for name, each in project.environments.items()}
+    (refused,) = [each for each in found["old"].diagnostics if each.rule_id == RULE_ADMISSION]
+    assert "needs Kubernetes 1.30, and this is 1.29" in refused.message
+    assert refused.location is not None
+    assert refused.location.line == 1
+    assert not found["old"].supported
+    assert found["plain"].supported
+    assert found["new"].supported
+    with pytest.raises(InputError, match=r"needs Kubernetes 1\.30"):
+        plan(project)
+
+
+def test_a_chart_of_admission_policies_admits_what_serves_them() -> None:
+    assert kube_version_range([Version(1, 12)]) == ">=1.26-0 <1.30-0"
+    assert kube_version_range([Version(1, 12)], Version(1, 30)) == ">=1.30-0 <1.31-0"
+    assert kube_version_range([Version(1, 19)], Version(1, 30)) == ">=1.33-0 <1.36-0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,13 @@ from chartkit.schemas.crds import definition, kinds
 _GOLDEN = Path(__file__).parents[2] / "golden" / "policies_chart" / "expected"
 
 
+_CLUSTER, _CEL = "clusterpolicies.kyverno.io", "validatingpolicies.policies.kyverno.io"
+
+
 @cache
-def _spec_schema() -> Body:
-    """The schema of a ClusterPolicy's spec in Kyverno 1.19."""
-    kind = next(each for each in kinds() if each.name == "clusterpolicies.kyverno.io")
+def _spec_schema(name: str = _CLUSTER) -> Body:
+    """The schema of a kind's spec in Kyverno 1.19."""
+    kind = next(each for each in kinds() if each.name == name)
     version = next(each for each in definition(kind)["spec"]["versions"] if each["name"] == "v1")
     schema: Body = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
     return schema
@@ -51,20 +54,26 @@ def _changes(value: Any, schema: Body, path: str) -> Iterator[str]:
             yield f"{path}.{key} is filled in"
 
 
-def _all_changes(bodies: Iterator[Body]) -> set[str]:
-    return {change for body in bodies for change in _changes(body["spec"], _spec_schema(), "spec")}
+def _all_changes(bodies: Iterable[Body], name: str = _CLUSTER) -> set[str]:
+    schema = _spec_schema(name)
+    return {change for body in bodies for change in _changes(body["spec"], schema, "spec")}
 
 
-def test_the_standards_policies() -> None:
+@pytest.mark.parametrize(
+    ("form", "name"), [("ClusterPolicy", _CLUSTER), ("ValidatingPolicy", _CEL)]
+)
+def test_the_standards_policies(form: str, name: str) -> None:
     plan = plan_for_profile("pss-restricted", {})
     values = {
+        "policyType": form,
         "includeOtherPolicies": ["require-non-root-groups"],
         "exclude": {"any": [{"resources": {"namespaces": ["kube-system"]}}]},
         "validationFailureActionOverrides": {"all": [{"action": "Audit", "namespaces": ["a"]}]},
     }
     rendered = render_chart(plan, [values])
     assert len(rendered.resources) > 15
-    assert _all_changes(each.body for each in rendered.resources) == set()
+    assert {each.kind for each in rendered.resources} == {form}
+    assert _all_changes((each.body for each in rendered.resources), name) == set()
 
 
 def test_the_golden_policies() -> None:

@@ -41,8 +41,9 @@ def chart() -> Path:
 
 
 def render(values: Mapping[str, Any] | Path | None = None, namespace: str = "kyverno") -> Rendered:
-    """The policies by name, with these values."""
-    found = render_chart(chart(), [values] if values else [], namespace=namespace)
+    """The policies by name as ClusterPolicy, with these values."""
+    plain = {"policyType": "ClusterPolicy"}
+    found = render_chart(chart(), [plain, values] if values else [plain], namespace=namespace)
     return Rendered({each.name: each.body for each in found.resources})
 
 
@@ -477,7 +478,8 @@ def test_upstreams_default_values_pass() -> None:
     assert STRICT not in names
     notes = dry_run(chart(), [UPSTREAM], kube_version="v1.34.0").notes
     assert "policies are of type ValidatingPolicy" in notes
-    assert "policies are of type" not in dry_run(chart(), [], kube_version="v1.34.0").notes
+    plain = {"policyType": "ClusterPolicy"}
+    assert "policies are of type" not in dry_run(chart(), [plain], kube_version="v1.34.0").notes
 
 
 def test_upstreams_policies_and_rules_can_be_named() -> None:

@@ -90,7 +90,9 @@ def tables_of(environment: Environment) -> Tables:
     if functions is None:
         functions = {each.name: _signatures(each) for each in environment.functions.values()}
     names = (*environment.variables, *environment.structs)
-    dotted = frozenset(name.partition(".")[0] for name in names if "." in name)
+    # Below a type that takes any field every name is a type.
+    open_types = {each.name for each in environment.structs.values() if each.fields is None}
+    dotted = frozenset(name.partition(".")[0] for name in names if "." in name) | open_types
     tables = Tables(environment, functions, dotted)
     while len(_TABLES) >= _REMEMBERED_ENVIRONMENTS:
         _TABLES.pop(next(iter(_TABLES)), None)

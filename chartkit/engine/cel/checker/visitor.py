@@ -33,7 +33,6 @@ from chartkit.engine.cel.types import (
     DYN,
     ERROR,
     INT,
-    LIST_DYN,
     NULL,
     STRING,
     UINT,
@@ -155,7 +154,10 @@ class Visitor:
     def _field_type(self, offset: int, name: str, field: str) -> Type:
         declared = self._tables.environment.find_struct(name)
         if declared is None:
-            self._complain(offset, f"unexpected failed resolution of '{name}'")
+            problem = f"unexpected failed resolution of '{name}'"
+            if name in self._tables.environment.variables:
+                problem = f"undefined field '{field}'"
+            self._complain(offset, problem)
             return ERROR
         if declared.fields is None:
             return DYN
@@ -298,10 +300,8 @@ class Visitor:
         """The name under which the fields are looked up, and the type of the literal."""
         name = expr.name.removeprefix(".")
         variable = self._tables.environment.variables.get(name)
-        if variable is not None and isinstance(variable.value, Type):
-            found = variable.value
-            if found.kind is TypeKind.LIST:
-                found = LIST_DYN
+        if variable is not None and variable.type.kind is TypeKind.TYPE:
+            found = variable.type.parameters[0]
         else:
             declared = self._tables.environment.find_struct(name)
             if declared is None:

@@ -35,8 +35,15 @@ def find(value: Value, key: Value) -> Value:
     if isinstance(value, dict):
         return _find_computed(value, key)
     if kind is Struct:
-        return value.fields.get(key, MISSING)  # type: ignore[attr-defined]
+        return _find_field(value, key)  # type: ignore[arg-type]
     return MISSING
+
+
+def _find_field(value: Struct, key: Value) -> Value:
+    """The field of an object; raises `CelError` for one that an object of Go has not."""
+    if value.unset and key not in value.unset:
+        raise CelError(f"no such field: {key}" if isinstance(key, str) else "no such overload")
+    return value.fields.get(key, MISSING) if isinstance(key, str) else MISSING
 
 
 def _find_computed(value: dict[Value, Value], key: Value) -> Value:

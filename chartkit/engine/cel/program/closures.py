@@ -217,7 +217,7 @@ class Planner:
         declared = self._environment.find_struct(name)
         construct = None if declared is None else declared.construct
         if construct is None:
-            return _failing(f"unknown type: {name}")
+            return _failing(f"unknown type '{name}'")
         fields = [
             (entry.field, self.plan(entry.value, scope), entry.optional) for entry in expr.fields
         ]

@@ -35,8 +35,10 @@ def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Va
     type_ = checked.types.get(expr.id)
     if declared is not None:
         # A comprehension's variable may have the same name; its type then differs.
-        known = declared.has_value and declared.type == type_
-        return declared.value if known else NO_CONSTANT
+        if declared.type != type_:
+            return NO_CONSTANT
+        if declared.has_value:
+            return declared.value
     if type_ is not None and type_.kind is TypeKind.TYPE:
         raise CelError(f"reference to undefined type: {name}")
     return NO_CONSTANT

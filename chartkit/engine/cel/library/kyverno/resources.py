@@ -6,6 +6,7 @@ namespace and no other.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library
@@ -36,7 +37,7 @@ def _parse_group_version(api_version: str) -> tuple[str, str]:
 
 def address(resource: Struct) -> tuple[str, str]:
     """The API version and the resource's name."""
-    group, version = resource.fields["Group"], resource.fields["Version"]
+    group, version = resource.fields.get("Group"), resource.fields["Version"]
     return f"{group}/{version}" if group else str(version), str(resource.fields["Resource"])
 
 
@@ -241,7 +242,13 @@ def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
         plural = host.plural(api_version, kind)
     except CelError as error:
         raise CelError(f"failed to map kind to resource: {error.message}") from None
-    return Struct(GROUP_VERSION_RESOURCE, {"Group": group, "Version": version, "Resource": plural})
+    fields = {"Group": group, "Version": version, "Resource": plural}
+    # As in Go, an empty field counts as one that was not set.
+    filled = {key: text for key, text in fields.items() if text}
+    return Struct(GROUP_VERSION_RESOURCE, filled, _UNSET)
+
+
+_UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
 
 LIBRARY = Library(

@@ -36,5 +36,11 @@ VARIABLES: Mapping[str, Variable] = {
     **{each.name: type_constant(each) for each in _PLAIN},
     "list": type_constant(LIST, types.LIST_DYN),
     "map": type_constant(MAP, types.MAP_DYN),
+    **{
+        name: Variable(types.type_of_type(each))
+        for name, each in (("duration", types.DURATION), ("timestamp", types.TIMESTAMP))
+    },
     "google.protobuf.NullValue.NULL_VALUE": Variable(types.INT, 0, has_value=True),
 }
+"""`duration` and `timestamp` have no value: for the checker they are names of types, but cel-go
+makes no program of an expression that has them."""

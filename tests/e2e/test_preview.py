@@ -55,3 +55,21 @@ def test_json(tmp_path: Path) -> None:
     (made,) = entry["made"]
     assert "labels" not in made["before"]["metadata"]
     assert made["after"]["metadata"]["labels"] == {"owner": "nobody"}
+
+
+def test_cel_policies_mutate_one_after_the_other(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "cel-mutating")
+    assert code == 0
+    assert "# by add-owner, pull-always\n--- a/Pod/default/free\n" in out
+    assert out.endswith("# 2 mutated, 0 generated, 0 problems\n")
+
+
+def test_cel_policies_mutate_what_is_there_and_generate(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "cel-targets", str(CASES / "cel-targets" / "targets.yaml"))
+    assert code == 0
+    assert "# by mark-others\n--- a/Secret/shop/there\n" in out
+    context = str(CASES / "cel-generating" / "context.yaml")
+    code, out = preview(tmp_path, "cel-generating", "--context-file", context)
+    assert code == 0
+    assert "# by new-namespace/new-namespace\n---\napiVersion: v1\nkind: ResourceQuota\n" in out
+    assert out.endswith("# 0 mutated, 2 generated, 0 problems\n")

@@ -11,6 +11,7 @@ import pytest
 
 from chartkit.documents import read_file
 from tests.e2e.command import PROGRAM, chartkit
+from tests.shared import ROOT
 
 REQUIRE_LABELS = """\
 apiVersion: kyverno.io/v1
@@ -227,3 +228,158 @@ def test_a_file_that_may_not_be_read(folder: Path) -> None:
     done = chartkit(folder, "scan", "pod.yaml")
     assert done.code == 2
     assert "cannot be read" in done.line
+
+
+CEL_POLICIES = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata:
+  name: guarded-namespace
+  annotations: {policies.kyverno.io/severity: low}
+spec:
+  validationActions: [Audit]
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+    - expression: namespaceObject.metadata.annotations.guard == "on"
+      messageExpression: "'not guarded: ' + namespaceObject.metadata.name"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: limit}
+spec:
+  paramKind: {apiVersion: v1, kind: ConfigMap}
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+    - expression: size(object.spec.containers) <= int(params.data.most)
+      messageExpression: "'at most ' + params.data.most"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: limit-all}
+spec:
+  policyName: limit
+  validationActions: [Deny]
+  paramRef: {name: limits, namespace: web, parameterNotFoundAction: Deny}
+---
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata: {name: small-plan}
+spec:
+  evaluation: {mode: JSON}
+  validations:
+    - {expression: object.nodes < 3, message: too many nodes}
+"""
+
+CEL_OBJECTS = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: web, annotations: {guard: "off"}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: limits, namespace: web}
+data: {most: "0"}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: nginx, namespace: web}
+spec:
+  selector: {matchLabels: {app: nginx}}
+  template:
+    metadata: {labels: {app: nginx}}
+    spec: {containers: [{name: nginx, image: nginx}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: nginx, namespace: web}
+spec: {containers: [{name: nginx, image: nginx}]}
+"""
+
+
+@pytest.fixture
+def cel_folder(tmp_path: Path) -> Path:
+    """A folder with CEL policies and objects that break them."""
+    (tmp_path / "policies.yaml").write_text(CEL_POLICIES)
+    (tmp_path / "objects.yaml").write_text(CEL_OBJECTS)
+    (tmp_path / "plan.json").write_text('{"nodes": 5}')
+    return tmp_path
+
+
+def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder: Path) -> None:
+    done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml")
+    assert done.code == 1
+    assert done.out == (
+        "Deployment/web/nginx  objects.yaml:10\n"
+        "  fail  guarded-namespace (Audit, low)\n"
+        "        not guarded: web\n"
+        "\n"
+        "Pod/web/nginx  objects.yaml:19\n"
+        "  fail  guarded-namespace (Audit, low)\n"
+        "        not guarded: web\n"
+        "  fail  limit/limit (Enforce)\n"
+        "        at most 0\n"
+        "\n"
+        "pass: 0, fail: 3, warn: 0, error: 0, skip: 0\n"
+    )
+    assert done.err == "policies of evaluation mode JSON need --json: small-plan\n"
+
+
+def test_what_is_only_audited_by_cel_policies_can_be_a_warning(cel_folder: Path) -> None:
+    done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml", "--audit-warn")
+    assert "pass: 0, fail: 1, warn: 2, error: 0, skip: 0\n" in done.out
+
+
+def test_reports_name_the_source_of_cel_results(cel_folder: Path) -> None:
+    outputs = ("-o", "policyreport=r.yaml", "-o", "junit=r.xml", "-o", "markdown")
+    done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml", *outputs)
+    [report] = [document.body for document in read_file(cel_folder / "r.yaml")]
+    first, _, last = report["results"]
+    assert (first["source"], first["policy"]) == ("KyvernoValidatingPolicy", "guarded-namespace")
+    assert "rule" not in first
+    assert first["properties"] == {"cel.validationIndex": "0"}
+    assert first["severity"] == "low"
+    assert (last["source"], last["rule"]) == ("ValidatingAdmissionPolicy", "limit")
+    assert last["properties"] == {"binding": "limit-all"}
+    assert (
+        'classname="guarded-namespace" name="guarded-namespace"'
+        in (cel_folder / "r.xml").read_text()
+    )
+    assert "| fail | Pod/web/nginx | guarded-namespace | not guarded: web |" in done.out
+
+
+def test_plain_json_is_judged_by_policies_for_it(cel_folder: Path) -> None:
+    done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml")
+    assert done.code == 1
+    assert done.out == (
+        "plan.json:1\n  fail  small-plan (Enforce)\n        too many nodes\n\n"
+        "pass: 0, fail: 1, warn: 0, error: 0, skip: 0\n"
+    )
+    assert done.err == ""
+    told = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml", "-o", "json")
+    [row] = json.loads(told.out)["results"]
+    assert (row["resource"], row["location"]) == ("", "plan.json:1")
+    done = chartkit(cel_folder, "scan", "--json", "plan.json")
+    assert (done.code, done.line) == (
+        2,
+        "no policy is of evaluation mode JSON (name one with --policies)",
+    )
+    (cel_folder / "list.json").write_text("[1]")
+    done = chartkit(cel_folder, "scan", "--json", "list.json", "-p", "policies.yaml")
+    assert (done.code, done.line) == (2, "list.json:1: must be a mapping")
+    done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml", "--at", "now")
+    assert done.code == 2
+
+
+def test_a_context_file_answers_what_policies_ask(tmp_path: Path) -> None:
+    case = ROOT / "tests" / "cases" / "cel-context"
+    arguments = ("scan", str(case / "resources.yaml"), "-p", str(case / "policy.yaml"))
+    context = ("--context-file", str(case / "context.yaml"))
+    done = chartkit(tmp_path, *arguments, *context)
+    assert "the colour is red" in done.out
+    assert "the colour is" not in chartkit(tmp_path, *arguments).out
+    wrong = chartkit(tmp_path, *arguments, "--context-file", str(case / "resources.yaml"))
+    assert (wrong.code, "is no Context" in wrong.line) == (2, True)

@@ -96,9 +96,10 @@ class AdmissionExpressions:
                 return Expression(text, None, f"program instantiation failed: {error.text}")
             return Expression(text, None, f"compilation failed: {error.text}")
         if expected and program.output_type not in expected:
-            names = [each.name for each in expected]
-            what = names[0] if len(names) == 1 else f"one of [{' '.join(names)}]"
-            return Expression(text, None, f"must evaluate to {what}")
+            names = " ".join(map(str, expected))
+            wanted = names if len(expected) == 1 else f"one of [{names}]"
+            found = program.output_type
+            return Expression(text, None, f"must evaluate to {wanted} but got {found}")
         return Expression(text, program)
 
     def variables(self, scope: Scope) -> Mapping[str, Value]:

@@ -63,19 +63,22 @@ class MutatingAdmissionJudge(BoundJudge):
             return None
         request = request_scope(attributes)
         namespace = namespace_object(attributes)
+        applied = False
         try:
             for params in self.params(admission.lookups, attributes.namespace):
                 decision = self._conditions.decide(request, namespace, params)
                 if decision is SKIPPED:
-                    return self.said(Status.SKIP, UNMET)
+                    continue
                 if decision is not None:
                     return self.said(Status.ERROR, decision.message)
                 scope = PolicyScope(request)
                 scope["namespaceObject"] = namespace
                 scope["params"] = params
-                patched = self._patch(scope, patched)
+                patched, applied = self._patch(scope, patched), True
         except (CelError, EvaluationError) as error:
             return self.said(Status.ERROR, error.message)
+        if not applied:
+            return self.said(Status.SKIP, UNMET)
         return replace(self.said(Status.PASS, _APPLIED), patched=patched)
 
     def _patch(self, scope: PolicyScope, body: Body) -> Body:

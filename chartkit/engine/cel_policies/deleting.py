@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -10,6 +11,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
@@ -22,6 +24,7 @@ from chartkit.engine.cel_policies.scope import Variables
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
+from chartkit.engine.values.quoting import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
 SCHEDULE_RULE: Final = "cleanup-policy"
@@ -63,7 +66,8 @@ class DeletingPolicy(Judge):
             compiler.conditions(one.conditions) for one in exceptions_of(policy, exceptions)
         ]
         self.propagation: str = policy.spec.get("deletionPropagationPolicy") or ""
-        self.schedule, self.diagnostics = _schedule(policy)
+        self.schedule, problems = _schedule(policy)
+        self.diagnostics: tuple[Diagnostic, ...] = (*problems, *cluster_refusals(policy))
 
     @property
     def key(self) -> str:
@@ -130,8 +134,12 @@ def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...
     try:
         return Schedule.parse(text), ()
     except ValueError:
-        message = f'spec.schedule: Invalid value: "{text}": schedule is not in proper cron format'
-        where = policy.resource.location
+        problem = (
+            f"Invalid value: {quote(text)}: schedule spec in the deletingPolicy is not in proper "
+            "cron format"
+        )
+        message = f"spec.schedule: {problem if text else 'Required value: schedule is required'}"
+        where = replace(policy.resource.location, path="/spec/schedule")
         return None, (Diagnostic(SCHEDULE_RULE, Severity.WARNING, message, where),)
 
 

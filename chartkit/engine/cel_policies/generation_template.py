@@ -6,7 +6,7 @@ A placeholder that is a whole text gives a value of any type; one inside a text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 import yaml
@@ -66,6 +66,32 @@ class Template:
                 )
             made.append(body)
         return made
+
+
+def placeholders(template: Body) -> list[str]:
+    """The expressions in a template; none where it cannot be used."""
+    if template.get("interpolate") != "cel":
+        return []
+    found: list[str] = []
+    try:
+        for node in _scalars(read_documents(template.get("value") or "")):
+            segments = scan(node.value, line_of(node))
+            found += [segment[1] for segment in segments if isinstance(segment, tuple)]
+    except TemplateError:
+        return []
+    return found
+
+
+def _scalars(documents: Iterable[yaml.Node]) -> Iterator[yaml.Node]:
+    waiting, seen = list(documents), set[int]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, yaml.ScalarNode):
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            pairs = node.value if isinstance(node, yaml.MappingNode) else [node.value]
+            waiting += [one for pair in pairs for one in pair]
 
 
 class _Compiler:

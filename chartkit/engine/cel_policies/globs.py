@@ -49,9 +49,8 @@ def _translated(pattern: str) -> str:
         else:
             out.append(_WILD.get(char) or re.escape(char))
         at += 1
-    if depth:
-        raise GlobError("unexpected end of input")
-    return "".join(out)
+    # A brace that nothing closes ends with the glob.
+    return "".join(out) + ")" * depth
 
 
 def _class(pattern: str, start: int) -> tuple[str, int]:

@@ -14,6 +14,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE, Host
+from chartkit.engine.cel.library.natives import no_conversion
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
@@ -25,11 +26,12 @@ from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, a
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cel_policies.validating import failure_message
+from chartkit.engine.values.image_reference import ImageReferenceError
+from chartkit.engine.values.registry_reference import parse_reference
 from chartkit.model import Body, Json, RuleResult, RuleType, Status
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _EXTRACTED: Final = (types.LIST_STRING, types.DYN, types.LIST_DYN)
-_DIGEST: Final = "@"
 _REFERENCES: Final = "spec.matchImageReferences"
 
 Fits = Callable[[str], bool]
@@ -95,8 +97,8 @@ class ImageValidatingJudge(Judge):
             scope["variables"] = Variables(self._variables, scope, host)
             images = self._images(admission, scope, host)
             matched = [image for found in images.values() for image in found]
-            bare = next((one for one in matched if _DIGEST not in one), None)
-            if self._verifies_digest and bare is not None:
+            bare = _without_digest(matched) if self._verifies_digest else None
+            if bare is not None:
                 return self._said(Status.FAIL, f"image {bare} does not have a digest")
             scope["images"] = images
             scope["attestations"] = self._attestations
@@ -122,11 +124,8 @@ class ImageValidatingJudge(Judge):
         """The references that the policy is about, by the list that they stand in."""
         found: dict[str, list[str]] = {}
         for name, program in self._extractors_for(admission).items():
-            value = program.evaluate(scope, host)
-            images = value if isinstance(value, list) else []
-            found[name] = [
-                image for image in images if isinstance(image, str) and self._is_about(image)
-            ]
+            images = _texts(program.evaluate(scope, host))
+            found[name] = [image for image in images if self._is_about(image)]
         return found
 
     def _is_about(self, image: str) -> bool:
@@ -160,6 +159,28 @@ class ImageValidatingJudge(Judge):
         self, status: Status, message: str, properties: Mapping[str, str] | None = None
     ) -> RuleResult:
         return self.result(status, message, self.policy.name, properties)
+
+
+def _texts(value: Value) -> list[str]:
+    """The references that an extractor gives; raises CelError for what is no list of texts."""
+    if not isinstance(value, list):
+        raise no_conversion(value, "[]string")
+    for member in value:
+        if not isinstance(member, str):
+            raise no_conversion(member, "string")
+    return value
+
+
+def _without_digest(images: Sequence[str]) -> str | None:
+    """The first image that is named without a digest; raises CelError for one that is no
+    reference."""
+    for image in images:
+        try:
+            if not parse_reference(image).digest:
+                return image
+        except ImageReferenceError as error:
+            raise CelError(f"failed to parse image reference {image}: {error}") from error
+    return None
 
 
 class _Attestors(dict[str, Value]):

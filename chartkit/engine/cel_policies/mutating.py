@@ -14,6 +14,7 @@ from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.checks import refusals
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
@@ -26,7 +27,7 @@ from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cluster import ObjectKey, key_of
 from chartkit.engine.request import Request
 from chartkit.engine.values.quoting import quote
-from chartkit.errors import EvaluationError
+from chartkit.errors import CompileError, EvaluationError
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
 OBJECT: Final = types.struct("Object")
@@ -55,8 +56,11 @@ class MutatingJudge(Judge):
     def __init__(
         self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
     ) -> None:
-        """Raises CompileError where an expression does not compile."""
+        """Raises CompileError where an expression does not compile, or Kyverno refuses it."""
         super().__init__(policy)
+        refused = refusals(policy)
+        if refused:
+            raise CompileError(refused)
         compiler = ExpressionCompiler(policy, environment)
         self._variables = compiler.variables(policy.variables)
         self._conditions = compiler.conditions(policy.conditions)

@@ -1,0 +1,124 @@
+"""What Kyverno's webhook refuses of policies whose expressions compile, in its words.
+
+Sources: `pkg/cel/policies/*/validate.go` and `pkg/image/verification/evaluator/validate.go`, and
+`validateMAPCompatibleMatchConditions` of its MutatingPolicy compiler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Final
+
+from chartkit.engine.cel.ast import Expr, Ident
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel_policies.generation_template import placeholders
+from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy
+from chartkit.model import Body, Diagnostic, Json, Location, Severity
+
+POLICY_RULE: Final = "policy"
+"""The id of diagnostics for what Kyverno's webhook refuses, as for its other policies."""
+
+_NO_RULES: Final = (
+    "spec.matchConstraints: Required value: a matchConstraints with at least one resource rule is "
+    "required"
+)
+_HTTP: Final = (
+    "spec: Forbidden: http.* is not allowed in namespaced policies; set "
+    "--allowHTTPInNamespacedPolicies to enable"
+)
+_NEVER: Final = (
+    "spec.evaluation: Forbidden: disabling both admission and mutateExisting evaluation modes is "
+    "not allowed"
+)
+_VARIABLES: Final = (
+    "Forbidden: variables cannot be referenced in matchConditions when "
+    "spec.autogen.mutatingAdmissionPolicy.enabled is true; native MutatingAdmissionPolicy "
+    "evaluates match conditions before variables, so inline the expression instead"
+)
+_EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
+
+
+def refusals(policy: CelPolicy) -> list[Diagnostic]:
+    """What Kyverno's compiler and its webhook both refuse, or what nothing would ever apply."""
+    if policy.kind is not CelKind.MUTATING:
+        return []
+    evaluation: Body = policy.spec.get("evaluation") or {}
+    existing: Body = evaluation.get("mutateExisting") or {}
+    found = list(_inlined(policy))
+    if not policy.admission and existing.get("enabled") is not True:
+        found.append(("spec.evaluation", _NEVER))
+    return [_diagnostic(policy, path, text, Severity.ERROR) for path, text in found]
+
+
+def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
+    """Warnings of what the webhook refuses, though Kyverno's engine evaluates it: nothing comes
+    of such a policy in a cluster."""
+    if policy.kind not in KYVERNO_KINDS:
+        return []
+    found: list[tuple[str, str]] = []
+    rules = policy.constraints.rules if policy.constraints is not None else ()
+    # Kyverno's webhook is not asked about policies for any JSON: they stand in no cluster.
+    if not rules and not policy.json and policy.kind is not CelKind.IMAGE_VALIDATING:
+        found.append(("spec.matchConstraints", _NO_RULES))
+    if policy.namespace and any("http" in _names(text) for text in _expressions(policy.spec)):
+        found.append(("spec", _HTTP))
+    return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in found]
+
+
+def _inlined(policy: CelPolicy) -> Iterator[tuple[str, str]]:
+    autogen: Body = policy.spec.get("autogen") or {}
+    if (autogen.get("mutatingAdmissionPolicy") or {}).get("enabled") is not True:
+        return
+    for index, condition in enumerate(policy.conditions):
+        if "variables" in _names(condition.expression):
+            path = f"spec.matchConditions[{index}].expression"
+            yield path, f"{path}: {_VARIABLES}"
+
+
+def _expressions(value: Json) -> Iterator[str]:
+    """Every expression of a specification, those of templates too."""
+    if isinstance(value, list):
+        for member in value:
+            yield from _expressions(member)
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            if key in _EXPRESSIONS and isinstance(member, str):
+                yield member
+            elif key == "template" and isinstance(member, dict):
+                yield from placeholders(member)
+            else:
+                yield from _expressions(member)
+
+
+def _names(text: str) -> frozenset[str]:
+    """The names that an expression speaks of; none where it is no expression."""
+    try:
+        root = parse(text, ENVIRONMENTS["standard"]).root
+    except CelCompileError:
+        return frozenset()
+    found: set[str] = set()
+    waiting: list[Expr] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Ident):
+            found.add(node.name)
+        for field in fields(node):
+            member = getattr(node, field.name)
+            waiting += [
+                one for one in (member if isinstance(member, tuple) else (member,)) if _is_node(one)
+            ]
+    return frozenset(found)
+
+
+def _is_node(value: object) -> bool:
+    return hasattr(value, "__dataclass_fields__") and hasattr(value, "offset")
+
+
+def _diagnostic(policy: CelPolicy, path: str, text: str, severity: Severity) -> Diagnostic:
+    place = policy.resource.location
+    pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
+    where = Location(place.file, place.line, place.column, pointer)
+    return Diagnostic(POLICY_RULE, severity, text, where)

@@ -5,6 +5,7 @@ from chartkit.engine.admission import Admissions
 from chartkit.engine.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluate import evaluate, respond
 from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.policies import compile_any, sorted_out
 from chartkit.engine.request import Operation, User
 from chartkit.engine.user_values import read_values
 from chartkit.model import Location, Resource, Status
@@ -80,3 +81,41 @@ def test_responses_stand_by_policy_even_without_results() -> None:
     (response,) = respond([policy], Admissions(["p"]).request(POD))
     assert (response.policy, response.results) == (policy, ())
     assert response.resource is response.patched is POD
+
+
+def test_a_namespace_of_the_values_stands_above_one_that_was_found() -> None:
+    body = {"metadata": {"name": "shop", "annotations": {"a": "b"}}}
+    values = read_values({"namespaces": [body]}, Location("values.yaml"))
+    found = {"shop": {"metadata": {"name": "shop"}}, "web": {"kind": "Namespace"}}
+    request = Admissions([], values, namespace_objects=found).request(POD)
+    assert request.namespace == {"apiVersion": "v1", "kind": "Namespace", **body}
+    labelled = read_values({"namespaceSelector": [{"name": "shop"}]}, Location("values.yaml"))
+    assert Admissions([], labelled, namespace_objects=found).request(POD).namespace is None
+    assert Admissions([], namespace_objects=found).request(POD).namespace is found["shop"]
+
+
+def test_a_property_of_a_result_may_give_its_message() -> None:
+    body = policy_resource().body
+    body = {
+        **body,
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "auditAnnotations": [{"key": "failMessage", "valueExpression": "'told otherwise'"}],
+            "validations": [{"expression": "false", "message": "told"}],
+        },
+    }
+    policy = compile_any(Resource(body))
+    (admitting,), _ = sorted_out([policy])
+    (result,) = evaluate([admitting], Admissions([]).request(POD))
+    assert (result.status, result.message) == (Status.FAIL, "told otherwise")

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
 from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.policies import (
@@ -98,6 +97,7 @@ def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
     a cluster does not take."""
     for one in compiled:
         if not isinstance(one, CompiledPolicy):
+            from chartkit.engine.cel_policies.checks import cluster_refusals
             from chartkit.engine.cel_policies.misspelt import misspelt_fields
 
             yield from cluster_refusals(one.policy)

@@ -260,7 +260,7 @@ class Reader:
     def _complain(self, message: str, offset: int) -> Expr:
         """Notes an issue; what it is about is something of which nothing is known."""
         self.issues.append(Issue(message, offset))
-        return Literal(self.ids.take(), offset, None)
+        return Call(self.ids.take(), offset, "", None, ())
 
     def _name(self) -> Expr:
         start = self._token

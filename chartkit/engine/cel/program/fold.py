@@ -28,8 +28,9 @@ from chartkit.engine.cel.program.aggregates import keyed
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.names import NO_CONSTANT, constant_named, function_and_arguments
 from chartkit.engine.cel.program.naming import go_type
+from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import Uint, Value
+from chartkit.engine.cel.values import Opaque, Uint, Value
 from chartkit.engine.values.regexp import RegexError, compile_regex
 
 CONVERSIONS: Final = frozenset(
@@ -156,7 +157,8 @@ class _Folder:
         key = self._value(expr)
         # What a variable stands for, such as `json`, is asked when it is read.
         read = isinstance(expr, Ident | Select) and key.__class__ is not Type
-        if key.__class__ not in _HASHED and not read:
+        opaque = isinstance(key, Opaque) and key.__class__ not in (Duration, Timestamp)
+        if key.__class__ not in _HASHED and not read and not opaque:
             raise CelError(f"invalid qualifier type: {go_type(key)}")
 
     def _has_pattern(self, function: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel.values import OptionalValue, Uint, Value
+from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_of
 
 _GO_TYPES: Final[dict[type, str]] = {
     type(None): "types.Null",
@@ -23,8 +23,26 @@ _GO_TYPES: Final[dict[type, str]] = {
     Duration: "types.Duration",
     Type: "*types.Type",
 }
+_GO_TYPES_OF_NAMES: Final = {
+    "JSONPatch": "*mutation.JSONPatchVal",
+    "kubernetes.NamedFormat": "*cel.Format",
+    "kubernetes.Quantity": "cel.Quantity",
+    "kubernetes.Semver": "cel.Semver",
+    "kubernetes.URL": "cel.URL",
+    "kyverno.image": "image.Image",
+    "net.CIDR": "cel.CIDR",
+    "net.IP": "cel.IP",
+}
 
 
 def go_type(value: Value) -> str:
     """Go's `%T` of a value."""
-    return _GO_TYPES.get(value.__class__, value.__class__.__name__)
+    known = _GO_TYPES.get(value.__class__)
+    if known is not None:
+        return known
+    if isinstance(value, dict):
+        return "*types.baseMap"
+    if isinstance(value, Struct) and value.type.name.partition(".")[0] == "Object":
+        return "*dynamic.ObjectVal"
+    # Everything else is a struct of Go as it stands.
+    return _GO_TYPES_OF_NAMES.get(type_of(value).name, "*ext.nativeObj")

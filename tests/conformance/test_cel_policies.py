@@ -1,0 +1,30 @@
+"""Recorded policies whose rules are CEL: every kind of them, and what they say of objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from tests.conformance.deviations import DEVIATIONS
+from tests.conformance.engine import read_cases, run_file
+from tests.conformance.engine_cel_policies import run_case
+from tests.shared import shared
+
+OWN: Final = Path(__file__).parent / "data" / "cel-policies.jsonl.gz"
+KNOWN: Final = DEVIATIONS["cel-policies"]
+
+
+@pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
+def test_own_case(case: dict[str, Any]) -> None:
+    fault = run_case(case)
+    if case["id"] in KNOWN:
+        assert fault is not None, "agrees: take it off the list of known deviations"
+    else:
+        assert fault is None
+
+
+def test_recorded_cases() -> None:
+    outcome = run_file(shared("conformance/engine/cel-policies.jsonl"))
+    assert outcome.failed == {}

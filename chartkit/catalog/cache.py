@@ -23,7 +23,7 @@ from chartkit.catalog.model import Entry
 from chartkit.model import Body, Json
 
 _FORMAT: Final = 1
-_RECENT: Final = 100_000_000
+RECENT: Final = 100_000_000
 """Nanoseconds: a file changed so shortly before it was read may change again unseen."""
 
 Stamp = tuple[int, int, int]
@@ -78,7 +78,7 @@ def save(root: Path, units: Mapping[str, Unit], read_at: int) -> None:
 
     read_at: when reading began, in nanoseconds.
     """
-    old = read_at - _RECENT
+    old = read_at - RECENT
     settled = {
         name: asdict(unit)
         for name, unit in units.items()

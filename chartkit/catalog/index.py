@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from chartkit.catalog import cache
@@ -53,6 +53,25 @@ def read_index(name: str, root: Path) -> Indexed:
         units[folder] = unit
     if units != known:
         cache.save(resolved, units, read_at)
+    return _indexed(name, root, units)
+
+
+def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> Indexed:
+    """The policies of a library that is not on disk: the same as `read_index` gives of its files
+    below root."""
+    folders: dict[str, dict[str, bytes]] = {}
+    for path in sorted(files):
+        folder, _, file = path.rpartition("/")
+        if file.endswith(SUFFIXES) and not any(part.startswith(".") for part in path.split("/")):
+            folders.setdefault(folder, {})[file] = files[path]
+    units: dict[str, Unit] = {}
+    for folder, contents in folders.items():
+        parents = [str(parent) for parent in PurePosixPath(folder).parents]
+        above = [folders.get("" if parent == "." else parent, {}).keys() for parent in parents]
+        if _CHART in contents or any(_CHART in each or each >= _OWN_FORMAT for each in above):
+            continue
+        stamps = {file: (len(content), 0, 0) for file, content in contents.items()}
+        units[folder] = _unit(folder, stamps, root, contents.__getitem__)
     return _indexed(name, root, units)
 
 
@@ -103,21 +122,27 @@ def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:
 
 
 def _read(folder: str, stamps: Mapping[str, Stamp], root: Path) -> Unit:
+    return _unit(folder, stamps, root, lambda file: (root / folder / file).read_bytes())
+
+
+def _unit(
+    folder: str, stamps: Mapping[str, Stamp], root: Path, read: Callable[[str], bytes]
+) -> Unit:
     from chartkit.catalog.entries import read_folder
 
     texts: dict[str, str] = {}
     digests: dict[str, str] = {}
     problems: list[str] = []
     for name, (size, _, _) in stamps.items():
-        file = root / folder / name
+        place = root / folder / name
         if size > _LARGEST:
-            problems.append(f"{file}: is larger than {_LARGEST:,} bytes")
+            problems.append(f"{place}: is larger than {_LARGEST:,} bytes")
             continue
         try:
-            content = file.read_bytes()
+            content = read(name)
             texts[name] = content.decode("utf-8-sig")
         except (OSError, UnicodeDecodeError):
-            problems.append(f"{file}: cannot be read as text")
+            problems.append(f"{place}: cannot be read as text")
             continue
         digests[name] = hashlib.sha256(content).hexdigest()
     entries, unread = read_folder(folder, texts, root)

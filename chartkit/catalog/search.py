@@ -122,8 +122,8 @@ def _require(what: str, given: str, known: Sequence[str], listed: bool = True) -
 
 
 def _unknown(what: str, given: str, known: Sequence[str], listed: bool = True) -> InputError:
-    near = _nearest(given, known)
-    hint = _did_you_mean(near) or (f"known are {', '.join(known)}" if listed and known else None)
+    near = nearest(given, known)
+    hint = did_you_mean(near) or (f"known are {', '.join(known)}" if listed and known else None)
     return InputError(f"no policy has the {what} '{given}'", hint=hint)
 
 
@@ -132,14 +132,16 @@ def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
     for entry in entries:
         for text in (entry.qualified, entry.reference, entry.short, entry.name):
             by_name.setdefault(text, []).append(entry)
-    near = [entry.reference for text in _nearest(name, by_name) for entry in by_name[text]]
-    hint = _did_you_mean(list(dict.fromkeys(near))[:_NEAR])
+    near = [entry.reference for text in nearest(name, by_name) for entry in by_name[text]]
+    hint = did_you_mean(list(dict.fromkeys(near))[:_NEAR])
     return InputError(
         f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
     )
 
 
-def _nearest(given: str, known: Iterable[str]) -> list[str]:
+def nearest(given: str, known: Iterable[str]) -> list[str]:
+    """The known names that a mistyped one is near to, the nearest first; letters' case does not
+    count."""
     import difflib
 
     by_lower = {text.lower(): text for text in known}
@@ -147,7 +149,8 @@ def _nearest(given: str, known: Iterable[str]) -> list[str]:
     return [by_lower[text] for text in near]
 
 
-def _did_you_mean(names: Sequence[str]) -> str | None:
+def did_you_mean(names: Sequence[str]) -> str | None:
+    """A hint with names; None where there are none."""
     if not names:
         return None
     shown = [f"'{name}'" for name in names]

@@ -10,6 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
+    from chartkit.catalog.limits import Limits
 
 _project = click.option(
     "--project",
@@ -118,3 +119,92 @@ def show(name: str, project: Path, output: str) -> None:
     for problem in catalogue.problems:
         if problem.startswith(f"{entry.file}:"):
             click.echo(problem, err=True)
+
+
+@policies.command()
+@click.argument("source")
+@click.option("--name", default="", help="The library's name; what SOURCE suggests if not given.")
+@click.option("--ref", default="", help="A branch, tag or commit of a git checkout.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="How long a server may say nothing.  [default: 20]",
+)
+@_project
+def vendor(source: str, name: str, ref: str, timeout: float | None, project: Path) -> None:
+    """Take a whole library into vendor/ from SOURCE, with a lock file.
+
+    SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
+    """
+    from chartkit.catalog.vendor import source_text, vendor
+
+    taken = vendor(source, project, name, ref, _limits(timeout))
+    for problem in taken.indexed.problems:
+        click.echo(problem, err=True)
+    click.echo(
+        f"{taken.folder}: {len(taken.indexed.entries)} policies in {len(taken.lock.files)} files "
+        f"from {source_text(taken.lock)}"
+    )
+
+
+def _limits(timeout: float | None) -> Limits:
+    from dataclasses import replace
+
+    from chartkit.catalog.limits import DEFAULT
+
+    if timeout is None:
+        return DEFAULT
+    return replace(DEFAULT, silence=timeout, patience=timeout * DEFAULT.patience / DEFAULT.silence)
+
+
+@policies.command()
+@click.argument("name", required=False)
+@click.option("--source", default="", help="Another source from now on; needs NAME.")
+@click.option("--ref", default="", help="Another branch, tag or commit from now on; needs NAME.")
+@click.option("--yes", is_flag=True, help="Take what changed without asking.")
+@click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file, too.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", hidden=True)
+@_project
+def update(
+    name: str | None,
+    source: str,
+    ref: str,
+    yes: bool,
+    diffs: bool,
+    timeout: float | None,
+    project: Path,
+) -> None:
+    """Show what changed at the source of the vendored library NAME, or of all, and take it.
+
+    Without --yes it asks, and where nobody can be asked nothing is taken. Exits 1 where there are
+    changes that were not taken.
+    """
+    import sys
+
+    from chartkit.catalog.changes import as_text, changes
+    from chartkit.catalog.vendor import (
+        apply_update,
+        plan_update,
+        source_text,
+        vendored_names,
+    )
+
+    if name is None and (source or ref):
+        raise click.UsageError("--source and --ref need the NAME of a library")
+    left = False
+    for each in vendored_names(name, project):
+        planned = plan_update(each, project, source, ref, _limits(timeout))
+        if planned.is_nothing:
+            click.echo(f"{each}: nothing changed")
+            continue
+        click.echo(f"{each}: {source_text(planned.lock)} → {source_text(planned.taken.lock())}")
+        for line in as_text(changes(planned), diffs):
+            click.echo(line)
+        if yes or (sys.stdin.isatty() and click.confirm("take it?")):
+            apply_update(planned, project)
+            click.echo(f"{each}: taken")
+        else:
+            left = True
+            click.echo(f"{each}: nothing was taken; --yes takes it")
+    raise SystemExit(1 if left else 0)

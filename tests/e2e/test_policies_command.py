@@ -5,8 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.command import chartkit
+from tests.unit.catalog.archive_files import FILES, announced_bomb, tar_gz
+from tests.unit.catalog.hostile_server import body, hang, in_turn, serving
 from tests.unit.catalog.library_files import write_lock, write_plain
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's own cache stays as it is."""
+    monkeypatch.setenv("CHARTKIT_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 def _vendored(folder: Path) -> Path:
@@ -19,20 +29,17 @@ def _vendored(folder: Path) -> Path:
 
 def test_lists_and_finds_policies_of_every_library(tmp_path: Path) -> None:
     _vendored(tmp_path)
-    cache = str(tmp_path / "cache")
-    done = chartkit(tmp_path, "policies", "list", "-o", "json", CHARTKIT_CACHE=cache)
+    done = chartkit(tmp_path, "policies", "list", "-o", "json")
     assert (done.code, done.err) == (0, "")
     listed = json.loads(done.out)
     assert {each["library"] for each in listed} == {"chartkit", "public"}
-    done = chartkit(
-        tmp_path, "policies", "search", "team", "--subject", "pod", CHARTKIT_CACHE=cache
-    )
+    done = chartkit(tmp_path, "policies", "search", "team", "--subject", "pod")
     assert done.code == 0
     assert "best/require-team" in done.out
     assert done.out.splitlines()[-1] == "2 policies"
-    done = chartkit(tmp_path, "policies", "search", "nothing-says-this", CHARTKIT_CACHE=cache)
+    done = chartkit(tmp_path, "policies", "search", "nothing-says-this")
     assert (done.code, done.out) == (1, "0 policies\n")
-    done = chartkit(tmp_path, "policies", "list", "--severity", "hihg", CHARTKIT_CACHE=cache)
+    done = chartkit(tmp_path, "policies", "list", "--severity", "hihg")
     assert done.code == 2
     assert done.line == "no policy has the severity 'hihg' (did you mean 'high'?)"
 
@@ -57,3 +64,45 @@ def test_shows_a_policy(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "policies", "show", "best/require-team")
     assert done.code == 0
     assert done.line.endswith("require-team.yaml: was changed since it was vendored")
+
+
+def test_vendors_a_library_and_updates_it(tmp_path: Path) -> None:
+    changed = dict(FILES) | {"best/two/two.yaml": FILES["best/two/two.yaml"] + b"# more\n"}
+    answer = in_turn(body(tar_gz(FILES)), body(tar_gz(changed)))
+    with serving({"/public.tar.gz": answer}) as server:
+        url = f"{server.url}/public.tar.gz"
+        done = chartkit(tmp_path, "policies", "vendor", url)
+        assert (done.code, done.err) == (0, "")
+        assert done.out == f"vendor/public: 2 policies in 2 files from {url}\n"
+        done = chartkit(tmp_path, "policies", "search", "best/one")
+        assert "best/one" in done.out
+        done = chartkit(tmp_path, "policies", "vendor", url)
+        assert done.code == 2
+        assert done.line.startswith("vendor/public: is there already")
+        done = chartkit(tmp_path, "policies", "update")
+        assert done.code == 1
+        assert "  changed  best/two: +1 -0 lines in 1 file\n" in done.out
+        assert (tmp_path / "vendor/public/best/two/two.yaml").read_bytes() in FILES.values()
+        done = chartkit(tmp_path, "policies", "update", "public", "--yes", "--diff")
+        assert done.code == 0
+        assert "\n+# more\n" in done.out
+        done = chartkit(tmp_path, "policies", "update")
+        assert (done.code, done.out) == (0, "public: nothing changed\n")
+    done = chartkit(tmp_path, "policies", "update", "--ref", "main")
+    assert done.code == 2
+    assert "need the NAME" in done.err
+
+
+def test_what_is_refused_is_told_in_one_line_and_leaves_nothing(tmp_path: Path) -> None:
+    answers = {"/bomb.tar.gz": body(announced_bomb(10 * 2**30)), "/hangs.zip": hang}
+    with serving(answers) as server:
+        done = chartkit(tmp_path, "policies", "vendor", f"{server.url}/bomb.tar.gz")
+        assert done.code == 2
+        assert done.line == f"{server.url}/bomb.tar.gz: has a file of more than 16,000,000 bytes"
+        url = f"{server.url}/hangs.zip"
+        done = chartkit(tmp_path, "policies", "vendor", url, "--timeout", "0.3", timeout=30)
+        assert done.code == 2
+        assert done.line.startswith(
+            f"{url}: the server says nothing for 0.3 seconds, in 3 attempts"
+        )
+    assert list(tmp_path.iterdir()) == []

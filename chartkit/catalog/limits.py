@@ -1,0 +1,33 @@
+"""How much of a foreign library is taken, and how long is waited for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused beyond.
+
+    archive: bytes of an archive; files, file, total: how many files, bytes of one and of all;
+    ratio: how many times its own size an archive may unpack to, where that is more than
+    ratio_from bytes; silence: seconds that a server may say nothing; patience: seconds for one
+    whole download; attempts: how often a server is asked; pause: seconds before the second
+    attempt, doubled for each further one.
+    """
+
+    archive: int = 64_000_000
+    files: int = 20_000
+    file: int = 16_000_000
+    total: int = 128_000_000
+    ratio: int = 100
+    ratio_from: int = 8_000_000
+    silence: float = 20.0
+    patience: float = 300.0
+    attempts: int = 3
+    pause: float = 0.5
+
+
+DEFAULT: Final = Limits()
+"""The public Kyverno library has some 5,000 files and 10 MB."""

@@ -1,0 +1,137 @@
+"""Downloads from servers that are slow, broken or hostile."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from chartkit.catalog.download import download
+from chartkit.catalog.limits import DEFAULT
+from chartkit.errors import InputError
+from tests.unit.catalog.hostile_server import (
+    Answer,
+    body,
+    close,
+    flood,
+    hang,
+    in_turn,
+    redirect,
+    serving,
+    trickle,
+    trickled_head,
+)
+
+_QUICK = replace(DEFAULT, archive=200_000, silence=0.4, patience=1.0, attempts=2, pause=0.01)
+
+
+def _fails(answer: Answer, attempts: int) -> str:
+    """The message that a download ends with; attempts: how often the server must be asked."""
+    start = time.monotonic()
+    with serving({"/x": answer}) as server:
+        with pytest.raises(InputError) as caught:
+            download(f"{server.url}/x", _QUICK)
+        assert server.asked == ["/x"] * attempts
+    assert time.monotonic() - start < 10
+    assert str(caught.value.location) == f"{server.url}/x"
+    assert "\n" not in str(caught.value)
+    return caught.value.message
+
+
+def test_takes_what_a_server_has() -> None:
+    with serving({"/x": body(b"abc" * 50_000)}) as server:
+        assert download(f"{server.url}/x", _QUICK) == b"abc" * 50_000
+
+
+def test_follows_redirects() -> None:
+    answers = {"/a": redirect("/b"), "/b": redirect("/c"), "/c": body(b"found")}
+    with serving(answers) as server:
+        assert download(f"{server.url}/a", _QUICK) == b"found"
+        assert server.asked == ["/a", "/b", "/c"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    [hang, body(b"ab", length=5), body(b"", "503 Service Unavailable"), body(b"", "429 Slow")],
+    ids=["hang", "cut", "503", "429"],
+)
+def test_what_may_pass_is_tried_again(first: Answer) -> None:
+    with serving({"/x": in_turn(first, body(b"whole"))}) as server:
+        assert download(f"{server.url}/x", _QUICK) == b"whole"
+        assert server.asked == ["/x", "/x"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (hang, "the server says nothing for 0.4 seconds, in 2 attempts"),
+        (trickle, "the server was not done within 1 seconds, in 2 attempts"),
+        (trickled_head, "the server was not done within 1 seconds, in 2 attempts"),
+        (body(b"ab", length=5), "the server cut the answer after 2 bytes, in 2 attempts"),
+        (close, "the server cut the answer, in 2 attempts"),
+        (body(b"", "500 Oh"), "the server answers 500, in 2 attempts"),
+    ],
+    ids=["hang", "trickle", "head", "cut", "close", "500"],
+)
+def test_a_server_that_fails_again_and_again(answer: Answer, message: str) -> None:
+    assert _fails(answer, attempts=2) == message
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (body(b"", "404 Not Found"), "the server answers 404"),
+        (body(b"", "403 Forbidden"), "the server answers 403"),
+        (body(b"x", length=300_000), "is larger than 200,000 bytes"),
+        (flood, "is larger than 200,000 bytes"),
+        (
+            redirect("file:///etc/passwd"),
+            "redirects more than 5 times, or to no URL of http and https",
+        ),
+        (redirect("ftp://example.test/x"), "redirects from http to ftp"),
+    ],
+    ids=["404", "403", "announced", "flood", "file", "ftp"],
+)
+def test_what_no_second_attempt_betters(answer: Answer, message: str) -> None:
+    assert _fails(answer, attempts=1).startswith(message)
+
+
+def test_a_loop_of_redirects_ends() -> None:
+    with serving({"/a": redirect("/b"), "/b": redirect("/a")}) as server:
+        with pytest.raises(InputError, match="redirects more than 5 times"):
+            download(f"{server.url}/a", _QUICK)
+        assert len(server.asked) <= 12
+
+
+def test_endless_redirects_end() -> None:
+    answers = {f"/{at}": redirect(f"/{at + 1}") for at in range(50)}
+    with serving(answers) as server:
+        with pytest.raises(InputError, match="redirects more than 5 times"):
+            download(f"{server.url}/0", _QUICK)
+        assert len(server.asked) == 6
+
+
+def test_nobody_listens() -> None:
+    with serving({}) as server:
+        pass
+    with pytest.raises(InputError, match=r"cannot be reached: .*, in 2 attempts"):
+        download(f"{server.url}/x", _QUICK)
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("ftp://example.test/x", "is no URL of http or https"),
+        ("file:///etc/passwd", "is no URL of http or https"),
+        ("http://", "is no URL of http or https"),
+        ("http://[x/", "is no URL"),
+        ("http://example.test:port/x", "is no URL"),
+        ("https://me:secret@example.test/x", "with a name or password"),
+    ],
+)
+def test_urls_that_are_not_taken(url: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        download(url, _QUICK)
+    assert message in caught.value.message
+    assert "secret" not in str(caught.value)

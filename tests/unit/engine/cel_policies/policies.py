@@ -49,7 +49,8 @@ def policy(
 def validating(*expressions: str, **spec: Any) -> Resource:
     """A ValidatingPolicy about Pods alone, with some validations."""
     spec.setdefault("autogen", {"podControllers": {"controllers": []}})
-    return policy(validations=[{"expression": text} for text in expressions], **spec)
+    spec.setdefault("validations", [{"expression": text} for text in expressions])
+    return policy(**spec)
 
 
 def conditions(*expressions: str) -> list[Body]:

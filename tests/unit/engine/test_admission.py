@@ -8,7 +8,7 @@ from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.policies import compile_any, sorted_out
 from chartkit.engine.request import Operation, User
 from chartkit.engine.user_values import read_values
-from chartkit.model import Location, Resource, Status
+from chartkit.model import Body, Location, Resource, Status
 from tests.unit.engine.policies import policy_resource, rule
 
 PLACE = Location("values.yaml")
@@ -86,7 +86,7 @@ def test_responses_stand_by_policy_even_without_results() -> None:
 def test_a_namespace_of_the_values_stands_above_one_that_was_found() -> None:
     body = {"metadata": {"name": "shop", "annotations": {"a": "b"}}}
     values = read_values({"namespaces": [body]}, Location("values.yaml"))
-    found = {"shop": {"metadata": {"name": "shop"}}, "web": {"kind": "Namespace"}}
+    found: dict[str, Body] = {"shop": {"metadata": {"name": "shop"}}, "web": {}}
     request = Admissions([], values, namespace_objects=found).request(POD)
     assert request.namespace == {"apiVersion": "v1", "kind": "Namespace", **body}
     labelled = read_values({"namespaceSelector": [{"name": "shop"}]}, Location("values.yaml"))

@@ -10,7 +10,7 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
 from chartkit.engine.int64 import mark_literals
-from chartkit.engine.kinds import kind_of
+from chartkit.engine.kinds import is_custom, kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
 from chartkit.engine.phase import Phase
@@ -78,11 +78,21 @@ def respond(
 class _Run:
     """One request on its way through the phases."""
 
-    __slots__ = ("_admissions", "_base", "_facts", "_plain", "kind", "lookups", "request")
+    __slots__ = (
+        "_admissions",
+        "_base",
+        "_facts",
+        "_is_custom",
+        "_plain",
+        "kind",
+        "lookups",
+        "request",
+    )
 
     def __init__(self, request: Request, lookups: Lookups) -> None:
         self.lookups = lookups
         self.kind = request.kind or kind_of(request.resource)
+        self._is_custom = is_custom(self.kind)
         self._take(request, request.resource)
 
     def _take(self, request: Request, plain: Resource) -> None:
@@ -98,7 +108,7 @@ class _Run:
         if isinstance(policy, CompiledPolicy):
             self._rules(policy, phase, results)
         else:
-            for judge in policy.judges:
+            for judge in policy.judges_of(self._admission(policy).attributes):
                 self._judge(policy, judge, results)
 
     def responses(self, policy: AnyPolicy, phase: Phase) -> Iterator[PolicyResponse]:
@@ -132,10 +142,12 @@ class _Run:
 
     def _admission(self, policy: CompiledCelPolicy) -> Admission:
         """The request as the policy sees it, made once for all that see the same."""
-        given = self.request.variables.get(policy.policy.name) or _NOTHING_GIVEN
-        operation = given.get(_OPERATION)
-        operation = self.request.operation if operation is None else _operation(operation)
-        key = (policy.plural(self.kind), operation)
+        operation = self.request.operation
+        if self.request.variables:
+            given = self.request.variables.get(policy.policy.name) or _NOTHING_GIVEN
+            if given.get(_OPERATION) is not None:
+                operation = _operation(given[_OPERATION])
+        key = (policy.plural(self.kind) if self._is_custom else "", operation)
         made = self._admissions.get(key)
         if made is None:
             from chartkit.engine.cel_policies.judging import admission

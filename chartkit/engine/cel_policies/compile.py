@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel_policies.admission_mutating import compile_mutating_admission
 from chartkit.engine.cel_policies.admission_validating import compile_validating_admission
+from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.generating import GeneratingJudge
@@ -111,6 +112,17 @@ class CompiledCelPolicy:
     phases: frozenset[Phase]
     judges: tuple[Judge, ...]
     scored: bool = True
+    _by_kind: dict[tuple[str, ...], tuple[Judge, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def judges_of(self, attributes: Attributes) -> tuple[Judge, ...]:
+        """The forms that may say something of a request, by its kind alone."""
+        found = self._by_kind.get(attributes.kind_key)
+        if found is None:
+            found = tuple(judge for judge in self.judges if judge.concerns(attributes))
+            self._by_kind[attributes.kind_key] = found
+        return found
 
     def run(self, admission: Admission) -> list[RuleResult]:
         """What the policy says of a request, in each form that speaks of it."""

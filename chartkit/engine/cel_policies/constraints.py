@@ -34,10 +34,7 @@ class Constraints:
     def match(self, request: Attributes) -> bool:
         """Whether they speak of the request; raises EvaluationError for a selector that
         Kubernetes refuses, where all else fits."""
-        found = self._kinds.get(request.kind_key)
-        if found is None:
-            found = self._kinds[request.kind_key] = self._of_kind(request)
-        rules, excluded = found
+        rules, excluded = self._of_kind(request)
         if not rules.fits(request) or excluded.fits(request):
             return False
         if not (self._namespaces.problem or self._in_namespace(request)):
@@ -49,9 +46,17 @@ class Constraints:
             raise EvaluationError(f"Internal error occurred: {problem}")
         return True
 
+    def concern(self, request: Attributes) -> bool:
+        """Whether they speak of any request of the same kind (`kind_key`)."""
+        return not self._of_kind(request)[0].is_empty
+
     def _of_kind(self, request: Attributes) -> tuple[_Named, _Named]:
-        rules = _Named(self._rules, request) if self._rules else _EVERYTHING
-        return rules, _Named(self._excluded, request)
+        found = self._kinds.get(request.kind_key)
+        if found is None:
+            rules = _Named(self._rules, request) if self._rules else _EVERYTHING
+            found = rules, _Named(self._excluded, request)
+            self._kinds[request.kind_key] = found
+        return found
 
     def _in_namespace(self, request: Attributes) -> bool:
         # What stands outside namespaces, and is none, is never left out.
@@ -104,6 +109,10 @@ class _Named:
         speaking = [rule for rule in rules if _speaks(rule, request)]
         self._all = any(not rule.names for rule in speaking)
         self._names = frozenset(name for rule in speaking for name in rule.names)
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self._all or self._names)
 
     def fits(self, request: Attributes) -> bool:
         if self._all or not self._names:

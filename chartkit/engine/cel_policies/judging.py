@@ -83,6 +83,12 @@ class Judge:
             return False
         return self._constraints is not None and self._constraints.match(attributes)
 
+    def concerns(self, attributes: Attributes) -> bool:
+        """Whether it may say anything of requests of a kind (`kind_key`); false only where it
+        says nothing of any."""
+        known = self._constraints
+        return self.policy.json or known is None or known.concern(attributes)
+
     def run(self, admission: Admission) -> RuleResult | None:
         """What the policy says of a request; None: nothing. Never raises for what stands in the
         policy or the object."""

@@ -19,11 +19,15 @@ class CelError(EvaluationError):
     """
 
 
-class CostLimitExceeded(CelError):  # noqa: N818 - says what happened, as the message does
-    """The expression was stopped because it did more work than its environment allows.
+class Stopped(CelError):  # noqa: N818 - says what happened, as the message does
+    """The evaluation ended where it was: nothing absorbs it.
 
-    Nothing absorbs it.
+    cel-go reports its own failures so, with `internal error: ` before them.
     """
+
+
+class CostLimitExceeded(Stopped):
+    """The expression was stopped because it did more work than its environment allows."""
 
 
 @dataclass(frozen=True, slots=True)

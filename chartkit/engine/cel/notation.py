@@ -10,7 +10,8 @@ import json
 import math
 from typing import Final
 
-from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.times import Duration, Timestamp, duration_of_text
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value
 
@@ -72,7 +73,7 @@ def _scalar(value: Value) -> str:
     if isinstance(value, Timestamp):
         return f'timestamp("{value}")'
     if isinstance(value, Duration):
-        return f'duration("{value}")'
+        return _duration(value)
     if isinstance(value, Type):
         return value.name
     if isinstance(value, Opaque):
@@ -97,3 +98,12 @@ def _opaque(value: Opaque) -> str:
     if maker is None:
         return f"{value.cel_type.name}({value})"
     return f"{maker}({json.dumps(str(value), ensure_ascii=False)})"
+
+
+def _duration(value: Duration) -> str:
+    """Seconds; of very long ones CEL's own text has too few digits."""
+    try:
+        exact = duration_of_text(str(value)) == value
+    except CelError:
+        exact = False
+    return f'duration("{value if exact else f"{value.nanoseconds}ns"}")'

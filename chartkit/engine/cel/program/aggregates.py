@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.containers import UNHASHABLE_BYTES
 from chartkit.engine.cel.program.frame import Frame, Step
@@ -70,7 +70,7 @@ def map_of_steps(entries: Sequence[Entry]) -> Step:
 def keyed(values: dict[Value, Value], key: Value) -> dict[Value, Value]:
     """The map as one that takes a key that is no text; raises `CelError` for what is no key."""
     if key.__class__ is bytes:
-        raise CelError(UNHASHABLE_BYTES)
+        raise Stopped(UNHASHABLE_BYTES)
     return values if isinstance(values, KeyedMap) else KeyedMap(values.items())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from chartkit.engine.cel.errors import CelError, CostLimitExceeded
+from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Stopped
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.values import UINT_MAX, Value
 
@@ -102,7 +102,7 @@ Step: TypeAlias = Callable[[Frame], Value]
 
 def absorbed(error: CelError, frame: Frame) -> CelError:
     """The error, for those who go on without it; what nothing absorbs is raised again."""
-    if isinstance(error, CostLimitExceeded):
+    if isinstance(error, Stopped):
         raise error
     frame.work(CALL_WORK)
     return error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.library.natives import NO_TYPE, content
 from chartkit.engine.cel.types import LIST_DYN, MAP_DYN, STRING, Type
@@ -72,7 +72,7 @@ def _fields(value: Value, problem: str | None) -> dict[Value, Value]:
     if not isinstance(value, dict):
         kind = _GO_TYPES.get(value.__class__, value.__class__.__name__)
         wanted = "map[interface {}]interface {}"
-        raise CelError(
+        raise Stopped(
             f"internal error: interface conversion: interface {{}} is {kind}, not {wanted}"
         )
     for key in value:

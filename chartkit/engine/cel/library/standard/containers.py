@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from chartkit.engine.cel.declarations import Example, Overload, overload
-from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.numbers import lossless_int
@@ -37,7 +37,7 @@ def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Val
         return entries.get(key, default)
     if isinstance(entries, KeyedMap):
         if kind is bytes and entries:
-            raise CelError(UNHASHABLE_BYTES)
+            raise Stopped(UNHASHABLE_BYTES)
         return entries.find(key, default)
     if kind is str:
         return entries.get(key, default)

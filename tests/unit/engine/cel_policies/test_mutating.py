@@ -1,0 +1,185 @@
+"""MutatingPolicy: what becomes of objects, and of others that are there already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.errors import CompileError
+from chartkit.model import Body, Location, Resource
+from tests.unit.engine.cel_policies.policies import (
+    about,
+    conditions,
+    deployment,
+    exception,
+    pod,
+    policy,
+    results,
+    said,
+    variables,
+)
+
+ALONE = {"podControllers": {"controllers": []}}
+CONFIG: Body = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "c", "namespace": "default"},
+}
+
+
+def apply(text: str) -> Body:
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+
+
+def patch(text: str) -> Body:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": text}}
+
+
+def label(value: str) -> Body:
+    return apply(f"Object{{metadata: Object.metadata{{labels: {{'x': {value}}}}}}}")
+
+
+def mutating(*mutations: Body, **spec: Any) -> Resource:
+    """A MutatingPolicy about Pods alone."""
+    spec.setdefault("autogen", ALONE)
+    return policy("MutatingPolicy", mutations=list(mutations), **spec)
+
+
+def labels(found: Resource, subject: Resource | None = None, **given: Any) -> Any:
+    (result,) = results(found, subject, **given)
+    assert result.patched is not None, result.message
+    return result.patched["metadata"].get("labels")
+
+
+@pytest.mark.parametrize(
+    ("mutations", "expected"),
+    [
+        ([label("'y'")], {"x": "y"}),
+        ([label("'y'"), label("object.metadata.labels.x + '!'")], {"x": "y!"}),
+        (
+            [patch("[JSONPatch{op: 'add', path: '/metadata/labels', value: {'q': '1'}}]")],
+            {"q": "1"},
+        ),
+        (
+            [
+                patch("[JSONPatch{op: 'test', path: '/kind', value: 'x'}]"),
+                label("string(request.object.kind)"),
+            ],
+            {"x": "Pod"},
+        ),
+        ([label("variables.v")], {"x": "web-v"}),
+    ],
+)
+def test_mutations(mutations: list[Body], expected: Body) -> None:
+    named = variables(v="object.metadata.name + '-v'")
+    assert labels(mutating(*mutations, variables=named)) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (mutating(label("'y'"), matchConditions=conditions("false")), ("skip", "skip")),
+        (
+            mutating(
+                label("'y'"), matchConditions=conditions("object.nope == 1"), failurePolicy="Ignore"
+            ),
+            ("error", "failed to evaluate policy: no such key: nope"),
+        ),
+        (
+            mutating(patch("[JSONPatch{op: 'remove', path: '/nope'}]")),
+            (
+                "error",
+                "failed to evaluate policy: JSON Patch: error in remove for path: '/nope': Unable "
+                "to remove nonexistent key: nope: missing value",
+            ),
+        ),
+        (
+            mutating(
+                apply("Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: 'k'}]}}")
+            ),
+            (
+                "error",
+                "failed to evaluate policy: error applying patch: invalid ApplyConfiguration: may "
+                "not mutate atomic arrays, maps or structs: .spec.tolerations",
+            ),
+        ),
+    ],
+)
+def test_what_changes_nothing(found: Resource, expected: tuple[str, str]) -> None:
+    assert said(found) == expected
+
+
+def test_an_exception_leaves_an_object_alone() -> None:
+    (result,) = results(mutating(label("'y'")), exceptions=[exception(kind="MutatingPolicy")])
+    assert result.patched is None
+
+
+def test_match_conditions_see_variables() -> None:
+    found = mutating(
+        label("'y'"),
+        variables=variables(v="1"),
+        matchConditions=conditions("variables.v == 1"),
+    )
+    assert labels(found) == {"x": "y"}
+
+
+def test_pod_controllers() -> None:
+    applied = apply("Object{spec: Object.spec{hostNetwork: true}}")
+    found = mutating(applied, autogen={"podControllers": {"controllers": ["deployments"]}})
+    (result,) = results(found, deployment())
+    assert result.patched is not None
+    assert result.patched["spec"]["template"]["spec"]["hostNetwork"] is True
+
+
+@pytest.mark.parametrize(
+    ("mutation", "problem"),
+    [
+        (apply("1"), "output is expected to be of type Object"),
+        (apply("Object{nope: foo}"), "undeclared reference to 'foo'"),
+        (patch("[1]"), "output is expected to be of type list"),
+        (patch("[]"), "output is expected to be of type list"),
+    ],
+)
+def test_refused(mutation: Body, problem: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        said(mutating(mutation))
+    assert problem in caught.value.diagnostics[0].message
+
+
+def existing(**spec: Any) -> tuple[Any, list[Any]]:
+    """The object that sets a policy off, as it becomes, and the others that it changes."""
+    found = mutating(label("'y'"), evaluation={"mutateExisting": {"enabled": True}}, **spec)
+    values = read_values(None, Location("v"), read_settings([]))
+    lookups = UserLookups(values, cluster=Cluster([CONFIG, pod("other").body]))
+    first, *others = results(found, lookups=lookups)
+    return first.patched, [one.patched_target for one in others]
+
+
+def test_objects_that_are_there_already() -> None:
+    trigger, others = existing()
+    assert trigger["metadata"]["labels"] == {"x": "y"}
+    assert [one["metadata"]["name"] for one in others] == ["other"]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"resourceRules": [about("configmaps")]},
+        {"expression": "resource.Get('v1', 'configmaps', 'default', 'c')"},
+    ],
+)
+def test_targets_of_their_own(wanted: Body) -> None:
+    trigger, others = existing(targetMatchConstraints=wanted)
+    assert trigger is None
+    assert [(one["kind"], one["metadata"]["labels"]) for one in others] == [
+        ("ConfigMap", {"x": "y"})
+    ]
+
+
+def test_conditions_of_targets() -> None:
+    wanted = {"resourceRules": [about("configmaps")]}
+    unmet = conditions("object.metadata.name == 'd'")
+    assert existing(targetMatchConstraints=wanted, targetMatchConditions=unmet)[1] == []

@@ -1,0 +1,189 @@
+"""ValidatingAdmissionPolicy and MutatingAdmissionPolicy, with bindings and parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.errors import CompileError
+from chartkit.model import Body, Location, Resource
+from tests.unit.engine.cel_policies.policies import (
+    KUBERNETES,
+    about,
+    conditions,
+    pod,
+    policy,
+    results,
+    said,
+    validating,
+    variables,
+)
+
+VALIDATING = "ValidatingAdmissionPolicy"
+MUTATING = "MutatingAdmissionPolicy"
+CONFIGS: list[Body] = [
+    {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", "labels": {"for": "p"}},
+        "data": {"wanted": wanted},
+    }
+    for name, wanted in (("a", "web"), ("b", "db"))
+]
+LOOKUPS = UserLookups(read_values(None, Location("v"), read_settings([])), cluster=Cluster(CONFIGS))
+PARAM_KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
+
+
+def native(*validations: str | Body, **spec: Any) -> Resource:
+    made = [{"expression": one} if isinstance(one, str) else one for one in validations]
+    return policy(VALIDATING, validations=made, **spec)
+
+
+def binding(kind: str = VALIDATING, **spec: Any) -> Resource:
+    spec = {"policyName": "p", **spec}
+    if kind == VALIDATING:
+        spec.setdefault("validationActions", ["Deny"])
+    metadata = {"name": "b"}
+    body = {"apiVersion": KUBERNETES, "kind": f"{kind}Binding", "metadata": metadata, "spec": spec}
+    return Resource(body)
+
+
+@pytest.mark.parametrize(
+    ("validation", "expected"),
+    [
+        ("true", ("pass", "")),
+        (" false ", ("fail", "failed expression: false")),
+        ({"expression": "false", "message": " m "}, ("fail", "m")),
+        ({"expression": "false", "message": "m", "messageExpression": "'e'"}, ("fail", "e")),
+        ({"expression": "false", "message": "m", "messageExpression": "' '"}, ("fail", "m")),
+        ({"expression": "false", "message": "m", "messageExpression": "'a\\nb'"}, ("fail", "m")),
+        (
+            {"expression": "false", "message": "m", "messageExpression": "'x' + object.nope"},
+            ("fail", "m"),
+        ),
+        (
+            "object.nope == 1",
+            ("error", "expression 'object.nope == 1' resulted in error: no such key: nope"),
+        ),
+        ("1", ("error", "compilation error: must evaluate to bool but got int")),
+        ("oldObject == null && params == null", None),
+        ("namespaceObject.metadata.name == 'default'", ("pass", "")),
+    ],
+)
+def test_one_validation(validation: str | Body, expected: tuple[str, str] | None) -> None:
+    status, message = said(native(validation))
+    if expected is None:
+        assert "undeclared reference to 'params'" in message
+    else:
+        assert (status, message) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        ({"matchConditions": conditions("false")}, "skip"),
+        ({"matchConditions": conditions("object.nope == 1")}, "error"),
+        ({"matchConditions": conditions("object.nope == 1"), "failurePolicy": "Ignore"}, "skip"),
+        ({"matchConditions": conditions("variables.v == 1")}, "pass"),
+    ],
+)
+def test_match_conditions(given: dict[str, Any], status: str) -> None:
+    assert said(native("true", variables=variables(v="1"), **given))[0] == status
+
+
+def test_variables() -> None:
+    named = variables(v="object.nope", w="1", x="variables.w + 1")
+    assert said(native("variables.x == 2", variables=named))[0] == "pass"
+    assert "composited variable" in said(native("variables.v == 2", variables=named))[1]
+
+
+def test_each_binding_by_itself() -> None:
+    narrow = binding(matchResources={"resourceRules": [about(resourceNames=["other"])]})
+    (result,) = results(native("false"), bindings=[binding(), narrow])
+    assert result.properties == {"binding": "b"}
+    assert results(native("false"), pod("x"), bindings=[narrow]) == []
+
+
+def test_a_binding_never_widens() -> None:
+    wide = binding(matchResources={"resourceRules": [about("configmaps")]})
+    config = Resource(CONFIGS[0])
+    assert results(native("true"), config, bindings=[wide]) == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "status"),
+    [
+        ({"name": "a", "namespace": "default", "parameterNotFoundAction": "Deny"}, "pass"),
+        ({"name": "b", "parameterNotFoundAction": "Deny"}, "fail"),
+        (
+            {"selector": {"matchLabels": {"for": "p"}}, "parameterNotFoundAction": "Deny"},
+            "fail",
+        ),
+        ({"name": "none", "parameterNotFoundAction": "Deny"}, "error"),
+        ({"name": "none", "parameterNotFoundAction": "Allow"}, None),
+    ],
+)
+def test_parameters(reference: Body, status: str | None) -> None:
+    found = native("object.metadata.name == params.data.wanted", paramKind=PARAM_KIND)
+    bound = [binding(paramRef=reference)]
+    statuses = [one.status.value for one in results(found, bindings=bound, lookups=LOOKUPS)]
+    assert statuses == ([] if status is None else [status])
+
+
+def test_the_namespace_of_cluster_scoped_parameters() -> None:
+    kind = {"apiVersion": "v1", "kind": "Node"}
+    reference = {"name": "a", "namespace": "x", "parameterNotFoundAction": "Deny"}
+    found = native("true", paramKind=kind)
+    _, message = said(found, bindings=[binding(paramRef=reference)], lookups=LOOKUPS)
+    assert message.endswith(
+        "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+    )
+
+
+def test_a_binding_that_its_schema_refuses() -> None:
+    with pytest.raises(CompileError):
+        results(native("true"), bindings=[binding(validationActions=["Nope"])])
+
+
+def labelled(value: str, **spec: Any) -> Resource:
+    text = f"Object{{metadata: Object.metadata{{labels: {{'x': {value}}}}}}}"
+    made = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}]
+    return policy(MUTATING, mutations=made, reinvocationPolicy="Never", **spec)
+
+
+def test_mutation() -> None:
+    (result,) = results(labelled("object.metadata.name"), bindings=[binding(MUTATING)])
+    assert result.patched is not None
+    assert result.patched["metadata"]["labels"] == {"x": "web"}
+    assert result.properties == {"mapBinding": "b"}
+
+
+def test_mutation_with_each_parameter() -> None:
+    found = labelled(
+        "params.data.wanted",
+        paramKind=PARAM_KIND,
+        matchConditions=conditions("params.metadata.name == 'a'"),
+    )
+    reference = {"selector": {}, "parameterNotFoundAction": "Deny"}
+    (result,) = results(found, bindings=[binding(MUTATING, paramRef=reference)], lookups=LOOKUPS)
+    assert result.patched is not None
+    assert result.patched["metadata"]["labels"] == {"x": "web"}
+
+
+@pytest.mark.parametrize(
+    ("found", "status"),
+    [
+        (labelled("object.nope"), "error"),
+        (labelled("'y'", matchConditions=conditions("false")), "skip"),
+    ],
+)
+def test_what_changes_nothing(found: Resource, status: str) -> None:
+    (result,) = results(found)
+    assert (result.status.value, result.patched) == (status, None)
+
+
+def test_kyvernos_kinds_have_no_bindings() -> None:
+    assert said(validating("true"), bindings=[binding()]) == ("pass", "success")

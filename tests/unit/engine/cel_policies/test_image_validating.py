@@ -1,0 +1,136 @@
+"""ImageValidatingPolicy: which images it is about, and what must hold of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.errors import CompileError
+from chartkit.model import Body, Resource
+from tests.unit.engine.cel_policies.policies import (
+    conditions,
+    deployment,
+    exception,
+    pod,
+    policy,
+    results,
+    said,
+    variables,
+)
+
+PINNED = "nginx@sha256:" + "a" * 64
+LOOSE = {"verifyDigest": False, "required": False}
+ATTESTOR: Body = {"name": "n", "notary": {"certs": {"value": "x"}}}
+
+
+def validating(*expressions: str, glob: str = "**", **spec: Any) -> Resource:
+    """An ImageValidatingPolicy about Pods alone that asks for no registry."""
+    spec.setdefault("autogen", {"podControllers": {"controllers": []}})
+    spec.setdefault("matchImageReferences", [{"glob": glob}])
+    spec.setdefault("validationConfigurations", LOOSE)
+    checked = [{"expression": text} for text in expressions]
+    return policy("ImageValidatingPolicy", attestors=[ATTESTOR], validations=checked, **spec)
+
+
+def images(*names: Any) -> Resource:
+    containers = [{"name": f"c{index}", "image": one} for index, one in enumerate(names)]
+    return pod(spec={"containers": containers})
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"glob": "ghcr.io/*"}, "['ghcr.io/a/b:1']"),
+        ({"glob": "{quay.io,ghcr.io}/**"}, "['ghcr.io/a/b:1']"),
+        ({"glob": "nope/*"}, "[]"),
+        ({"matchImageReferences": [{"expression": "ref.contains('/a/')"}]}, "['ghcr.io/a/b:1']"),
+    ],
+)
+def test_references(given: dict[str, Any], found: str) -> None:
+    asked = validating(f"images.containers == {found} && images.initContainers == []", **given)
+    assert said(asked, images("ghcr.io/a/b:1", "nginx"))[0] == "pass"
+
+
+def test_images_that_a_policy_finds_itself() -> None:
+    own = [{"name": "own", "expression": "object.spec.containers.map(c, c.image)"}]
+    assert said(validating("images.own == ['nginx']", images=own), images("nginx"))[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("settings", "image", "expected"),
+    [
+        ({}, "nginx:1", ("fail", "image nginx:1 does not have a digest")),
+        (
+            {},
+            PINNED,
+            (
+                "fail",
+                f"image {PINNED} is not verified: no policy performed a signature or attestation "
+                "check on it",
+            ),
+        ),
+        ({"required": False}, PINNED, ("pass", "success")),
+        (LOOSE, "nginx:1", ("pass", "success")),
+        (
+            {},
+            "UPPER@sha256:abc",
+            (
+                "error",
+                "failed to evaluate policy: failed to parse image reference UPPER@sha256:abc: "
+                "could not parse reference: UPPER@sha256:abc",
+            ),
+        ),
+    ],
+)
+def test_digests_and_verification(settings: Body, image: str, expected: tuple[str, str]) -> None:
+    asked = validating("true", validationConfigurations=settings)
+    assert said(asked, images(image)) == expected
+
+
+@pytest.mark.parametrize(
+    ("expressions", "expected"),
+    [
+        (("false",), ("fail", "CEL expression validation failed at index 0")),
+        (("object.nope == 1",), ("error", "failed to evaluate policy: no such key: nope")),
+        (("variables.v == 'web'",), ("pass", "success")),
+        (("attestors.n.notary.certs.value == 'x'",), ("pass", "success")),
+    ],
+)
+def test_validations(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:
+    named = variables(v="object.metadata.name")
+    assert said(validating(*expressions, glob="none", variables=named)) == expected
+
+
+def test_a_condition_that_does_not_hold() -> None:
+    assert results(validating("true", matchConditions=conditions("false"))) == []
+
+
+def test_every_exception_lets_off() -> None:
+    given = exception(kind="ImageValidatingPolicy", images=["x"], reportResult="pass")
+    message = "rule is skipped due to policy exception: default/e"
+    assert said(validating("false"), exceptions=[given]) == ("skip", message)
+
+
+def test_pod_controllers() -> None:
+    asked = validating("images.containers == ['nginx:1']", autogen={})
+    assert said(asked, deployment())[0] == "pass"
+
+
+@pytest.mark.parametrize("image", [5, None, {"a": 1}])
+def test_an_image_that_is_no_text(image: Any) -> None:
+    assert said(validating("true"), images(image))[0] == "error"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"matchImageReferences": [{"glob": "[a"}]}, "unexpected end of input"),
+        ({"matchImageReferences": [{"expression": "'a'"}]}, "expected to be of type bool"),
+        ({"images": [{"name": "x", "expression": "1"}]}, "expected to be of type list"),
+    ],
+)
+def test_refused(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        said(validating("true", **given))
+    assert problem in caught.value.diagnostics[0].message

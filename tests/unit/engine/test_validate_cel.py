@@ -1,0 +1,76 @@
+"""`validate.cel` of a ClusterPolicy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Request
+from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.model import Body, Location
+from tests.unit.engine.cel_policies.policies import pod
+from tests.unit.engine.policies import policy_resource, rule
+
+NODE: Body = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}, "spec": {"is": "web"}}
+VALUES = read_values(None, Location("v"), read_settings([]))
+
+
+def said(*expressions: str | Body, message: str = "", **parts: Any) -> tuple[str, str]:
+    """Status and message of a rule with some expressions; celPreconditions may be among parts."""
+    listed = [{"expression": one} if isinstance(one, str) else one for one in expressions]
+    given = {"celPreconditions": parts.pop("celPreconditions", None)}
+    body = rule(
+        validate={"message": message, "cel": {"expressions": listed, **parts}},
+        **{name: part for name, part in given.items() if part},
+    )
+    compiled = compile_policy(policy_resource(body))
+    found = evaluate([compiled], Request(pod()), UserLookups(VALUES, cluster=Cluster([NODE])))
+    return found[0].status.value, found[0].message
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("true", ("pass", "Validation rule 'r' passed.")),
+        ("false", ("fail", "failed expression: false")),
+        ({"expression": "false", "message": "own"}, ("fail", "own")),
+        (
+            "object.nope == 1",
+            ("fail", "expression 'object.nope == 1' resulted in error: no such key: nope"),
+        ),
+        ("1", ("fail", "compilation error: must evaluate to bool but got int")),
+        ("oldObject == null", ("pass", "Validation rule 'r' passed.")),
+    ],
+)
+def test_one_expression(expression: str | Body, expected: tuple[str, str]) -> None:
+    assert said(expression) == expected
+
+
+def test_the_message_of_the_rule() -> None:
+    assert said("false", message="the rule's") == ("fail", "the rule's")
+
+
+def test_preconditions() -> None:
+    unmet = [{"name": "a", "expression": "false"}]
+    assert said("true", celPreconditions=unmet) == ("skip", "cel preconditions not met")
+
+
+def test_variables() -> None:
+    assert said("variables.a == 1", variables=[{"name": "a", "expression": "1"}])[0] == "pass"
+
+
+@pytest.mark.parametrize(
+    ("name", "action", "status"),
+    [("n", "Deny", "pass"), ("none", "Deny", "error"), ("none", "Allow", "pass")],
+)
+def test_parameters(name: str, action: str, status: str) -> None:
+    found = said(
+        "object.metadata.name == params.spec.is",
+        paramKind={"apiVersion": "v1", "kind": "Node"},
+        paramRef={"name": name, "parameterNotFoundAction": action},
+    )
+    assert found[0] == status

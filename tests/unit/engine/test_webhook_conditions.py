@@ -1,0 +1,33 @@
+"""`webhookConfiguration.matchConditions`: which requests reach Kyverno."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.request import Request
+from chartkit.engine.webhook_conditions import WebhookConditions
+from chartkit.errors import EvaluationError
+from tests.unit.engine.cel_policies.policies import conditions, pod
+
+REQUEST = Attributes(Request(pod()))
+
+
+@pytest.mark.parametrize(
+    ("expressions", "holds"),
+    [
+        ((), True),
+        (("true", "object.metadata.name == 'web'"), True),
+        (("true", "false"), False),
+        (("object.nope == 1", "false"), False),
+        (("request.operation == 'CREATE'",), True),
+    ],
+)
+def test_conditions(expressions: tuple[str, ...], holds: bool) -> None:
+    assert WebhookConditions(conditions(*expressions)).hold(REQUEST) is holds
+
+
+@pytest.mark.parametrize("text", ["object.nope == 1", "foo()", "1"])
+def test_what_cannot_be_decided(text: str) -> None:
+    with pytest.raises(EvaluationError, match="failed to evaluate match conditions"):
+        WebhookConditions(conditions("true", text)).hold(REQUEST)

@@ -1,0 +1,44 @@
+"""The examples of docs/cel-policies.md say what they show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from chartkit.documents import read_text, resources
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
+from chartkit.engine.request import Request
+from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.model import Location
+
+PAGE: Final = Path(__file__).parents[4] / "docs" / "cel-policies.md"
+EXAMPLES: Final = re.findall(
+    r"```yaml\n(.*?)```\n\n```results\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
+)
+VALUES: Final = read_values(None, Location("values.yaml"), read_settings([]))
+
+
+def shown(text: str) -> Iterator[str]:
+    """What the policies among some documents say of the objects among them."""
+    documents = list(resources(read_text(text)))
+    around = read_exceptions(filter(is_exception, documents)).with_bindings(documents)
+    policies = [compile_any(one, around) for one in documents if is_policy(one)]
+    lookups = UserLookups(VALUES, cluster=Cluster([one.body for one in documents]))
+    for one in documents:
+        for result in evaluate(policies, Request(one), lookups):  # type: ignore[arg-type]
+            yield f"{one.kind}/{one.name}: {result.status}, {result.message}"
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) == 4
+
+
+@pytest.mark.parametrize(("text", "expected"), EXAMPLES)
+def test_example(text: str, expected: str) -> None:
+    assert list(shown(text)) == expected.splitlines()

@@ -208,3 +208,52 @@ def update(
             left = True
             click.echo(f"{each}: nothing was taken; --yes takes it")
     raise SystemExit(1 if left else 0)
+
+
+@policies.command()
+@click.argument("name")
+@click.option(
+    "--kind",
+    required=True,
+    type=click.Choice(["validate", "mutate", "generate", "image", "cleanup"]),
+    help="What the policy does.",
+)
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where it goes; the first library of chartkit.yaml, or policies/, if not given.",
+)
+@_project
+def new(name: str, kind: str, library: Path | None, project: Path) -> None:
+    """Start a policy of your own, NAME or folder/NAME: a working example in both forms, with
+    metadata and with objects that it acts on and leaves alone."""
+    from chartkit.catalog.model import Kind
+    from chartkit.catalog.scaffold import is_in_project, write_policy
+
+    folder = write_policy(name, Kind(kind), project, library)
+    for file in sorted(folder.iterdir()):
+        click.echo(f"wrote {file}")
+    if not is_in_project(folder, project):
+        where = folder.parents[name.count("/")]
+        click.echo(f"chartkit.yaml does not name the library yet: library: [{where}]")
+    click.echo(f"next: edit them, then chartkit policies check {folder}")
+
+
+@policies.command()
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
+@_project
+@_output
+def check(paths: Sequence[Path], project: Path, output: str) -> None:
+    """Check what a good library asks for, of the policies at and below each PATH.
+
+    Metadata are complete, the description says why, both forms are there and agree, good and bad
+    objects come out as they should. A vendored library must be as its lock file has it. Without a
+    PATH: the built-in library, yours, and the vendored ones. Exits 1 where something is wrong.
+    """
+    from chartkit.catalog.check import check_path, check_project, together
+    from chartkit.catalog.findings import FORMATS
+
+    found = together([check_path(path) for path in paths]) if paths else check_project(project)
+    click.echo(FORMATS[output](found), nl=False)
+    raise SystemExit(1 if found.failed else 0)

@@ -106,3 +106,33 @@ def test_what_is_refused_is_told_in_one_line_and_leaves_nothing(tmp_path: Path) 
             f"{url}: the server says nothing for 0.3 seconds, in 3 attempts"
         )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_starts_and_checks_a_policy(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "policies", "new", "ours/require-team", "--kind", "validate")
+    assert done.code == 0
+    assert f"wrote {Path('policies/ours/require-team/policy.yaml')}\n" in done.out
+    assert "chartkit.yaml does not name the library yet: library: [policies]\n" in done.out
+    done = chartkit(tmp_path, "policies", "check", "policies")
+    assert (done.code, done.out) == (0, "1 policy checked: 0 errors, 0 warnings\n")
+    (tmp_path / "policies/ours/require-team/bad.yaml").unlink()
+    done = chartkit(tmp_path, "policies", "check", "policies", "-o", "json")
+    assert done.code == 1
+    assert {each["rule"] for each in json.loads(done.out)["findings"]} == {"CK513", "CK516"}
+    done = chartkit(tmp_path, "policies", "new", "ours/require-team", "--kind", "mutate")
+    assert done.code == 2
+    assert "is there already" in done.line
+
+
+def test_a_changed_vendored_library_is_refused(tmp_path: Path) -> None:
+    root = _vendored(tmp_path)
+    done = chartkit(tmp_path, "policies", "check", "vendor/public")
+    assert done.code == 0
+    file = root / "best" / "require-team" / "require-team.yaml"
+    file.write_text(file.read_text() + "# more\n")
+    done = chartkit(tmp_path, "policies", "check", "vendor/public")
+    assert done.code == 1
+    assert "error CK501: was changed since it was vendored" in done.out
+    done = chartkit(tmp_path, "policies", "update", "--yes")
+    assert done.code == 2
+    assert "was changed since it was vendored" in done.line

@@ -1,0 +1,90 @@
+"""What a form of a policy does to an object: acts on it, leaves it alone, or fails over it.
+
+To act is to refuse, to change, to generate for, or to delete. An object of `bad.yaml` is one that
+the policy acts on, one of `good.yaml` one that it leaves alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from chartkit.catalog.forms import Form
+from chartkit.engine.cleanup import plan_deletions
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.kinds import in_namespace
+from chartkit.engine.request import Request
+from chartkit.engine.submitted import as_submitted
+from chartkit.model import Body, Resource, RuleResult, Status
+
+_REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
+_AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
+_AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
+"""When cleanup policies are asked: objects without a creation time were created then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """acts: whether it acts on the object; looks: whether it speaks of it at all; error: why it
+    could not decide, empty where it could; said: the message of a refusal; rules: those that
+    acted, as they are written in the policy; changed: what became of the object, None for no
+    change."""
+
+    acts: bool
+    looks: bool
+    error: str = ""
+    said: str = ""
+    rules: frozenset[str] = frozenset()
+    changed: Body | None = None
+
+
+def judge(form: Form, resource: Resource) -> Verdict:
+    """What a form does to an object that is created, or that is there for a cleanup policy."""
+    given = in_namespace(resource)
+    if form.cleaning:
+        return _cleaning(form, given)
+    results = evaluate(form.admitting, Request(given))
+    acting = [result for result in results if _acts(result, given)]
+    errors = [result for result in results if result.status is Status.ERROR]
+    patched = [result.patched for result in acting if result.patched is not None]
+    refused = [result for result in acting if result.status in _REFUSED]
+    return Verdict(
+        acts=bool(acting),
+        looks=any(result.status is not Status.SKIP for result in results),
+        error=_one_line(errors[0].message) if errors else "",
+        said=_one_line(refused[0].message) if refused else "",
+        rules=frozenset(_written(result.rule) for result in acting),
+        changed=patched[-1] if patched else None,
+    )
+
+
+def _acts(result: RuleResult, given: Resource) -> bool:
+    if result.status in _REFUSED:
+        return True
+    changed = result.patched is not None and result.patched != as_submitted(given).body
+    passed = result.status is Status.PASS
+    return passed and bool(
+        changed or result.generated or result.patched_target or list(_targets(result))
+    )
+
+
+def _targets(result: RuleResult) -> Iterator[RuleResult]:
+    return (other for other in result.others if other.patched_target or other.generated)
+
+
+def _cleaning(form: Form, given: Resource) -> Verdict:
+    planned, diagnostics = plan_deletions(form.cleaning, [as_submitted(given)], _AT, {})
+    error = _one_line(diagnostics[0].message) if diagnostics else ""
+    return Verdict(acts=bool(planned), looks=True, error=error)
+
+
+def _written(rule: str) -> str:
+    for prefix in _AUTOGEN:
+        rule = rule.removeprefix(prefix)
+    return rule
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

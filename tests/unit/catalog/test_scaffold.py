@@ -1,0 +1,61 @@
+"""A new policy is whole: it is checked as it stands, and does in both forms what it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chartkit.catalog.check import check_path
+from chartkit.catalog.index import read_index
+from chartkit.catalog.model import Kind
+from chartkit.catalog.scaffold import is_in_project, write_policy
+from chartkit.errors import InputError
+
+_FORMS = {
+    Kind.VALIDATE: ("ClusterPolicy", "ValidatingPolicy"),
+    Kind.MUTATE: ("ClusterPolicy", "MutatingPolicy"),
+    Kind.GENERATE: ("ClusterPolicy", "GeneratingPolicy"),
+    Kind.IMAGE: ("ClusterPolicy", "ImageValidatingPolicy"),
+    Kind.CLEANUP: ("ClusterCleanupPolicy", "DeletingPolicy"),
+}
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_new_policy_is_right_as_it_stands(tmp_path: Path, kind: Kind) -> None:
+    folder = write_policy(f"ours/my-{kind}", kind, tmp_path)
+    assert folder == tmp_path / "policies" / "ours" / f"my-{kind}"
+    checked = check_path(tmp_path / "policies")
+    assert (checked.policies, checked.diagnostics) == (1, ())
+    (entry,) = read_index("policies", tmp_path / "policies").entries
+    assert entry.reference == f"ours/my-{kind}"
+    assert entry.kinds == (kind,)
+    assert entry.forms == _FORMS[kind]
+    assert "NAME" not in "".join(file.read_text() for file in folder.iterdir())
+
+
+def test_a_policy_goes_to_the_projects_first_library(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "chartkit.yaml").write_text("library: [mine]\n")
+    folder = write_policy("require-team", Kind.VALIDATE, tmp_path)
+    assert folder == tmp_path / "mine" / "require-team"
+    assert is_in_project(folder, tmp_path)
+    other = write_policy("require-team", Kind.VALIDATE, tmp_path, tmp_path / "other")
+    assert not is_in_project(other, tmp_path)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    folder = write_policy("mine", Kind.MUTATE, tmp_path)
+    (folder / "policy.yaml").write_text("mine\n")
+    with pytest.raises(InputError, match="is there already"):
+        write_policy("mine", Kind.VALIDATE, tmp_path)
+    assert (folder / "policy.yaml").read_text() == "mine\n"
+    assert [path.name for path in folder.parent.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("name", ["", "Mine", "../mine", "a//b", "/mine", "a/b/c/d", "x_y", "-x"])
+def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"'{name}' cannot be the name")):
+        write_policy(name, Kind.VALIDATE, tmp_path)
+    assert list(tmp_path.iterdir()) == []

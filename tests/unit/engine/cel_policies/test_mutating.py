@@ -22,7 +22,7 @@ from tests.unit.engine.cel_policies.policies import (
     variables,
 )
 
-ALONE = {"podControllers": {"controllers": []}}
+ALONE: Body = {"podControllers": {"controllers": []}}
 CONFIG: Body = {
     "apiVersion": "v1",
     "kind": "ConfigMap",

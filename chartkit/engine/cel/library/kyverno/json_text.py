@@ -75,12 +75,19 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
 
     A map inside of what the expression makes has no JSON, and null there is 0.
     """
-    written = arguments[1]
-    if not (isinstance(written, MapLiteral) or _makes_list(written)):
+    written = _branches(arguments[1])
+    if not all(isinstance(each, MapLiteral) or _makes_list(each) for each in written):
         return _marshal_read.implementation
-    in_lists = any(map(_makes_list, _parts(written)))
+    in_lists = any(_makes_list(part) for each in written for part in _parts(each))
     write = partial(_made, in_lists=in_lists)
     return lambda _json, value: _marshalled(write, value)
+
+
+def _branches(written: Expr) -> list[Expr]:
+    """What a value may be written as: both sides of a choice."""
+    if isinstance(written, Call) and written.function == "_?_:_":
+        return [each for side in written.args[1:] for each in _branches(side)]
+    return [written]
 
 
 def _parts(written: Expr) -> Iterator[Expr]:

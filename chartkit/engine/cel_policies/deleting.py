@@ -20,7 +20,7 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Admission, Judge, admission
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
-from chartkit.engine.cel_policies.scope import Variables
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
@@ -105,10 +105,12 @@ class DeletingPolicy(Judge):
         """
         host = self.host(admission)
         attributes = admission.attributes
-        scope: dict[str, Value] = {
-            "object": admission.scope["object"],
-            "namespaceObject": _namespace(attributes, admission.scope["namespaceObject"]),
-        }
+        scope = PolicyScope(
+            {
+                "object": admission.scope["object"],
+                "namespaceObject": _namespace(attributes, admission.scope["namespaceObject"]),
+            }
+        )
         scope["variables"] = Variables(self._variables, scope, host)
         try:
             excepted = [holds(one, scope, host, ignores_errors=False) for one in self._exceptions]

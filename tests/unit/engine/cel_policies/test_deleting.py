@@ -9,7 +9,14 @@ import pytest
 from chartkit.engine.cel_policies.deleting import read_deleting_policy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Resource
-from tests.unit.engine.cel_policies.policies import about, conditions, exception, pod, policy
+from tests.unit.engine.cel_policies.policies import (
+    about,
+    conditions,
+    exception,
+    pod,
+    policy,
+    variables,
+)
 
 TEAM = Resource(
     {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team", "labels": {"env": "x"}}}
@@ -46,6 +53,11 @@ UNMATCHED = ("fail", "resource did not match")
 )
 def test_conditions(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:
     assert said(deleting(*expressions)) == expected
+
+
+def test_variables() -> None:
+    named = variables(name="object.metadata.name")
+    assert said(deleting("variables.name == 'web'", variables=named)) == MATCHED
 
 
 @pytest.mark.parametrize(

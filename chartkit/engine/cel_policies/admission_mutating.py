@@ -71,7 +71,7 @@ class MutatingAdmissionJudge(BoundJudge):
                     continue
                 if decision is not None:
                     return self.said(Status.ERROR, decision.message)
-                scope = PolicyScope(request)
+                scope = PolicyScope(request, changes=True)
                 scope["namespaceObject"] = namespace
                 scope["params"] = params
                 patched, applied = self._patch(scope, patched), True

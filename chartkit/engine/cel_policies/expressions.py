@@ -13,6 +13,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation
+from chartkit.engine.cel_policies.shared import shareable, shared_program
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Location, Severity
@@ -43,6 +44,7 @@ class ExpressionCompiler:
     def __init__(self, policy: CelPolicy, environment: Environment) -> None:
         self._location = policy.resource.location
         self._fields: dict[str, Type] = {}
+        self._kind = environment
         self.environment = environment.extend(
             variables={"variables": Variable(types.struct(_VARIABLES))},
             structs=(StructType(_VARIABLES, self._fields),),
@@ -55,7 +57,7 @@ class ExpressionCompiler:
         expected: the types that its result may have statically; none: any.
         """
         try:
-            program = compile_expression(text, self.environment)
+            program = self._compile(text)
         except CelCompileError as error:
             self.refuse(path, text, error.text)
             return None
@@ -65,6 +67,11 @@ class ExpressionCompiler:
             self.refuse(path, text, f"output is expected to be {either}{names}")
             return None
         return program
+
+    def _compile(self, text: str) -> Program:
+        if shareable(text, self._kind):
+            return shared_program(text, self._kind.name)
+        return compile_expression(text, self.environment)
 
     def conditions(
         self, expressions: Sequence[NamedExpression], path: str = "spec.matchConditions"

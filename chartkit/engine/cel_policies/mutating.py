@@ -73,7 +73,7 @@ class MutatingJudge(Judge):
 
     def judge(self, admission: Admission) -> RuleResult | None:
         """What becomes of the request's object, and of the targets that are there already."""
-        scope = PolicyScope(admission.scope)
+        scope = PolicyScope(admission.scope, changes=True)
         result = self._mutate(admission, scope, admission.attributes.object, self._conditions)
         if self._names_targets:
             # A cluster does not send what is admitted through such a policy: it only sets it off.
@@ -120,7 +120,7 @@ class MutatingJudge(Judge):
         for body in cluster.objects():
             if not wanted(body):
                 continue
-            scope = PolicyScope(admission.scope)
+            scope = PolicyScope(admission.scope, changes=True)
             scope["object"] = body
             scope["oldObject"] = None
             result = self._mutate(admission, scope, body, targets.conditions)
@@ -128,7 +128,7 @@ class MutatingJudge(Judge):
                 yield replace(result, patched=None, patched_target=result.patched)
 
     def _target_scope(self, admission: Admission) -> PolicyScope:
-        scope = PolicyScope(admission.scope)
+        scope = PolicyScope(admission.scope, changes=True)
         scope["variables"] = Variables(self._variables, scope, self.host(admission))
         return scope
 

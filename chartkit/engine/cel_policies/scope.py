@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
@@ -11,6 +11,7 @@ from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.shared import sees_the_request_alone
 from chartkit.model import Body
 
 NOTHING: Final[Body] = {}
@@ -18,9 +19,12 @@ NOTHING: Final[Body] = {}
 
 
 class RequestScope(dict[str, Value]):
-    """`object`, `oldObject`, `namespaceObject` and, made when it is asked for, `request`."""
+    """`object`, `oldObject`, `namespaceObject` and, made when it is asked for, `request`.
 
-    __slots__ = ("_attributes",)
+    computed: values that depend on nothing else, for every policy that asks for them.
+    """
+
+    __slots__ = ("_attributes", "computed")
 
     def __init__(
         self, attributes: Attributes, namespace: Body | None, absent: Body | None = NOTHING
@@ -33,6 +37,7 @@ class RequestScope(dict[str, Value]):
             namespaceObject=namespace,
         )
         self._attributes = attributes
+        self.computed: dict[Program, Value] = {}
 
     def __missing__(self, name: str) -> Value:
         if name != "request":
@@ -55,13 +60,19 @@ class JsonScope(dict[str, Value]):
 
 
 class PolicyScope(dict[str, Value]):
-    """A request's variables with those of one policy; the request's own stay as they are."""
+    """A request's variables with those of one policy; the request's own stay as they are.
 
-    __slots__ = ("_request",)
+    computed: as in the request's scope; None where the policy may change the object.
+    """
 
-    def __init__(self, request: Mapping[str, Value]) -> None:
+    __slots__ = ("_request", "computed")
+
+    def __init__(self, request: Mapping[str, Value], *, changes: bool = False) -> None:
         super().__init__(request)
         self._request = request
+        self.computed: dict[Program, Value] | None = None
+        if isinstance(request, RequestScope) and not changes:
+            self.computed = request.computed
 
     def __missing__(self, name: str) -> Value:
         made = self[name] = self._request[name]
@@ -71,25 +82,35 @@ class PolicyScope(dict[str, Value]):
 class Variables(dict[str, Value]):
     """A policy's `variables`, each computed when it is first asked for; so are their errors."""
 
-    __slots__ = ("_compute", "_errors", "_names")
+    __slots__ = ("_computed", "_errors", "_host", "_programs", "_scope")
 
     def __init__(
         self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
     ) -> None:
         super().__init__()
-        self._names = programs
+        self._computed = scope.computed if isinstance(scope, PolicyScope) else None
+        self._programs = programs
         self._errors: dict[str, CelError] = {}
-        self._compute: Callable[[str], Value] = lambda name: programs[name].evaluate(scope, host)
+        self._scope = scope
+        self._host = host
 
     def __missing__(self, name: str) -> Value:
         if name in self._errors:
             raise self._errors[name].with_traceback(None)
         try:
-            made = self[name] = self._compute(name)
+            made = self[name] = self._compute(self._programs[name])
         except CelError as error:
             self._errors[name] = error
             raise
         return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._programs
+
+    def _compute(self, program: Program) -> Value:
+        computed = self._computed
+        if computed is None or not sees_the_request_alone(program):
+            return program.evaluate(self._scope, self._host)
+        if program not in computed:
+            computed[program] = program.evaluate(self._scope, self._host)
+        return computed[program]

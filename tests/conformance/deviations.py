@@ -9,8 +9,8 @@ from typing import Final
 
 DEVIATIONS: Final[dict[str, dict[str, str]]] = {
     "cel": {
-        "cost-0002": "GeneratingPolicy and DeletingPolicy have no cost limit in Kyverno; here ten "
-        "million steps end, so that no policy holds a run up",
+        "cost-0002": "GeneratingPolicy and DeletingPolicy have no cost limit in Kyverno; here a "
+        "million units end it, so that no policy holds a run up",
     },
     "cel-policies": {
         **dict.fromkeys(

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.engine.cel import CelError, compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import Stopped
 from chartkit.engine.cel.values import KeyedMap, Uint
 
 _MIXED = "{dyn(true): 'a', dyn(1): 'b', dyn(1u): 'c', dyn(1.0): 'd'}"
@@ -61,3 +62,9 @@ def test_it_is_a_dict_like_any_other() -> None:
     assert entries.pop(1) == "a"
     assert entries.pop(1, "gone") == "gone"
     assert len(entries) == 1
+
+
+def test_a_map_that_go_cannot_hold_stops_the_evaluation() -> None:
+    text = "listObjToMap([{'k': 'a'}], [{{1: 'x'}: 'x'}], 'k', 'v') == {} || true"
+    with pytest.raises(Stopped, match="hash of unhashable type map"):
+        compile_expression(text, ENVIRONMENTS["gpol"]).evaluate({})

@@ -64,8 +64,16 @@ def _native(value: Value) -> Value:
     if isinstance(value, list):
         return [_native(member) for member in value]
     if isinstance(value, dict):
-        return {key: _native(member) for key, member in value.items()}
+        return {_native_key(key): _native(member) for key, member in value.items()}
     return value
+
+
+def _native_key(key: Value) -> Value:
+    native = _native(key)
+    if isinstance(native, list | dict):
+        kind = "map[interface {}]interface {}" if isinstance(native, dict) else "[]interface {}"
+        raise Stopped(f"internal error: runtime error: hash of unhashable type {kind}")
+    return native
 
 
 def _fields(value: Value, problem: str | None) -> dict[Value, Value]:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -78,6 +77,8 @@ def save(root: Path, units: Mapping[str, Unit], read_at: int) -> None:
 
     read_at: when reading began, in nanoseconds.
     """
+    import tempfile  # costs a search that has nothing to save
+
     old = read_at - RECENT
     settled = {
         name: asdict(unit)

@@ -100,7 +100,7 @@ def _attempt(url: str, limits: Limits) -> _Outcome:
     request = urllib.request.Request(
         url, headers={"User-Agent": f"chartkit/{__version__}", "Accept-Encoding": "identity"}
     )
-    opener = urllib.request.build_opener(_Redirects(url))
+    opener = urllib.request.build_opener(_Redirects(url), *_proxies(url))
     try:
         with opener.open(request, timeout=limits.silence) as response:
             return _read(response, url, limits)
@@ -113,6 +113,13 @@ def _attempt(url: str, limits: Limits) -> _Outcome:
         return _unreached(error.reason, url, limits)
     except (OSError, http.client.HTTPException) as error:
         return _unreached(error, url, limits)
+
+
+def _proxies(url: str) -> list[urllib.request.BaseHandler]:
+    """Proxies of the environment are asked, but not for this machine itself."""
+    host = urlsplit(url).hostname or ""
+    own = host == "localhost" or host.startswith("127.") or host == "::1"
+    return [urllib.request.ProxyHandler({})] if own else []
 
 
 def _read(response: Any, url: str, limits: Limits) -> _Outcome:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _project = click.option(
     "--project",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
     default=Path(),
     metavar="FOLDER",
     help="The folder with chartkit.yaml and vendor/; the current one if not given.",

@@ -112,6 +112,19 @@ def test_endless_redirects_end() -> None:
         assert len(server.asked) == 6
 
 
+def test_proxies_are_not_asked_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    with serving({"/x": body(b"found")}) as server:
+        assert download(f"{server.url}/x", _QUICK) == b"found"
+
+
+def test_proxies_are_asked_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving({"http://example.test/x": body(b"by proxy")}) as server:
+        monkeypatch.setenv("http_proxy", server.url)
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert download("http://example.test/x", _QUICK) == b"by proxy"
+
+
 def test_nobody_listens() -> None:
     with serving({}) as server:
         pass

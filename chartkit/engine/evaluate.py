@@ -81,6 +81,7 @@ class _Run:
     __slots__ = (
         "_admissions",
         "_base",
+        "_common",
         "_facts",
         "_is_custom",
         "_plain",
@@ -102,14 +103,16 @@ class _Run:
         self._facts = Facts(request)
         self._base = context_of(request, self.lookups)
         self._admissions: dict[tuple[str, Operation], Admission] = {}
+        self._common: Admission | None = None
 
     def policy(self, policy: AnyPolicy, phase: Phase, results: list[RuleResult]) -> None:
         """Runs a policy's rules of a phase; an object that a rule patched goes on to the next."""
         if isinstance(policy, CompiledPolicy):
             self._rules(policy, phase, results)
         else:
-            for judge in policy.judges_of(self._admission(policy).attributes):
-                self._judge(policy, judge, results)
+            admission = self._admission(policy)
+            for judge in policy.judges_of(admission.attributes):
+                admission = self._judge(policy, judge, admission, results)
 
     def responses(self, policy: AnyPolicy, phase: Phase) -> Iterator[PolicyResponse]:
         """As `policy`, with what each form says by itself."""
@@ -120,28 +123,40 @@ class _Run:
             after = self.request.resource
             yield PolicyResponse(policy, phase, before, after, tuple(results))
             return
+        admission = self._admission(policy)
         for judge in policy.judges:
             results = []
             before = self.request.resource
-            self._judge(policy, judge, results)
+            admission = self._judge(policy, judge, admission, results)
             after = self.request.resource
             yield PolicyResponse(policy, phase, before, after, tuple(results), judge.policy)
 
-    def _judge(self, policy: CompiledCelPolicy, judge: Judge, results: list[RuleResult]) -> None:
+    def _judge(
+        self,
+        policy: CompiledCelPolicy,
+        judge: Judge,
+        admission: Admission,
+        results: list[RuleResult],
+    ) -> Admission:
+        """What the next form sees: the admission, or another where this one patched the object."""
         if not self.request.resource.body:
-            return
+            return admission
         if self.request.is_json and not policy.policy.json:
-            return
-        result = judge.run(self._admission(policy))
+            return admission
+        result = judge.run(admission)
         if result is None:
-            return
+            return admission
         result = _reported(result, policy.scored)
         results += (replace(result, others=()), *result.others) if result.others else (result,)
-        if result.patched is not None:
-            self._patch(result.patched)
+        if result.patched is None:
+            return admission
+        self._patch(result.patched)
+        return self._admission(policy)
 
     def _admission(self, policy: CompiledCelPolicy) -> Admission:
         """The request as the policy sees it, made once for all that see the same."""
+        if self._common is not None:
+            return self._common
         operation = self.request.operation
         if self.request.variables:
             given = self.request.variables.get(policy.policy.name) or _NOTHING_GIVEN
@@ -160,6 +175,8 @@ class _Run:
                 old=self.request.old or old,
             )
             made = self._admissions[key] = admission(Attributes(request, key[0]), self.lookups)
+        if not (self.request.variables or self._is_custom):
+            self._common = made
         return made
 
     def _patch(self, body: Body) -> None:

@@ -109,6 +109,8 @@ class Allowed:
 
     def variable(self) -> Mapping[str, Value]:
         """As expressions see it: the variable `exceptions`."""
+        if self is NOTHING_ALLOWED:
+            return _NOTHING
         return {"allowedImages": list(self.images), "allowedValues": list(self.values)}
 
     def result(self, policy: CelPolicy, type_: RuleType) -> RuleResult:
@@ -125,6 +127,7 @@ class Allowed:
 
 
 NOTHING_ALLOWED: Final = Allowed()
+_NOTHING: Final[Mapping[str, Value]] = {"allowedImages": [], "allowedValues": []}
 
 
 class Exceptions:

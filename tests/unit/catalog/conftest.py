@@ -24,3 +24,11 @@ def cache(
     folder = tmp_path_factory.mktemp("cache")
     monkeypatch.setenv("CHARTKIT_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """An empty project."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder

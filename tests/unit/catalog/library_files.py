@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from chartkit.catalog.lockfile import (
@@ -98,3 +100,27 @@ def write_lock(root: Path) -> None:
     }
     origin = Origin(SourceKind.FOLDER, "elsewhere", "", digest_of_all(files))
     (root / LOCK_FILE).write_text(lock_text(Lock(origin, files)))
+
+
+def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
+    """Files by path; gives the folder."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git says."""
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.test", *arguments]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def write_checkout(folder: Path, files: Mapping[str, bytes]) -> str:
+    """A git checkout with one commit; gives the commit."""
+    write_files(folder, files)
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message=first")
+    return git(folder, "rev-parse", "HEAD")

@@ -1,8 +1,7 @@
-"""Whole libraries: taken from anywhere, in one step, locked and updated."""
+"""Whole libraries: taken from anywhere, in one step, and locked."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -13,50 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog import index
-from chartkit.catalog.changes import What, as_text, changes
 from chartkit.catalog.index import read_index
 from chartkit.catalog.limits import DEFAULT
 from chartkit.catalog.lockfile import LOCK_FILE, SourceKind, read_lock
 from chartkit.catalog.sources import default_name
-from chartkit.catalog.vendor import apply_update, plan_update, vendor, vendored_names, verify
+from chartkit.catalog.vendor import vendor, verify
 from chartkit.chart import swap
 from chartkit.errors import InputError
 from tests.e2e.command import snapshot
 from tests.unit.catalog.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped
 from tests.unit.catalog.hostile_server import body, hang, serving
-from tests.unit.catalog.library_files import POLICY, write_plain
+from tests.unit.catalog.library_files import git, write_checkout, write_files
 
 _QUICK = replace(DEFAULT, silence=0.3, patience=1.0, attempts=2, pause=0.01)
-
-
-def _write(folder: Path, files: Mapping[str, bytes]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    command = ["git", "-c", "user.name=t", "-c", "user.email=t@example.test", *arguments]
-    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
-def _checkout(folder: Path, files: Mapping[str, bytes] = FILES) -> str:
-    """A git checkout with one commit; gives the commit."""
-    _write(folder, files)
-    _git(folder, "init", "--quiet", "--initial-branch=main")
-    _git(folder, "add", "--all")
-    _git(folder, "commit", "--quiet", "--message=first")
-    return _git(folder, "rev-parse", "HEAD")
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
 
 
 def _is_whole(project: Path, name: str = "lib") -> None:
@@ -70,7 +38,7 @@ def _is_whole(project: Path, name: str = "lib") -> None:
 
 
 def test_takes_a_folder(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _write(tmp_path / "lib", FILES)
+    write_files(tmp_path / "lib", FILES)
     monkeypatch.chdir(tmp_path)
     taken = vendor("lib", project)
     _is_whole(project)
@@ -99,10 +67,10 @@ def test_takes_an_archive_by_url(project: Path) -> None:
 
 def test_takes_a_revision_of_a_checkout(project: Path, tmp_path: Path) -> None:
     checkout = tmp_path / "lib"
-    first = _checkout(checkout)
-    _git(checkout, "tag", "v1")
+    first = write_checkout(checkout, FILES)
+    git(checkout, "tag", "v1")
     (checkout / "best/one/one.yaml").write_text("kind: Other\n")
-    _git(checkout, "commit", "--quiet", "--all", "--message=second")
+    git(checkout, "commit", "--quiet", "--all", "--message=second")
     (checkout / "best/two/two.yaml").write_text("not committed\n")
     taken = vendor(str(checkout), project, ref="v1")
     _is_whole(project)
@@ -114,7 +82,7 @@ def test_takes_a_revision_of_a_checkout(project: Path, tmp_path: Path) -> None:
 
 def test_nothing_that_a_checkout_names_is_run(project: Path, tmp_path: Path) -> None:
     checkout = tmp_path / "lib"
-    _checkout(checkout, {**FILES, ".gitattributes": b"* filter=evil diff=evil export-subst\n"})
+    write_checkout(checkout, {**FILES, ".gitattributes": b"* filter=evil diff=evil export-subst\n"})
     ran = tmp_path / "ran"
     for hook in ("post-checkout", "reference-transaction", "post-index-change"):
         file = checkout / ".git" / "hooks" / hook
@@ -131,31 +99,33 @@ def test_nothing_that_a_checkout_names_is_run(project: Path, tmp_path: Path) -> 
         "diff.external",
         "alias.cat-file",
     ):
-        _git(checkout, "config", key, f"{'!' if key.startswith('alias') else ''}touch {ran}; cat")
+        git(checkout, "config", key, f"{'!' if key.startswith('alias') else ''}touch {ran}; cat")
     taken = vendor(str(checkout), project)
     assert [entry.reference for entry in taken.indexed.entries] == ["best/one", "best/two"]
     assert not ran.exists()
+    subprocess.run(["git", "status"], cwd=checkout, check=False, capture_output=True)
+    assert ran.exists(), "what the checkout names would have run"
 
 
 def test_a_broken_checkout_is_not_the_one_above_it(project: Path, tmp_path: Path) -> None:
-    _checkout(tmp_path / "outer")
-    inner = _write(tmp_path / "outer" / "lib", FILES)
+    write_checkout(tmp_path / "outer", FILES)
+    inner = write_files(tmp_path / "outer" / "lib", FILES)
     (inner / ".git").mkdir()
     with pytest.raises(InputError, match="not a git repository"):
         vendor(str(inner), project)
 
 
 def test_a_checkout_with_links_is_refused(project: Path, tmp_path: Path) -> None:
-    checkout = _write(tmp_path / "lib", FILES)
+    checkout = write_files(tmp_path / "lib", FILES)
     (checkout / "link").symlink_to("/etc/passwd")
-    _checkout(checkout)
+    write_checkout(checkout, FILES)
     with pytest.raises(InputError, match="'link' is a link"):
         vendor(str(checkout), project)
 
 
 @pytest.mark.parametrize("ref", ["nowhere", "--output=x", "HEAD~9"])
 def test_a_ref_that_is_not_there_is_refused(project: Path, tmp_path: Path, ref: str) -> None:
-    _checkout(tmp_path / "lib")
+    write_checkout(tmp_path / "lib", FILES)
     with pytest.raises(InputError, match=f"there is no commit '{ref}'"):
         vendor(str(tmp_path / "lib"), project, ref=ref)
 
@@ -163,7 +133,7 @@ def test_a_ref_that_is_not_there_is_refused(project: Path, tmp_path: Path, ref: 
 def test_without_git_a_checkout_is_refused(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _checkout(tmp_path / "lib")
+    write_checkout(tmp_path / "lib", FILES)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(InputError, match="git is needed") as caught:
         vendor(str(tmp_path / "lib"), project)
@@ -199,7 +169,7 @@ def _foreign_name(folder: Path) -> None:
 def test_a_folder_with_what_is_no_file_is_refused(
     project: Path, tmp_path: Path, change: Callable[[Path], None], message: str
 ) -> None:
-    change(_write(tmp_path / "lib", FILES))
+    change(write_files(tmp_path / "lib", FILES))
     with pytest.raises(InputError, match=message):
         vendor(str(tmp_path / "lib"), project)
     assert list(project.iterdir()) == []
@@ -237,7 +207,7 @@ def test_a_server_that_hangs_leaves_nothing(project: Path) -> None:
 def test_a_disk_that_fails_midway_leaves_nothing(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _write(tmp_path / "lib", FILES)
+    write_files(tmp_path / "lib", FILES)
     real = Path.write_bytes
 
     def failing(path: Path, content: bytes) -> int:
@@ -252,7 +222,7 @@ def test_a_disk_that_fails_midway_leaves_nothing(
 
 
 def test_what_a_killed_run_left_is_cleared(project: Path, tmp_path: Path) -> None:
-    _write(tmp_path / "lib", FILES)
+    write_files(tmp_path / "lib", FILES)
     left = project / "vendor" / ".lib.chartkit-new-0"
     left.mkdir(parents=True)
     vendor(str(tmp_path / "lib"), project)
@@ -260,13 +230,13 @@ def test_what_a_killed_run_left_is_cleared(project: Path, tmp_path: Path) -> Non
 
 
 def test_two_writers_do_not_meet(project: Path, tmp_path: Path) -> None:
-    _write(tmp_path / "lib", FILES)
+    write_files(tmp_path / "lib", FILES)
     with swap.lock(project), pytest.raises(InputError, match="another chartkit writes"):
         vendor(str(tmp_path / "lib"), project)
 
 
 def test_names_that_are_not_to_be_had(project: Path, tmp_path: Path) -> None:
-    source = str(_write(tmp_path / "lib", FILES))
+    source = str(write_files(tmp_path / "lib", FILES))
     (project / "policies").mkdir()
     (project / "chartkit.yaml").write_text("library: [policies]\n")
     for name, message in (
@@ -283,7 +253,7 @@ def test_names_that_are_not_to_be_had(project: Path, tmp_path: Path) -> None:
 
 
 def test_sources_that_are_none(project: Path, tmp_path: Path) -> None:
-    _write(tmp_path / "lib", FILES)
+    write_files(tmp_path / "lib", FILES)
     for source, ref, message in (
         (str(tmp_path / "gone"), "", "no such file or folder"),
         (str(tmp_path / "lib"), "v1", "a ref is for a git checkout"),
@@ -305,188 +275,3 @@ def test_sources_that_are_none(project: Path, tmp_path: Path) -> None:
 )
 def test_names_that_sources_suggest(source: str, name: str) -> None:
     assert default_name(source) == name
-
-
-@pytest.fixture
-def vendored(project: Path, tmp_path: Path) -> Path:
-    """A project with a library of three policies; its source stands in tmp_path/lib."""
-    for name in ("one", "two", "three"):
-        write_plain(tmp_path / "lib", f"best/{name}")
-    vendor(str(tmp_path / "lib"), project)
-    return project
-
-
-def test_nothing_changed(vendored: Path) -> None:
-    assert plan_update("lib", vendored).is_nothing
-
-
-def test_an_update_is_told_policy_by_policy(vendored: Path, tmp_path: Path) -> None:
-    source = tmp_path / "lib"
-    one = source / "best/one/one.yaml"
-    one.write_text(one.read_text().replace("severity: medium", "severity: high"))
-    test = source / "best/two/.kyverno-test/resource.yaml"
-    test.write_text(test.read_text() + "# more\n")
-    shutil.rmtree(source / "best/three")
-    write_plain(source, "best/four")
-    (source / "README.md").write_text("\x1b[2J\n")
-    before = snapshot(vendored)
-    planned = plan_update("lib", vendored)
-    found = changes(planned)
-    assert [(change.reference, change.what) for change in found.policies] == [
-        ("best/four", What.ADDED),
-        ("best/one", What.CHANGED),
-        ("best/three", What.REMOVED),
-        ("best/two", What.CHANGED),
-    ]
-    assert found.policies[1].traits == (("severity", "medium", "high"),)
-    assert found.others == {"README.md": What.ADDED}
-    assert list(as_text(found, diffs=False)) == [
-        "  added    best/four: Four",
-        "  changed  best/one: severity medium → high; +1 -1 lines in 1 file",
-        "  removed  best/three: Three",
-        "  changed  best/two: +1 -0 lines in 1 file, tests alone",
-        "  and 1 file of no policy",
-    ]
-    shown = "\n".join(as_text(found, diffs=True))
-    assert "\n+++ b/best/one/one.yaml\n" in shown
-    assert "\n+    policies.kyverno.io/severity: high\n" in shown
-    assert "\n+++ /dev/null\n" in shown
-    assert snapshot(vendored) == before
-
-    apply_update(planned, vendored)
-    assert plan_update("lib", vendored).is_nothing
-    folder = vendored / "vendor" / "lib"
-    assert verify(folder) == []
-    assert [entry.reference for entry in read_index("lib", folder).entries] == [
-        "best/four",
-        "best/one",
-        "best/two",
-    ]
-
-
-def test_an_update_of_a_checkout_follows_its_ref(project: Path, tmp_path: Path) -> None:
-    checkout = tmp_path / "lib"
-    _checkout(checkout)
-    vendor(str(checkout), project, ref="main")
-    (checkout / "best/one/one.yaml").write_text("kind: Other\n")
-    _git(checkout, "commit", "--quiet", "--all", "--message=second")
-    planned = plan_update("lib", project)
-    assert planned.taken.origin.revision == _git(checkout, "rev-parse", "HEAD")
-    assert [change.reference for change in changes(planned).policies] == ["best/one"]
-    assert plan_update("lib", project, ref="main~1").taken.files == FILES
-
-
-def test_another_source_is_taken_from_then_on(vendored: Path, tmp_path: Path) -> None:
-    (tmp_path / "lib").rename(tmp_path / "moved")
-    with pytest.raises(InputError, match="no such file or folder"):
-        plan_update("lib", vendored)
-    planned = plan_update("lib", vendored, source=str(tmp_path / "moved"))
-    assert not planned.is_nothing
-    assert changes(planned).policies == ()
-    apply_update(planned, vendored)
-    assert plan_update("lib", vendored).is_nothing
-
-
-def test_an_update_that_fails_leaves_the_old_library(vendored: Path, tmp_path: Path) -> None:
-    before = snapshot(vendored)
-    shutil.rmtree(tmp_path / "lib" / "best")
-    with pytest.raises(InputError, match="holds no policy"):
-        plan_update("lib", vendored)
-    assert snapshot(vendored) == before
-
-
-def test_an_update_that_another_took_first_is_refused(vendored: Path, tmp_path: Path) -> None:
-    write_plain(tmp_path / "lib", "best/four")
-    planned = plan_update("lib", vendored)
-    apply_update(plan_update("lib", vendored), vendored)
-    with pytest.raises(InputError, match="was updated by another process"):
-        apply_update(planned, vendored)
-
-
-def _edit(folder: Path) -> None:
-    file = folder / "best/one/one.yaml"
-    file.write_text(file.read_text() + "# mine\n")
-
-
-def _add(folder: Path) -> None:
-    (folder / "best/one/more.yaml").write_text(POLICY.format(name="m", title="m", category="m"))
-
-
-def _remove(folder: Path) -> None:
-    (folder / "best/one/one.yaml").unlink()
-
-
-def _swap_for_link(folder: Path) -> None:
-    file = folder / "best/one/one.yaml"
-    copy = folder.parent / "elsewhere.yaml"
-    file.rename(copy)
-    file.symlink_to(copy)
-
-
-@pytest.mark.parametrize(
-    ("change", "file", "message"),
-    [
-        (_edit, "best/one/one.yaml", "was changed since it was vendored"),
-        (_add, "best/one/more.yaml", "was not vendored"),
-        (_remove, "best/one/one.yaml", "is missing"),
-        (_swap_for_link, "best/one/one.yaml", "is a link, or no file"),
-    ],
-)
-def test_what_is_not_as_the_lock_has_it_is_refused(
-    vendored: Path, change: Callable[[Path], None], file: str, message: str
-) -> None:
-    folder = vendored / "vendor" / "lib"
-    change(folder)
-    (found,) = verify(folder)
-    assert (found.rule_id, found.message) == ("CK501", message)
-    assert str(found.location) == str(folder / file)
-    with pytest.raises(InputError, match=message):
-        plan_update("lib", vendored)
-
-
-def _lock(**changed: object) -> str:
-    source = {"kind": "folder", "location": "x", "revision": "y"}
-    body: dict[str, object] = {"version": 1, "source": source, "files": {}}
-    return json.dumps(body | changed)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[]",
-        "{",
-        _lock(version=2),
-        _lock(source={"kind": "tape", "location": "x", "revision": "y"}),
-        _lock(source={"kind": "folder", "location": 3, "revision": "y"}),
-        _lock(files={"../x": "sha256:" + "0" * 64}),
-        _lock(files={"/x": "sha256:" + "0" * 64}),
-        _lock(files={"x": "sha256:abc"}),
-        _lock(files={"x": "md5:" + "0" * 64}),
-        _lock(files={"x": 3}),
-        _lock(files=[]),
-    ],
-)
-def test_a_damaged_lock_is_refused(vendored: Path, text: str) -> None:
-    folder = vendored / "vendor" / "lib"
-    (folder / LOCK_FILE).write_text(text)
-    with pytest.raises(InputError, match="is no lock file of chartkit's"):
-        read_lock(folder)
-
-
-def test_names_of_vendored_libraries(vendored: Path) -> None:
-    assert vendored_names(None, vendored) == ["lib"]
-    assert vendored_names("lib", vendored) == ["lib"]
-    with pytest.raises(InputError, match="no vendored library 'libb'") as caught:
-        vendored_names("libb", vendored)
-    assert caught.value.hint == "did you mean 'lib'?"
-    with pytest.raises(InputError, match="is no vendored library"):
-        read_lock(vendored)
-
-
-def test_the_first_search_need_not_read(vendored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("read again")
-
-    monkeypatch.setattr(index, "_read", refuse)
-    assert len(read_index("lib", vendored / "vendor" / "lib").entries) == 3

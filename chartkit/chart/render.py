@@ -70,7 +70,7 @@ def render_chart(
     with _chart_folder(chart, shown) as (folder, name):
         with _explained(folder, name, values):
             texts = helm().render(folder, values.merged, target)
-            crds = helm().crds(folder)
+            crds = helm().crds(folder) if _may_have_crds(folder) else {}
         found = _objects(texts, folder, name)
         return Rendered(
             resources=tuple(each for each in found if not is_hook(each)),
@@ -78,6 +78,12 @@ def render_chart(
             crds=tuple(_objects(crds, folder, name)),
             texts=texts,
         )
+
+
+def _may_have_crds(folder: Path) -> bool:
+    """Whether a look is worth it, for which Helm loads the chart once more: CRDs stand in one
+    folder of a chart and of its subcharts."""
+    return (folder / "crds").is_dir() or (folder / "charts").is_dir()
 
 
 def dry_run(

@@ -26,6 +26,7 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- $_ := set $call "rule" . -}}
 {{- include "kyverno-policies.applyRule" $call -}}
 {{- end -}}
+{{- include "kyverno-policies.refuseUsers" $call -}}
 {{- include "kyverno-policies.applyAction" $call -}}
 {{- include "kyverno-policies.applyFields" (merge (dict "fields" (.root.Files.Get "data/fields.json" | fromJsonArray)) $call) -}}
 {{- toYaml $call.policy -}}
@@ -125,6 +126,20 @@ annotations (further ones).
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
 {{- if kindIs "bool" $skip -}}
 {{- $_ := set $rule "skipBackgroundRequests" $skip -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Fails where exclusions name users while background scans ask the policy: Kyverno takes no such policy. */}}
+{{- define "kyverno-policies.refuseUsers" -}}
+{{- if .policy.spec.background -}}
+{{- range .policy.spec.rules -}}
+{{- $exclude := .exclude | default dict -}}
+{{- range concat (list $exclude) ($exclude.any | default list) ($exclude.all | default list) -}}
+{{- if or .subjects .roles .clusterRoles -}}
+{{- fail (printf "policy %s: users, groups and roles are excluded from it, of which a background scan knows nothing, so that Kyverno refuses the policy; set policies.%s.background: false, or background: false for all" $.name $.name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

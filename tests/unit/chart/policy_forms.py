@@ -90,6 +90,17 @@ def chart() -> ChartPlan:
     return plan(write_project(root, _PROJECT))
 
 
+@cache
+def chart_folder() -> Path:
+    """The chart in a folder, written once: rendering a plan writes it anew each time."""
+    planned = chart()
+    folder = Path(_FOLDER.name) / planned.name
+    for name, text in {**planned.files, **planned.values}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
 def render(
     form: str | None,
     values: Mapping[str, Any],
@@ -99,7 +110,7 @@ def render(
 ) -> dict[str, Body]:
     """The objects of one policy by kind and name, in a form."""
     given = {"policyType": form, "kyvernoVersion": "1.19", **values}
-    found = render_chart(chart(), [given], namespace="kyverno", kube_version=kube_version)
+    found = render_chart(chart_folder(), [given], namespace="kyverno", kube_version=kube_version)
     return {
         f"{each.kind}/{each.name}": each.body
         for each in found.resources

@@ -11,6 +11,7 @@ from chartkit.errors import RenderError
 from chartkit.model import Body
 from tests.unit.chart.policy_forms import (
     ADMISSION,
+    CLUSTER,
     MINE,
     PLAIN,
     VALIDATING,
@@ -85,7 +86,6 @@ def _policy(values: Body, form: str = VALIDATING) -> Body:
 def test_what_is_excluded(resources: Body, condition: str) -> None:
     for form in (VALIDATING, ADMISSION):
         policy = _policy({"exclude": {"any": [{"resources": resources}]}}, form)
-        policy = _policy({"exclude": {"any": [{"resources": resources}]}}, form)
         assert conditions(policy) == {"exclude": f"!({condition})"}
 
 
@@ -104,7 +104,8 @@ def test_what_is_excluded(resources: Body, condition: str) -> None:
     ],
 )
 def test_who_is_excluded(subject: Body, condition: str) -> None:
-    policy = _policy({"exclude": {"any": [{"subjects": [subject]}]}})
+    off = {PLAIN: {"enabled": False}}
+    policy = _policy({"exclude": {"any": [{"subjects": [subject]}]}, "policies": off})
     assert conditions(policy) == {"exclude": f"!({condition})"}
 
 
@@ -293,6 +294,15 @@ def test_an_admission_policy_of_one_namespace() -> None:
     spec = render(ADMISSION, {"policyKind": "Policy"})[_BINDING]["spec"]
     selector = {"matchLabels": {"kubernetes.io/metadata.name": "kyverno"}}
     assert spec["matchResources"]["namespaceSelector"] == selector
+
+
+def test_a_cluster_policy_that_leaves_users_alone_cannot_run_in_the_background() -> None:
+    subjects = [{"kind": "User", "name": "root"}]
+    off = {PLAIN: {"enabled": False}}
+    root = {"exclude": {"any": [{"subjects": subjects}]}, "policies": off}
+    with pytest.raises(RenderError, match=r"policy mine: users.*policies\.mine\.background: false"):
+        render(CLUSTER, root)
+    assert render(CLUSTER, {**root, "background": False})
 
 
 @pytest.mark.parametrize(

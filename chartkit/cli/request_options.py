@@ -38,6 +38,13 @@ _OPTIONS = (
         help="A parameter of the profile's policies (NAME or POLICY.NAME); repeatable.",
     ),
     click.option(
+        "--policy-type",
+        type=click.Choice(["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy"]),
+        default="ClusterPolicy",
+        show_default=True,
+        help="The form of a profile's policies; one that has no such form stays a ClusterPolicy.",
+    ),
+    click.option(
         "--exceptions",
         multiple=True,
         type=click.Path(path_type=Path),
@@ -109,7 +116,8 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )
     around = read_exceptions(given["exceptions"])
-    policies = load_policies(given["sources"], parse_parameters(given["parameters"]), around)
+    parameters = parse_parameters(given["parameters"])
+    policies = load_policies(given["sources"], parameters, around, given["policy_type"])
     for diagnostic in (*policies.diagnostics, *policies.warnings):
         click.echo(str(diagnostic), err=True)
     chart = ChartOptions(

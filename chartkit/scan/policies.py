@@ -57,15 +57,17 @@ def load_policies(
     sources: Sequence[str],
     parameters: Mapping[str, Json],
     around: Surroundings = NOTHING_AROUND,
+    policy_type: str = "ClusterPolicy",
 ) -> PolicySet:
     """Compiles the policies of every source; raises InputError where a source has none.
 
     A source is a file, a folder, a chart or the name of a profile; parameters (`name` or
-    `policy.name`) go to profiles.
+    `policy.name`) and policy_type, the form of the policies as a project file has it, go to
+    profiles.
     """
     found: list[Resource] = []
     for source in sources:
-        here = _read_source(source, parameters)
+        here = _read_source(source, parameters, policy_type)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
@@ -104,10 +106,10 @@ def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
             yield from misspelt_fields(one.policy)
 
 
-def _read_source(source: str, parameters: Mapping[str, Json]) -> list[Resource]:
+def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     path = Path(source)
     if not path.exists():
-        return _read_profile(source, parameters)
+        return _read_profile(source, parameters, policy_type)
     if path.is_dir() and is_chart(path):
         return [r for r in render_inputs(path, ChartOptions()) if _is_read(r)]
     if not path.is_dir():
@@ -121,12 +123,13 @@ def _read_source(source: str, parameters: Mapping[str, Json]) -> list[Resource]:
     return found
 
 
-def _read_profile(name: str, parameters: Mapping[str, Json]) -> list[Resource]:
+def _read_profile(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     from chartkit.chart.policies_chart import render_profile
+    from chartkit.chart.project import PolicyType
 
     if name not in profile_names():
         raise InputError("no such file, folder or profile", Location(name), _profiles_hint())
-    return list(render_profile(name, parameters))
+    return list(render_profile(name, parameters, PolicyType(policy_type)))
 
 
 def profile_names() -> list[str]:

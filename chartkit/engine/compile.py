@@ -17,6 +17,7 @@ from chartkit.engine.conditions import compile_conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import compile_entries
 from chartkit.engine.exceptions import BoundException, PolicyException, bind_exceptions
+from chartkit.engine.existing_violations import looks_back
 from chartkit.engine.generate import compile_generate
 from chartkit.engine.handler import Compiler, Handler
 from chartkit.engine.kinds import GroupVersionKind
@@ -38,6 +39,8 @@ from chartkit.model import Resource, RuleResult
 
 if TYPE_CHECKING:
     from chartkit.engine.webhook_conditions import WebhookConditions
+
+_BodyKey = tuple[int, str, tuple[str, ...]]
 
 PHASES: Final[dict[RuleKind, Phase]] = {
     RuleKind.MUTATE: Phase.MUTATE,
@@ -102,9 +105,7 @@ class CompiledPolicy:
     _found: dict[tuple[GroupVersionKind, str, Phase], tuple[CompiledRule, ...]] = field(
         default_factory=dict, compare=False, repr=False
     )
-    _bodies: dict[tuple[int, str], RuleBody] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    _bodies: dict[_BodyKey, RuleBody] = field(default_factory=dict, compare=False, repr=False)
 
     def rules_for(
         self, kind: GroupVersionKind, subresource: str, phase: Phase
@@ -156,8 +157,7 @@ class CompiledPolicy:
         return CompiledRule(rule, key, matches, bound, body)
 
     def _body(self, index: int, rule: Rule) -> RuleBody:
-        # Rules for pod controllers differ by kind in their match alone, and stand in one order.
-        key = (index, rule.name)
+        key = _body_key(index, rule, self.policy)
         body = self._bodies.get(key)
         if body is None:
             try:
@@ -166,6 +166,12 @@ class CompiledPolicy:
                 body = _broken_body(error.message)
             self._bodies[key] = body
         return body
+
+
+def _body_key(index: int, rule: Rule, policy: Policy) -> _BodyKey:
+    # Rules for pod controllers differ by kind in their match alone, and stand in one order. What
+    # is asked of an object before its update sees that match.
+    return index, rule.name, rule.match.kinds if looks_back(rule, policy) else ()
 
 
 def _runs_in(rule: Rule, phase: Phase) -> bool:
@@ -207,7 +213,7 @@ def compile_policy(
         controllers(policy),
     )
     for index, rule in enumerate(policy.rules):
-        compiled._bodies[index, rule.name] = _compile_body(rule, policy)
+        compiled._bodies[_body_key(index, rule, policy)] = _compile_body(rule, policy)
     return compiled
 
 

@@ -30,10 +30,15 @@ _ALLOWED: Final = Checked(
 )
 
 
+def looks_back(rule: Rule, policy: Policy) -> bool:
+    """Whether a failed update makes the rule ask about the object before it."""
+    action = rule.validate.failure_action or policy.failure_action
+    return action in _ENFORCED and rule.validate.allow_existing_violations
+
+
 def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
     """The check of an enforced rule, so that it skips an update of what failed already."""
-    action = rule.validate.failure_action or policy.failure_action
-    if action not in _ENFORCED or not rule.validate.allow_existing_violations:
+    if not looks_back(rule, policy):
         return check
     if rule.preconditions is not None:
         # Kyverno fails to read the preconditions here, and takes the old object as not matched.

@@ -68,3 +68,16 @@ def test_expressions_see_the_old_object() -> None:
     validate = {"pattern": None, "deny": {"conditions": deny}}
     assert _update(BAD, BAD, validate=validate) == [ALLOWED]
     assert _update(GOOD, BAD, validate=validate) == ["validation error: rule r failed"]
+
+
+def test_objects_of_another_kind_are_asked_about_for_themselves() -> None:
+    validate: Body = {"pattern": {"spec": {"hostNetwork": False}}, "failureAction": "Enforce"}
+    compiled = compile_policy(policy_resource(rule(validate=validate)))
+    found: list[str] = []
+    for kind in ("Deployment", "StatefulSet", "DaemonSet"):
+        body = obj(kind, api_version="apps/v1").body
+        spec = {"template": {"spec": {"hostNetwork": True}}}
+        workload = Resource({**body, "spec": spec})
+        given = request(workload, old=workload, operation=Operation.UPDATE)
+        found += [one.message for one in evaluate([compiled], given)]
+    assert found == [ALLOWED] * 3

@@ -204,6 +204,20 @@ def test_an_api_server_warns_of_no_expression(policy: LibraryPolicy, examples: E
         assert list(_warnings(each.body["spec"])) == [], each.name
 
 
+@each_example
+def test_an_api_server_compiles_every_expression(policy: LibraryPolicy, examples: Examples) -> None:
+    """It refuses a policy with one that does not compile. It has `orValue` of optional values
+    alone, with types; Kyverno's, which scans use, takes anything."""
+    for each in _policies(_rendered(ADMISSION, policy, examples)):
+        assert list(_refusals(each.body["spec"])) == [], each.name
+
+
+def test_what_an_api_server_would_refuse_is_found() -> None:
+    spec = {"variables": [{"name": "a", "expression": "object.?a[?'b'].orValue(null)"}]}
+    validations = [{"expression": "variables.a == 'c'"}]
+    assert list(_refusals({**spec, "validations": validations}))
+
+
 def test_what_an_api_server_would_warn_of_is_found() -> None:
     spec = {
         "matchConstraints": {
@@ -220,12 +234,21 @@ def _warnings(spec: Mapping[str, Any]) -> Iterator[str]:
         shape = shape_of(kind)
         assert shape is not None, kind
         objects = {name: Variable(shape.type) for name in ("object", "oldObject")}
-        typed = ENVIRONMENTS["vap"].extend(objects, structs=shape.structs)
+        typed = ENVIRONMENTS["k8s"].extend(objects, structs=shape.structs)
         expressions = AdmissionExpressions(typed, variables, has_params=False)
         for text in _texts(spec):
             problem = expressions.compile(text).problem
             if problem:
                 yield f"{kind.kind}: {text}: {problem}"
+
+
+def _refusals(spec: Mapping[str, Any]) -> Iterator[str]:
+    variables = [NamedExpression(v["name"], v["expression"]) for v in spec.get("variables", ())]
+    expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], variables, has_params=False)
+    for text in _texts(spec):
+        problem = expressions.compile(text).problem
+        if problem:
+            yield f"{text}: {problem}"
 
 
 def _kinds(spec: Mapping[str, Any]) -> list[GroupVersionKind]:

@@ -60,7 +60,8 @@ def test_policies_alone(tmp_path: Path) -> None:
     assert [path.name for path in done.written] == ["kyverno-policies", "dev"]
     (availability,) = rows(done, "availability")
     assert availability.outcome is Outcome.NOTE
-    assert rows(done, "policies")[0].message == "2 policies compile"
+    # One of the two has a second object, for ephemeral containers.
+    assert rows(done, "policies")[0].message == "3 policies compile"
     assert rows(done, "engine's pods") == []
     (workloads,) = rows(done, "workloads")
     assert workloads.message == "chartkit.yaml names no workloads to scan"
@@ -156,7 +157,8 @@ def test_another_parameter_does_not_break_the_examples(tmp_path: Path) -> None:
         "        parameters: {allowedRegistries: [registry.example.com]}\n"
     )
     done = run(project(tmp_path, environment, "library: [own]\n"))
-    assert rows(done, "policies")[0].message == "3 policies compile"
+    # Two of the three have a second object, for ephemeral containers.
+    assert rows(done, "policies")[0].message == "5 policies compile"
     assert [row.outcome for row in rows(done, "examples")] == [Outcome.PASS]
 
 

@@ -75,7 +75,7 @@ def test_rendering_again_changes_nothing(project: Path) -> None:
     assert done.code == 0
     assert done.out.endswith("nothing has changed\n")
     assert snapshot(project) == before
-    check = chartkit(project, "render", "--check")
+    check = chartkit(project, "render", "dev", "--check")
     assert (check.code, check.err) == (0, "")
     assert check.out.endswith("the charts have not drifted\n")
 
@@ -95,20 +95,20 @@ def test_check_fails_with_a_diff_where_charts_drift(project: Path) -> None:
     template = next((project / "charts" / "kyverno-policies" / "templates").rglob("*.yaml"))
     template.write_text(template.read_text() + "# by hand\n")
     before = snapshot(project)
-    done = chartkit(project, "render", "--check")
+    done = chartkit(project, "render", "dev", "--check")
     assert done.code == 1
     assert f"--- {template.relative_to(project)}\n" in done.out
     assert "-# by hand\n" in done.out
     assert snapshot(project) == before
-    assert "was changed by hand and is written anew" in chartkit(project, "render").out
+    assert "was changed by hand and is written anew" in chartkit(project, "render", "dev").out
 
 
 def test_hand_edits_of_values_survive(project: Path) -> None:
     values = project / "charts" / "kyverno" / "values_prd.yaml"
     replace(values, "replicas: 3", "replicas: 5  # busy cluster")
-    assert chartkit(project, "render", "--check").code == 0
+    assert chartkit(project, "render", "prd", "--check").code == 0
     replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
-    done = chartkit(project, "render")
+    done = chartkit(project, "render", "prd")
     assert done.code == 0, done.out + done.err
     assert "replicas: 5  # busy cluster" in values.read_text()
     assert "has 5 replicas; 3 are enough to be highly available" in done.out
@@ -126,7 +126,7 @@ def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None
     assert done.err.startswith("charts/kyverno/values_prd.yaml:")
     assert "was changed by hand (" in done.err
     assert snapshot(project) == before
-    assert chartkit(project, "render", "--prefer", "edits").code == 0
+    assert chartkit(project, "render", "prd", "--prefer", "edits").code == 0
     assert "replicas: 4" in values.read_text()
 
 
@@ -142,7 +142,7 @@ def test_a_failed_check_writes_nothing(project: Path, old: str, new: str, expect
     replace(project / "charts" / "kyverno" / "values_prd.yaml", old, new)
     replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
     before = snapshot(project)
-    done = chartkit(project, "render")
+    done = chartkit(project, "render", "prd")
     assert done.code == 1
     row = next(line for line in done.out.splitlines() if expected in line)
     assert row.startswith("prd ")

@@ -99,10 +99,12 @@ def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
     a cluster does not take."""
     for one in compiled:
         if not isinstance(one, CompiledPolicy):
+            from chartkit.engine.cel_policies.api_server import refused_by_server
             from chartkit.engine.cel_policies.checks import cluster_refusals
             from chartkit.engine.cel_policies.misspelt import misspelt_fields
 
             yield from cluster_refusals(one.policy)
+            yield from refused_by_server(one.policy)
             yield from misspelt_fields(one.policy)
 
 

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from chartkit.engine.cel_policies.misspelt import misspelt_fields
+from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.model import Body, Resource, Severity
+
+
+def _found(expression: str, resource: str = "pods", group: str = "") -> list[tuple[str, str]]:
+    rule: Body = {
+        "apiGroups": [group],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": [resource],
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression}],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    found = misspelt_fields(read_cel_policy(Resource(body)))
+    assert all(one.severity is Severity.WARNING for one in found)
+    return [(one.message, one.hint or "") for one in found]
+
+
+def test_a_misspelt_field_is_named_with_the_one_that_was_meant() -> None:
+    ((message, hint),) = _found("object.spec.containers.all(c, c.imag != '')")
+    assert message.startswith("p: spec.validations[0].expression: ")
+    assert message.endswith("undefined field 'imag'")
+    assert "image" in hint
+
+
+def test_fields_that_are_there_and_kinds_of_others() -> None:
+    assert _found("object.spec.containers.all(c, c.image != '')") == []
+    assert _found("object.spec.nope == 1", "widgets", "example.org") == []

@@ -27,14 +27,17 @@ setup: $(STAMP)
 render: $(STAMP)
 	$(BIN)/chartkit render
 
+# A worker a core; a file's tests share what they made.
+TESTS := -m pytest --numprocesses auto --dist loadfile
+
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python $(TESTS)
 
 check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python $(TESTS)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

@@ -20,7 +20,8 @@ from chartkit.model import Body, Json, Location
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _PLAIN, _CEL = ".yaml", "_cel.yaml"
-_MARK = "---\n# one call of the template\n"
+_SEPARATOR = "---\n"
+_MARK = "# one call of the template\n"
 _CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
 
 
@@ -107,8 +108,11 @@ def _require_both(policy: LibraryPolicy, plain: int, cel: int) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    """What each call of a policy's template gave."""
-    return text.split(_MARK)[1:]
+    """What each call of a policy's template gave.
+
+    Helm as a library keeps a text as it is; as a program it leaves out the first separator.
+    """
+    return [part.removesuffix(_SEPARATOR) for part in text.split(_MARK)[1:]]
 
 
 def _require_name(policy: LibraryPolicy) -> None:
@@ -142,7 +146,7 @@ def _template(policy: LibraryPolicy, text: str, suffix: str) -> str:
 
 def _call(name: str, parameters: Mapping[str, Json]) -> str:
     given = json.dumps(json.dumps(parameters))
-    return f'{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
+    return f'{_SEPARATOR}{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
 
 
 def _checked(document: Document, policy: LibraryPolicy) -> Body:

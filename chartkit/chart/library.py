@@ -82,7 +82,9 @@ class LibraryPolicy:
 
     group: the category's folder (`baseline`); category, severity, subject, description: what its
     annotations say; minimum_kyverno: the version that its ClusterPolicy claims to need; template:
-    `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form.
+    `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation: what the
+    owner of a refused object changes; counterpart: policies that mend, generate or guard what this
+    one refuses, by name or reference.
     """
 
     name: str
@@ -99,6 +101,8 @@ class LibraryPolicy:
     examples: tuple[Examples, ...]
     template: Source = field(repr=False)
     cel: Source | None = field(default=None, repr=False)
+    remediation: str = ""
+    counterpart: tuple[str, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -185,6 +189,8 @@ def read_policy(
         examples=tuple(_examples(folder)),
         template=_source(folder / POLICY_FILE),
         cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
+        remediation=body.get("remediation", ""),
+        counterpart=tuple(body.get("counterpart", ())),
     )
 
 

@@ -22,7 +22,7 @@ from chartkit.catalog.lockfile import LOCK_FILE
 from chartkit.catalog.model import Kind
 from chartkit.catalog.vendor import verify
 from chartkit.catalog.wording import says_why
-from chartkit.chart import cel_fields, fields
+from chartkit.chart import cel_fields, fields, schema
 from chartkit.chart.library import (
     BAD_FILE,
     CEL_FILE,
@@ -39,10 +39,13 @@ from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.model import Body, Diagnostic, Location, Severity
 
 METADATA: Final = "CK510"
-"""metadata.yaml is missing, broken or not complete; the ids up to CK517 are what `check` finds."""
+"""metadata.yaml is missing, broken or not complete; the ids up to CK519 are what `check` finds."""
 DESCRIPTION: Final = "CK511"
 FORMS: Final = "CK512"
 MINIMUM: Final = "CK517"
+REMEDIATION: Final = "CK518"
+COUNTERPART: Final = "CK519"
+_REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
         found += decided(policy, present)
     if len(forms) == 2:
         found += _same_kind(forms)
-    return found
+    found += _remediation(policy, forms)
+    return found + list(_counterparts(policy))
 
 
 def _description(policy: LibraryPolicy) -> Iterator[Diagnostic]:
@@ -137,6 +141,39 @@ def _description(policy: LibraryPolicy) -> Iterator[Diagnostic]:
         place = read_file(file)[0].locate("description")
         hint = "say what goes wrong without it, then what it asks for"
         yield _error(DESCRIPTION, missing, place, hint)
+
+
+def _remediation(policy: LibraryPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
+    """Who is refused wants to know what to change; only policies that refuse are asked."""
+    if policy.remediation or not any(_REFUSING.intersection(_kinds(each)) for each in forms):
+        return
+    place = Location(str(policy.folder / METADATA_FILE), 1)
+    hint = "say in 'remediation' what the owner of a refused object changes"
+    yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", place, hint)
+
+
+def _counterparts(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+    """They must be other policies of the library."""
+    if not policy.counterpart:
+        return
+    document = read_file(policy.folder / METADATA_FILE)[0]
+    known = _neighbours(policy.folder)
+    for position, name in enumerate(policy.counterpart):
+        place = document.locate("counterpart", position)
+        if name == policy.name or name.endswith(f"/{policy.name}"):
+            yield _error(COUNTERPART, "is named as its own counterpart", place)
+        elif name not in known:
+            hint = schema.suggestion(name, sorted(known))
+            message = f"its counterpart '{name}' is not in the library"
+            yield _error(COUNTERPART, message, place, hint)
+
+
+def _neighbours(folder: Path) -> set[str]:
+    """Names and references of the policies beside one: in its folder, and in those beside that."""
+    group = folder.resolve().parent
+    files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
+    names = {file.parent.name for file in files}
+    return names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
 
 
 def _files(policy: LibraryPolicy) -> Iterator[Diagnostic]:

@@ -34,12 +34,15 @@ _ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """parameters: JSON Schemas by name; sources: the policy's files."""
+    """parameters: JSON Schemas by name; sources: the policy's files; remediation, counterpart: what
+    metadata.yaml says, empty where there is none."""
 
     entry: Entry
     parameters: Mapping[str, Body]
     sources: tuple[Source, ...]
     examples: Shown
+    remediation: str = ""
+    counterpart: tuple[str, ...] = ()
 
 
 def details(entry: Entry, root: Path) -> Details:
@@ -47,16 +50,25 @@ def details(entry: Entry, root: Path) -> Details:
     file = Path(entry.file)
     sources = [Source(entry.file, read_source(file))]
     parameters: dict[str, Body] = {}
+    metadata: Body = {}
     if entry.own:
-        parameters = _parameters(file.parent, root)
+        metadata = _mapping(file.parent / METADATA_FILE)
+        parameters = _parameters(metadata, root)
         cel = file.parent / CEL_FILE
         if cel.is_file():
             sources.append(Source(str(cel), read_source(cel)))
-    return Details(entry, parameters, tuple(sources), examples_of(entry, root))
+    counterpart = metadata.get("counterpart")
+    return Details(
+        entry,
+        parameters,
+        tuple(sources),
+        examples_of(entry, root),
+        one_line(str(metadata.get("remediation") or "")),
+        tuple(one_line(str(name)) for name in counterpart or ()),
+    )
 
 
-def _parameters(folder: Path, root: Path) -> dict[str, Body]:
-    metadata = _mapping(folder / METADATA_FILE)
+def _parameters(metadata: Body, root: Path) -> dict[str, Body]:
     shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
     named = metadata.get("sharedParameters")
     found = {name: shared[name] for name in named or () if name in shared}
@@ -73,7 +85,8 @@ def _mapping(file: Path) -> Body:
 
 def as_text(shown: Details) -> str:
     """For people: what it is, its parameters, its text, what it does to examples."""
-    return "\n".join([*_head(shown.entry), *_parameter_lines(shown), *_body(shown)]) + "\n"
+    blocks = (_head(shown.entry), _help_lines(shown), _parameter_lines(shown), _body(shown))
+    return "\n".join(line for block in blocks for line in block) + "\n"
 
 
 def _head(entry: Entry) -> Iterator[str]:
@@ -94,6 +107,16 @@ def _head(entry: Entry) -> Iterator[str]:
     if entry.description:
         yield ""
         yield from textwrap.wrap(entry.description, _WIDTH)
+
+
+def _help_lines(shown: Details) -> Iterator[str]:
+    if shown.remediation:
+        yield "\nWhat to change:"
+        yield from textwrap.wrap(
+            shown.remediation, _WIDTH, initial_indent="  ", subsequent_indent="  "
+        )
+    if shown.counterpart:
+        yield "\nPolicies that help: " + ", ".join(shown.counterpart)
 
 
 def _parameter_lines(shown: Details) -> Iterator[str]:
@@ -135,6 +158,8 @@ def as_json(shown: Details) -> str:
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
     body: Body = {
         **entry_body(shown.entry),
+        "remediation": shown.remediation,
+        "counterpart": list(shown.counterpart),
         "parameters": shown.parameters,
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
         "examples": {name: _example(one) for name, one in examples.items()},

@@ -165,6 +165,34 @@ def test_every_kind_is_judged(tmp_path: Path, kind: Kind, spoil: _Spoil, message
     assert ("CK514", message) in _found(tmp_path, kind, spoil)
 
 
+def test_policies_that_refuse_say_a_remediation(tmp_path: Path) -> None:
+    spoil = _replace("metadata.yaml", "remediation: Set", "# Set")
+    assert _found(tmp_path, Kind.VALIDATE, spoil) == [("CK518", "says no remediation")]
+    folder = write_policy("generating", Kind.GENERATE, tmp_path)
+    assert "remediation" not in (folder / "metadata.yaml").read_text()
+    assert check_path(folder).diagnostics == ()
+
+
+def test_counterparts_are_in_the_library(tmp_path: Path) -> None:
+    folder = write_policy("ours/mine", Kind.VALIDATE, tmp_path)
+    write_policy("ours/mending", Kind.MUTATE, tmp_path)
+    write_policy("others/making", Kind.GENERATE, tmp_path)
+    metadata = folder / "metadata.yaml"
+    text = metadata.read_text()
+    metadata.write_text(f"{text}counterpart: [mending, ours/mending, making, others/making]\n")
+    assert check_path(folder).diagnostics == ()
+    metadata.write_text(f"{text}counterpart: [mine, mendings, ours/making]\n")
+    found = check_path(tmp_path / "policies").diagnostics
+    line = len(text.splitlines()) + 1
+    assert [str(each).partition("metadata.yaml:")[2] for each in found] == [
+        f"{line}:15: error CK519: is named as its own counterpart",
+        f"{line}:21: error CK519: its counterpart 'mendings' is not in the library "
+        "(did you mean 'mending'?)",
+        f"{line}:31: error CK519: its counterpart 'ours/making' is not in the library "
+        "(did you mean 'others/making'?)",
+    ]
+
+
 def test_cases_are_judged_at_their_parameters(tmp_path: Path) -> None:
     folder = write_policy("mine", Kind.VALIDATE, tmp_path)
     case = folder / "cases" / "owner"

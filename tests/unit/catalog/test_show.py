@@ -12,6 +12,8 @@ from tests.unit.catalog.library_files import CEL_POLICY, write_plain
 from tests.unit.chart.project_files import write_policy
 
 _PARAMETERS = """\
+remediation: Name it good.
+counterpart: [name-it]
 sharedParameters: [level]
 parameters:
   minimum: {type: integer, default: 2, description: How many.}
@@ -37,12 +39,14 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
     (folder / "cel.yaml").write_text(CEL_POLICY.format(kind="ValidatingPolicy", name="mine"))
     shown = details(_only(tmp_path), tmp_path)
     text = as_text(shown)
+    assert "\nWhat to change:\n  Name it good.\n\nPolicies that help: name-it\n" in text
     assert '  level (string, default "latest"): The level.\n' in text
     assert "  minimum (integer, default 2): How many.\n" in text
     assert text.index("# " + str(folder / "policy.yaml")) < text.index(str(folder / "cel.yaml"))
     assert f"# an example that it refuses: {folder / 'bad.yaml'}:1\napiVersion: v1" in text
     assert f"# an example that it accepts: {folder / 'good.yaml'}:1\napiVersion: v1" in text
     body = json.loads(as_json(shown))
+    assert (body["remediation"], body["counterpart"]) == ("Name it good.", ["name-it"])
     assert body["parameters"]["minimum"]["default"] == 2
     assert body["examples"]["acts"]["object"]["metadata"]["name"] == "other"
     assert [each["file"] for each in body["policies"]] == [
@@ -54,6 +58,8 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
 def test_a_policy_with_kyvernos_tests(tmp_path: Path) -> None:
     write_plain(tmp_path, "a/b", name="other-name")
     text = as_text(details(_only(tmp_path), tmp_path))
+    assert "What to change" not in text
+    assert "Policies that help" not in text
     refused, accepted = text.split("# an example that it ")[1:]
     assert refused.startswith("refuses: ")
     assert "name: bad\n" in refused

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from chartkit.engine.kinds import is_version
 from chartkit.engine.policy import Match, Policy, ResourceFilter, Rule
 from chartkit.engine.policy_reader import read_rule
+from chartkit.kind_selectors import is_version
 from chartkit.model import Body, Json
 
 ANNOTATION: Final = "pod-policies.kyverno.io/autogen-controllers"

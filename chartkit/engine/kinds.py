@@ -5,7 +5,6 @@ The tables follow the API reference of Kubernetes 1.35 and the resources that Ky
 
 from __future__ import annotations
 
-import re
 from typing import Final, NamedTuple
 
 from chartkit.model import Body, Resource
@@ -30,50 +29,6 @@ def parse_api_version(api_version: str) -> tuple[str, str]:
 def kind_of(resource: Resource) -> GroupVersionKind:
     """An object's group, version and kind."""
     return GroupVersionKind(*parse_api_version(resource.api_version), resource.kind)
-
-
-class KindSelector(NamedTuple):
-    """A kind selector taken apart, as in `apps/v1/Deployment` or `Pod.status`."""
-
-    group: str
-    version: str
-    kind: str
-    subresource: str
-
-
-_VERSION: Final = re.compile(r"(v[0-9]((alpha|beta)[0-9])?|\*)")
-
-
-def is_version(text: str) -> bool:
-    """Whether a part of a selector is a version (or any: `*`), as Kyverno tells them apart."""
-    return _VERSION.fullmatch(text) is not None
-
-
-def parse_kind_selector(text: str) -> KindSelector:
-    """Takes a kind selector apart as Kyverno's `ParseKindSelector` does."""
-    head, _, tail = text.rpartition("/")
-    parts = (head.split("/") if head else [""] if "/" in text else []) + tail.split(".")
-    if len(parts) == 1:
-        return KindSelector("*", "*", parts[0], "")
-    if len(parts) == 2:
-        return _two_parts(parts[0], parts[1])
-    if len(parts) == 3:
-        if is_version(parts[0]):
-            return KindSelector("*", parts[0], parts[1], parts[2])
-        return KindSelector(parts[0], parts[1], parts[2], "")
-    if len(parts) == 4:
-        return KindSelector(parts[0], parts[1], parts[2], parts[3])
-    return KindSelector("", "", "", "")
-
-
-def _two_parts(first: str, second: str) -> KindSelector:
-    if first == second == "*":
-        return KindSelector("*", "*", "*", "*")
-    if first == "*" and second.lower() == second:
-        return KindSelector("*", "*", first, second)
-    if is_version(first):
-        return KindSelector("*", first, second, "")
-    return KindSelector("*", "*", first, second)
 
 
 _CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {

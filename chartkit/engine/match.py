@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Final
 
-from chartkit.engine.kinds import GroupVersionKind, parse_kind_selector
+from chartkit.engine.kinds import GroupVersionKind
 from chartkit.engine.policy import Match, ResourceFilter, Subject
 from chartkit.engine.request import Request, User
 from chartkit.engine.selectors import compile_selector
 from chartkit.engine.values.wildcard import compile_wildcard
+from chartkit.kind_selectors import parse_kind_selector
 from chartkit.model import Body, Json
 
 

@@ -8,12 +8,12 @@ from typing import Final
 
 from chartkit.engine.cluster import ObjectKey
 from chartkit.engine.context import Context
-from chartkit.engine.kinds import is_version
 from chartkit.engine.policy import LabelSelector
 from chartkit.engine.policy_reader import read_selector
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.engine.variables import compile_template
 from chartkit.errors import EvaluationError
+from chartkit.kind_selectors import is_version
 from chartkit.model import Body, Json
 
 _FIELDS: Final = ("apiVersion", "kind", "namespace", "name", "uid", "data", "clone", "cloneList")

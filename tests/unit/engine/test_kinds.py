@@ -6,49 +6,11 @@ from chartkit.engine.kinds import (
     GroupVersionKind,
     in_namespace,
     is_cluster_scoped,
-    is_version,
     kind_of,
     parse_api_version,
-    parse_kind_selector,
     resource_name,
 )
 from chartkit.model import Resource
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("Pod", ("*", "*", "Pod", "")),
-        ("*", ("*", "*", "*", "")),
-        ("*/*", ("*", "*", "*", "*")),
-        ("*/exec", ("*", "*", "*", "exec")),
-        ("*/Pod", ("*", "*", "Pod", "")),
-        ("v1/Pod", ("*", "v1", "Pod", "")),
-        ("v1beta1/CronJob", ("*", "v1beta1", "CronJob", "")),
-        ("Pod/status", ("*", "*", "Pod", "status")),
-        ("Pod.status", ("*", "*", "Pod", "status")),
-        ("apps/Deployment", ("*", "*", "apps", "Deployment")),
-        ("apps/v1/Deployment", ("apps", "v1", "Deployment", "")),
-        ("apps.v1.Deployment", ("apps", "v1", "Deployment", "")),
-        ("v1/Pod/exec", ("*", "v1", "Pod", "exec")),
-        ("apps/v1/Deployment/scale", ("apps", "v1", "Deployment", "scale")),
-        ("apps/v1/Deployment.scale", ("apps", "v1", "Deployment", "scale")),
-        ("a/b/c/d/e", ("", "", "", "")),
-        ("/Pod", ("*", "*", "", "Pod")),
-    ],
-)
-def test_kind_selectors(text: str, parts: tuple[str, str, str, str]) -> None:
-    assert parse_kind_selector(text) == parts
-
-
-@pytest.mark.parametrize("text", ["v1", "v1alpha1", "v2beta2", "*"])
-def test_versions(text: str) -> None:
-    assert is_version(text)
-
-
-@pytest.mark.parametrize("text", ["apps", "v", "v1gamma1", "v12", ""])
-def test_no_versions(text: str) -> None:
-    assert not is_version(text)
 
 
 def test_api_version_parts() -> None:

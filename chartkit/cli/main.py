@@ -18,6 +18,10 @@ COMMANDS = {
         "chartkit.cli.compat:check_compat",
         "Say whether a Kyverno version supports a Kubernetes version.",
     ),
+    "plan": (
+        "chartkit.cli.plan:plan",
+        "Show the order in which to upgrade Kyverno and Kubernetes.",
+    ),
     "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
     "preview": ("chartkit.cli.preview:preview", "Show what policies would make of objects."),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),

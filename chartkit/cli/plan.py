@@ -1,0 +1,34 @@
+"""`chartkit plan`: the order in which to upgrade Kyverno and Kubernetes."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.option("--from", "start", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.12/1.27.")
+@click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.19/1.35.")
+@click.option("--skip-minors", is_flag=True, help="Kyverno may skip minor versions in a step.")
+@click.option("--eks", is_flag=True, help="Say when EKS ends its support of each cluster version.")
+@click.option("-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text")
+def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> None:
+    """Print the shortest order of upgrades in which every step is a supported pair.
+
+    Kubernetes rises by one minor version at a time, and so does Kyverno without --skip-minors.
+    Each step of Kyverno says what it changes. Exits 1 where there is no such order, 2 for a
+    version that is not known.
+    """
+    from datetime import date
+
+    from chartkit.upgrade.path import parse_pair, shortest
+    from chartkit.upgrade.report import FORMATS, Plan
+
+    first, last = parse_pair(start), parse_pair(target)
+    route = shortest(first, last, skip_minors)
+    shortcut = None
+    if not route.exists and not skip_minors:
+        skipping = shortest(first, last, skip_minors=True)
+        shortcut = len(skipping.steps) if skipping.exists else None
+    found = Plan(first, last, route, shortcut, eks, date.today())
+    click.echo(FORMATS[output](found), nl=False)
+    raise SystemExit(0 if route.exists else 1)

@@ -1,0 +1,1 @@
+"""From one pair of Kyverno and Kubernetes to another: which upgrades, in which order."""

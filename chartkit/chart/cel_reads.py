@@ -1,0 +1,173 @@
+"""What a text in CEL reads and makes, as far as its literals say it, without compiling it.
+
+A chart needs no meaning here, only names: the arguments of calls such as `resource.Get(…)`, and the
+`apiVersion` and `kind` of objects that are written out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_TOKEN: Final = re.compile(
+    r"//[^\n]*"
+    r"|(?P<text>(?P<raw>[bB]?[rR]?[bB]?)"
+    r"(?:\"\"\"(?P<long>(?:[^\"\\]|\\.|\"(?!\"\"))*)\"\"\"|'''(?P<quoted>(?:[^'\\]|\\.|'(?!''))*)'''"
+    r"|\"(?P<double>(?:[^\"\\\n]|\\.)*)\"|'(?P<single>(?:[^'\\\n]|\\.)*)'))"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<other>\S)",
+    re.DOTALL,
+)
+_OPENING: Final = frozenset("([{")
+_CLOSING: Final = frozenset(")]}")
+_LONGEST: Final = 2000
+"""How many pieces of a call are read; names stand at its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of CEL; literal: the content of a text, None for what is none."""
+
+    text: str
+    literal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a function by its name; arguments: texts where they are known, None for others;
+    alone: whether its result stands as it is, rather than a field of it."""
+
+    arguments: tuple[str | None, ...]
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An object that is written out; api_version, kind: None where no literal says it."""
+
+    api_version: str | None
+    kind: str | None
+
+
+def tokens(text: str) -> list[Token]:
+    """The pieces of a text in CEL, comments left out; never fails."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        if match["text"] is not None:
+            content = match["long"] or match["quoted"] or match["double"] or match["single"] or ""
+            escaped = "\\" in content and "r" not in match["raw"].lower()
+            # An escaped text is not known: no name of Kubernetes needs an escape.
+            found.append(Token(match["text"], None if escaped else content))
+        elif match["word"] or match["other"]:
+            found.append(Token(match[0]))
+    return found
+
+
+def constants(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables that are one literal text each."""
+    found = {}
+    for name, text in variables.items():
+        pieces = tokens(text)
+        if len(pieces) == 1 and pieces[0].literal is not None:
+            found[name] = pieces[0].literal
+    return found
+
+
+def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
+    """The calls of a function, as `resource.Get`; known: variables that are literal texts."""
+    pieces = tokens(text)
+    name = [token.text for token in tokens(function)]
+    for start in range(len(pieces) - len(name)):
+        end = start + len(name)
+        follows = start > 0 and pieces[start - 1].text == "."
+        if follows or [token.text for token in pieces[start:end]] != name:
+            continue
+        if pieces[end].text == "(":
+            arguments, after = _arguments(pieces, end + 1)
+            yield Call(
+                tuple(_literal(argument, known) for argument in arguments), _alone(pieces, after)
+            )
+
+
+def _arguments(pieces: Sequence[Token], start: int) -> tuple[list[list[Token]], int]:
+    """What stands between a call's parentheses, and where it ends."""
+    found: list[list[Token]] = [[]]
+    depth = 0
+    for index in range(start, min(start + _LONGEST, len(pieces))):
+        token = pieces[index]
+        if token.text in _CLOSING:
+            if not depth:
+                return [each for each in found if each], index + 1
+            depth -= 1
+        elif token.text in _OPENING:
+            depth += 1
+        if token.text == "," and not depth:
+            found.append([])
+        else:
+            found[-1].append(token)
+    return found, len(pieces)
+
+
+def _alone(pieces: Sequence[Token], after: int) -> bool:
+    """Whether nothing but `.items` is asked of what stands before."""
+    following = [token.text for token in pieces[after : after + 2]]
+    return not following or following[0] not in (".", "[") or following[1:] == ["items"]
+
+
+def _literal(pieces: Sequence[Token], known: Mapping[str, str]) -> str | None:
+    """The text that an expression is; None for any other."""
+    words = [token.text for token in pieces]
+    if len(pieces) == 1:
+        return pieces[0].literal
+    if len(pieces) == 4 and (words[0], words[1], words[3]) == ("dyn", "(", ")"):
+        return pieces[2].literal
+    if len(pieces) == 3 and words[:2] == ["variables", "."]:
+        return known.get(words[2])
+    return None
+
+
+def objects(text: str, known: Mapping[str, str]) -> Iterator[Made]:
+    """The Kubernetes objects written out in a text: maps with `kind` and `metadata`."""
+    pieces = tokens(text)
+    open_maps: list[dict[str, str | None]] = []
+    brackets: list[str] = []
+    for index, token in enumerate(pieces):
+        if token.text in _OPENING:
+            brackets.append(token.text)
+            if token.text == "{":
+                open_maps.append({})
+        elif token.text in _CLOSING and brackets:
+            if brackets.pop() == "{":
+                fields = open_maps.pop()
+                if "kind" in fields and "metadata" in fields:
+                    yield Made(fields.get("apiVersion"), fields["kind"])
+        elif token.literal is not None and brackets[-1:] == ["{"] and _is_key(pieces, index):
+            open_maps[-1][token.literal] = _literal(_value(pieces, index + 2), known)
+
+
+def _is_key(pieces: Sequence[Token], index: int) -> bool:
+    return index + 1 < len(pieces) and pieces[index + 1].text == ":"
+
+
+def _value(pieces: Sequence[Token], start: int) -> Sequence[Token]:
+    """A map's value that begins at an index; only short ones are names."""
+    depth = 0
+    for index in range(start, min(start + 6, len(pieces))):
+        text = pieces[index].text
+        if not depth and (text == "," or text in _CLOSING):
+            return pieces[start:index]
+        depth += (text in _OPENING) - (text in _CLOSING)
+    return ()
+
+
+def results(text: str) -> set[str]:
+    """The variables whose values a text takes as they are, rather than a field of them."""
+    pieces = tokens(text)
+    return {
+        pieces[index].text
+        for index in range(2, len(pieces))
+        if [token.text for token in pieces[index - 2 : index]] == ["variables", "."]
+        and _alone(pieces, index + 1)
+    }

@@ -1,0 +1,78 @@
+"""The permissions that Kyverno's controllers need for policies, and what else policies need.
+
+Computed from policies' texts; the chart carries the outcome by policy (`data/permissions.json`) and
+makes ClusterRoles of what the installed ones need, which Kyverno's own roles gather by their label
+`rbac.kyverno.io/aggregate-to-CONTROLLER`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from chartkit.chart.cel_fields import GROUP, KINDS, NAMESPACED
+from chartkit.chart.cel_needs import cel_needs
+from chartkit.chart.granted import granted
+from chartkit.chart.needs import Findings, Needs, Permission
+from chartkit.chart.resource_names import known_kinds
+from chartkit.chart.rule_needs import cleanup_needs, policy_needs
+from chartkit.model import Body
+
+_PLAIN_GROUP = "kyverno.io"
+_RULES = {
+    "ClusterPolicy": policy_needs,
+    "Policy": policy_needs,
+    "ClusterCleanupPolicy": cleanup_needs,
+    "CleanupPolicy": cleanup_needs,
+}
+
+
+def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
+    """What policies need beyond what Kyverno's chart gives its controllers.
+
+    bodies: policies of kyverno.io and policies.kyverno.io, others need nothing of Kyverno;
+    definitions: custom resource definitions, for the names of their kinds.
+    """
+    found = Findings(known_kinds(definitions))
+    for body in bodies:
+        group = str(body.get("apiVersion")).partition("/")[0]
+        kind = str(body.get("kind"))
+        if group == _PLAIN_GROUP and kind in _RULES:
+            _RULES[kind](body, found)
+        elif group == GROUP and kind in KINDS:
+            cel_needs(kind.removeprefix(NAMESPACED), body, found)
+    return Needs(
+        permissions=tuple(sorted(_missing(found), key=_order)),
+        config_maps=tuple(sorted(found.config_maps)),
+        global_entries=tuple(sorted(found.global_entries)),
+        unknown=tuple(found.unknown),
+    )
+
+
+def _missing(found: Findings) -> Iterator[Permission]:
+    """What no role of Kyverno's gives; a scan's need only where nothing else needs the same."""
+    for (controller, group, resource, scan), verbs in found.verbs.items():
+        has = granted(controller).get((group, resource), frozenset())
+        also = found.verbs.get((controller, group, resource, False), set()) if scan else set()
+        lacking = tuple(sorted(verbs - has - also))
+        if lacking:
+            guessed = found.guesses[group, resource]
+            yield Permission(controller, group, resource, lacking, scan, guessed)
+
+
+def _order(permission: Permission) -> tuple[str, str, str, bool]:
+    return permission.controller, permission.group, permission.resource, permission.scan
+
+
+def as_json(found: Needs) -> list[Body]:
+    """The permissions for the chart's templates; scan and guessed stand where there are such."""
+    return [
+        {
+            "controller": each.controller.value,
+            "group": each.group,
+            "resource": each.resource,
+            "verbs": list(each.verbs),
+            **({"scan": True} if each.scan else {}),
+            **({"guessed": each.guessed} if each.guessed else {}),
+        }
+        for each in found.permissions
+    ]

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.chart.resource_names import ResourceName, guess_plural, known_kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural"),
+    [
+        ("Pod", "pods"),
+        ("Ingress", "ingresses"),
+        ("NetworkPolicy", "networkpolicies"),
+        ("Endpoints", "endpoints"),
+        ("StorageClass", "storageclasses"),
+        # Where the real definition says `gateways`, so does Kubernetes' guess.
+        ("Gateway", "gatewaies"),
+        ("Mutex", "mutexs"),
+    ],
+)
+def test_guesses_are_kubernetes_own(kind: str, plural: str) -> None:
+    assert guess_plural(kind) == plural
+
+
+def test_known_kinds_are_found_without_a_group() -> None:
+    kinds = known_kinds()
+    assert kinds.find(None, "Deployment") == [ResourceName("apps", "deployments")]
+    assert kinds.find("apps", "Deployment") == [ResourceName("apps", "deployments")]
+    assert [each.group for each in kinds.find(None, "PolicyException")] == [
+        "kyverno.io",
+        "policies.kyverno.io",
+    ]
+
+
+def test_foreign_kinds_are_guessed_in_their_group_and_not_known_without() -> None:
+    kinds = known_kinds()
+    assert kinds.find("example.com", "Widget") == [ResourceName("example.com", "widgets", "Widget")]
+    assert kinds.find(None, "Widget") == []

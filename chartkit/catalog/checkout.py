@@ -40,10 +40,13 @@ def is_checkout(path: Path) -> bool:
     return (path / ".git").exists()
 
 
-def read_checkout(path: Path, ref: str, limits: Limits) -> tuple[str, dict[str, bytes]]:
+def read_checkout(
+    path: Path, ref: str, limits: Limits, only: Sequence[str] = ()
+) -> tuple[str, dict[str, bytes]]:
     """The commit that a ref names (empty: what is checked out), and its files by path.
 
-    What is changed and not committed is not taken. Raises InputError.
+    only: the files and folders that are wanted, all where it names none. What is changed and not
+    committed is not taken. Raises InputError.
     """
     if shutil.which(_GIT) is None:
         hint = "install git, or give the folder without .git"
@@ -51,7 +54,7 @@ def read_checkout(path: Path, ref: str, limits: Limits) -> tuple[str, dict[str, 
     commit = _commit(path, ref)
     collected = Collected(str(path), limits)
     wanted: list[tuple[str, str, int]] = []
-    for name, blob, size in _blobs(path, commit):
+    for name, blob, size in _blobs(path, commit, only):
         wanted.append((name, blob, size))
         collected.announce(len(wanted), size)
     contents = _contents(path, [(blob, size) for _, blob, size in wanted], limits)
@@ -67,12 +70,12 @@ def _commit(path: Path, ref: str) -> str:
         return done.stdout.decode("ascii").strip()
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     why = said[0].removeprefix("fatal: ") if said else f"there is no commit '{ref or _HEAD}' in it"
-    raise InputError(why, Location(str(path)), "give a branch, a tag or a commit by --ref")
+    raise InputError(why, Location(str(path)), "give a branch, a tag or a commit")
 
 
-def _blobs(path: Path, commit: str) -> Iterator[tuple[str, str, int]]:
+def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, str, int]]:
     """The files of a commit: path, object and size."""
-    done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit])
+    done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *only])
     _require(done, path)
     for row in done.stdout.split(b"\0")[:-1]:
         about, _, raw = row.partition(b"\t")

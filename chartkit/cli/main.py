@@ -18,6 +18,10 @@ COMMANDS = {
         "chartkit.cli.compat:check_compat",
         "Say whether a Kyverno version supports a Kubernetes version.",
     ),
+    "diff": (
+        "chartkit.cli.diff:diff",
+        "Say what differs between two environments, or since a revision.",
+    ),
     "plan": (
         "chartkit.cli.plan:plan",
         "Show the order in which to upgrade Kyverno and Kubernetes.",

@@ -1,0 +1,100 @@
+"""`chartkit diff`: two environments, or one and what it was, compared."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from chartkit.chart.project import Project
+    from chartkit.compare.report import Comparison
+
+
+@click.command()
+@click.argument("environments", nargs=-1, metavar="[ENV…]")
+@click.option("--from", "start", metavar="ENV", help="The environment to compare with.")
+@click.option("--to", "target", metavar="ENV", help="The environment that is compared.")
+@click.option(
+    "--against",
+    metavar="REV|DIR",
+    help="What each ENV was at a git revision, in another project, or in a folder of manifests.",
+)
+@click.option(
+    "--project",
+    "path",
+    type=click.Path(path_type=Path),
+    default=Path(),
+    metavar="PATH",
+    help="The project file or its folder; the current folder if not given.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["low", "medium", "high"]),
+    help="Exit 1 where a change of this risk, or graver, is there.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text")
+def diff(
+    environments: Sequence[str],
+    start: str | None,
+    target: str | None,
+    against: str | None,
+    path: Path,
+    fail_on: str | None,
+    output: str,
+) -> None:
+    """Say which objects differ between two renders, by field, the riskiest first.
+
+    Either --from and --to, or --against with the environments that are meant (all if none is
+    named). The charts are rendered as they stand on disk; Secrets' values are not shown.
+    """
+    from chartkit.chart.project import read_project
+    from chartkit.compare.report import FORMATS
+    from chartkit.compare.risk import Level
+
+    pair = start is not None and target is not None
+    if (
+        pair == (against is not None)
+        or (pair and environments)
+        or (start is None) != (target is None)
+    ):
+        raise click.UsageError("give --from and --to, or --against with environments")
+    project = read_project(path)
+    if start is not None and target is not None:
+        found = [_between(project, start, target)]
+    else:
+        found = _against(project, against or "", environments)
+    click.echo(FORMATS[output](found, sys.stdout.isatty()), nl=False)
+    level = Level[fail_on.upper()] if fail_on else None
+    raise SystemExit(1 if level and any(each.at_least(level) for each in found) else 0)
+
+
+def _between(project: Project, start: str, target: str) -> Comparison:
+    from chartkit.compare.report import comparison
+    from chartkit.compare.sides import of_environment
+
+    before, after = (
+        of_environment(project, project.environment(name), name) for name in (start, target)
+    )
+    return comparison(before, after)
+
+
+def _against(project: Project, against: str, names: Sequence[str]) -> list[Comparison]:
+    from chartkit.compare.report import comparison
+    from chartkit.compare.sides import earlier, of_environment, of_folder
+
+    chosen = [project.environment(name) for name in dict.fromkeys(names)]
+    found = []
+    with earlier(project, against) as there:
+        for environment in chosen or project.environments.values():
+            name = environment.name
+            if isinstance(there, Path):
+                before = of_folder(there, name)
+            else:
+                before = of_environment(there, there.environment(name), f"{name} at {against}")
+            after = of_environment(project, environment, name, hooks=not isinstance(there, Path))
+            found.append(comparison(before, after))
+    return found

@@ -1,0 +1,1 @@
+"""Two renders compared: which objects were added, removed or changed, and what that risks."""

@@ -1,0 +1,133 @@
+"""Two objects compared field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import Enum
+from typing import Final
+
+from chartkit.model import Json
+
+Path = tuple[str | int, ...]
+
+
+class Absent(Enum):
+    """Stands where a field is not there, which null is not."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
+
+_KEYS: Final = ("name", "containerPort", "key", "mountPath")
+"""What tells the items of a list of objects apart, the first that all of them have."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One field that differs.
+
+    path: from the object's top; an item of a list stands by its name where it has one, else by
+    its position, in the newer object unless it was taken out; before, after: `ABSENT` where it
+    is not there.
+    """
+
+    path: Path
+    before: Json | Absent
+    after: Json | Absent
+
+    @property
+    def name(self) -> str:
+        """The path as people write it: `spec.rules[check-team].validate`."""
+        return path_text(self.path)
+
+
+def path_text(path: Path) -> str:
+    """A path as people write it; keys with dots stand in brackets."""
+    text = ""
+    for step in path:
+        if isinstance(step, int) or "." in step or "/" in step or not step:
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text
+
+
+def differences(before: Json, after: Json, path: Path = ()) -> Iterator[FieldChange]:
+    """Every field that differs, the outermost that is there on one side alone."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        yield from _of_maps(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _of_lists(before, after, path)
+    elif before != after or isinstance(before, bool) != isinstance(after, bool):
+        yield FieldChange(path, before, after)
+
+
+def _of_maps(
+    before: Mapping[str, Json], after: Mapping[str, Json], path: Path
+) -> Iterator[FieldChange]:
+    for key in [*before, *(key for key in after if key not in before)]:
+        step = (*path, key)
+        if key not in after:
+            yield FieldChange(step, before[key], ABSENT)
+        elif key not in before:
+            yield FieldChange(step, ABSENT, after[key])
+        else:
+            yield from differences(before[key], after[key], step)
+
+
+def _of_lists(before: list[Json], after: list[Json], path: Path) -> Iterator[FieldChange]:
+    if before == after:
+        return
+    key = _key(before, after)
+    if key:
+        items = [{str(item[key]): item for item in each} for each in (before, after)]
+        yield from _of_items(items[0], items[1], path)
+        return
+    old, new = ([_canonical(item) for item in items] for items in (before, after))
+    for tag, low, high, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
+        if tag != "equal":
+            yield from _replaced(before[low:high], after[start:end], low, start, path)
+
+
+def _of_items(
+    before: Mapping[str, Json], after: Mapping[str, Json], path: Path
+) -> Iterator[FieldChange]:
+    """Items by name. Their order is a difference only where the same names stand otherwise: the
+    order of environment variables and rules has a meaning."""
+    yield from _of_maps(before, after, path)
+    if set(before) == set(after) and list(before) != list(after):
+        yield FieldChange(path, list(before), list(after))
+
+
+def _replaced(
+    before: Sequence[Json], after: Sequence[Json], low: int, start: int, path: Path
+) -> Iterator[FieldChange]:
+    """Items that stand in the place of others: compared in pairs, what is over stands alone."""
+    pairs = min(len(before), len(after))
+    for offset in range(pairs):
+        yield from differences(before[offset], after[offset], (*path, start + offset))
+    for offset in range(pairs, len(before)):
+        yield FieldChange((*path, low + offset), before[offset], ABSENT)
+    for offset in range(pairs, len(after)):
+        yield FieldChange((*path, start + offset), ABSENT, after[offset])
+
+
+def _key(before: list[Json], after: list[Json]) -> str:
+    """The key that names every item of both lists; empty where none does."""
+    items = [*before, *after]
+    if not all(isinstance(item, Mapping) for item in items):
+        return ""
+    for key in _KEYS:
+        if all(isinstance(item.get(key), str | int) for item in items) and all(
+            len({str(item[key]) for item in each}) == len(each) for each in (before, after)
+        ):
+            return key
+    return ""
+
+
+def _canonical(value: Json) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,96 @@
+"""Two sets of objects compared: which were added, removed, changed, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from chartkit.compare.fields import FieldChange, differences
+from chartkit.model import Body, Json, Resource
+
+_SECRET_FIELDS = ("data", "stringData")
+_HIDDEN = "(hidden)"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Identity:
+    """What makes an object the same one in two renders: its API group (not the version), kind,
+    namespace and name."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {where}{self.name}"
+
+
+class What(StrEnum):
+    """What became of an object."""
+
+    ADDED = "added"
+    REMOVED = "removed"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectChange:
+    """One object that differs; before, after: its bodies, None on the side that lacks it; fields:
+    what differs in it, empty but where it changed. The values of Secrets are hidden everywhere."""
+
+    identity: Identity
+    what: What
+    before: Body | None
+    after: Body | None
+    fields: tuple[FieldChange, ...] = ()
+
+
+def identity(resource: Resource) -> Identity:
+    """The identity of an object."""
+    group, slash, _ = resource.api_version.partition("/")
+    return Identity(group if slash else "", resource.kind, resource.namespace, resource.name)
+
+
+def compare(before: Iterable[Resource], after: Iterable[Resource]) -> list[ObjectChange]:
+    """Every object that differs, in the order of their identities."""
+    old, new = ({identity(each): each.body for each in side} for side in (before, after))
+    changes = (_change(each, old.get(each), new.get(each)) for each in sorted({*old, *new}))
+    return [change for change in changes if change is not None]
+
+
+def _change(identity: Identity, before: Body | None, after: Body | None) -> ObjectChange | None:
+    if identity.kind == "Secret" and not identity.group:
+        before, after = _without_values(before, after), _without_values(after, before)
+    if before is None or after is None:
+        what = What.ADDED if before is None else What.REMOVED
+        return ObjectChange(identity, what, before, after)
+    if before == after:
+        return None
+    fields = tuple(differences(before, after))
+    return ObjectChange(identity, What.CHANGED, before, after, fields) if fields else None
+
+
+def _without_values(body: Body | None, other: Body | None) -> Body | None:
+    """A Secret without its values, which no report may show; one that the other side has
+    otherwise still differs from it."""
+    if body is None:
+        return None
+    hidden = dict(body)
+    for field in _SECRET_FIELDS:
+        if isinstance(body.get(field), Mapping):
+            there = (other or {}).get(field)
+            hidden[field] = {
+                key: _hidden(value, there.get(key) if isinstance(there, Mapping) else None)
+                for key, value in body[field].items()
+            }
+    return hidden
+
+
+def _hidden(value: Json, other: Json) -> str:
+    if other is None or value == other:
+        return _HIDDEN
+    # Which of two is which is no secret, and the two must differ.
+    return f"{_HIDDEN[:-1]}, {'one' if str(value) < str(other) else 'another'} value)"

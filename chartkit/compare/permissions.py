@@ -1,0 +1,78 @@
+"""What RBAC rules allow, as sets that can be compared: a role is widened where it allows more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+from chartkit.model import Body, Json
+
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Grant:
+    """One thing that a rule allows; resource is a path that begins with `/` for a URL, and name
+    is empty for every object. `*` stands for all."""
+
+    verb: str
+    group: str
+    resource: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f" of {self.group}" if self.group else ""
+        named = f" '{self.name}'" if self.name else ""
+        what = "everything" if self.resource == _ANY else self.resource
+        verb = "do anything with" if self.verb == _ANY else self.verb
+        return f"{verb} {what}{named}{where if self.group != _ANY else ' of any group'}"
+
+    def covers(self, other: Grant) -> bool:
+        """Whether who has this one has the other, too."""
+        return (
+            self.verb in (_ANY, other.verb)
+            and self.group in (_ANY, other.group)
+            and _covers(self.resource, other.resource)
+            and self.name in ("", other.name)
+        )
+
+
+def grants(role: Body) -> frozenset[Grant]:
+    """What a Role or ClusterRole allows by itself; what aggregation adds is not known here."""
+    return frozenset(
+        grant for rule in role.get("rules") or () if isinstance(rule, dict) for grant in _of(rule)
+    )
+
+
+def widened(before: Body, after: Body) -> list[Grant]:
+    """What the later role allows and the earlier one did not, in order."""
+    old = grants(before)
+    return sorted(each for each in grants(after) if not any(grant.covers(each) for grant in old))
+
+
+def _of(rule: Body) -> Iterator[Grant]:
+    verbs = _texts(rule.get("verbs"))
+    groups, resources = _texts(rule.get("apiGroups")), _texts(rule.get("resources"))
+    names = _texts(rule.get("resourceNames")) or [""]
+    for verb, group, resource, name in product(verbs, groups, resources, names):
+        yield Grant(verb, group, resource, name)
+    for verb, url in product(verbs, _texts(rule.get("nonResourceURLs"))):
+        yield Grant(verb, "", url if url.startswith("/") else f"/{url}", "")
+
+
+def _texts(value: Json) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+
+def _covers(resource: str, other: str) -> bool:
+    if resource == other:
+        return True
+    if resource.startswith("/") or other.startswith("/"):
+        return resource.endswith("*") and other.startswith(resource[:-1])
+    # `*` covers sub-resources too, `*/scale` and `pods/*` are what they say.
+    if resource == _ANY:
+        return True
+    kind, _, sub = resource.partition("/")
+    other_kind, _, other_sub = other.partition("/")
+    return bool(sub) and kind in (_ANY, other_kind) and sub in (_ANY, other_sub) and bool(other_sub)

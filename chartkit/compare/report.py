@@ -1,0 +1,165 @@
+"""What `chartkit diff` says: the changes by risk, as text, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+import click
+
+from chartkit.compare.fields import ABSENT, Absent, FieldChange
+from chartkit.compare.objects import ObjectChange, What, compare
+from chartkit.compare.risk import Level, Risk, risk
+from chartkit.compare.sides import Side
+from chartkit.model import Body, Json
+
+_SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
+_COLOURS: Final = {Level.HIGH: "red", Level.MEDIUM: "yellow", Level.LOW: "cyan"}
+_FIELDS: Final = 12
+"""How many fields of an object are shown, but for JSON, which has all."""
+_WIDTH: Final = 70
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A change, and what it risks."""
+
+    change: ObjectChange
+    risk: Risk
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides and what differs, the gravest first."""
+
+    before: str
+    after: str
+    changes: tuple[Judged, ...]
+
+    def at_least(self, level: Level) -> bool:
+        """Whether a change is of this level or graver."""
+        return any(each.risk.level >= level for each in self.changes)
+
+
+def comparison(before: Side, after: Side) -> Comparison:
+    """What differs between two sides."""
+    judged = [Judged(each, risk(each)) for each in compare(before.resources, after.resources)]
+    judged.sort(key=lambda each: -each.risk.level)
+    return Comparison(before.name, after.name, tuple(judged))
+
+
+def as_text(found: Sequence[Comparison], colour: bool = False) -> str:
+    """For a terminal."""
+    return "\n".join(_text(each, colour) for each in found)
+
+
+def _text(found: Comparison, colour: bool) -> str:
+    lines = [f"{found.before} → {found.after}: {_totals(found)}"]
+    for each in found.changes:
+        sign = _SIGNS[each.change.what]
+        line = f"{sign} {each.change.identity}"
+        reason = f": {each.risk.reason}" if each.risk.reason else ""
+        level = f"{each.risk.level}".ljust(6)
+        if colour:
+            level = click.style(level, fg=_COLOURS[each.risk.level], bold=True)
+            shade = {"+": "green", "-": "red"}.get(sign)
+            line = click.style(line, fg=shade) if shade else line
+        lines.append(f"{level}  {line}{reason}")
+        lines += [f"            {text}" for text in _fields(each.change)]
+    return "\n".join(lines) + "\n"
+
+
+def as_markdown(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
+    """For a pull request."""
+    return "\n".join(_markdown(each) for each in found)
+
+
+def _markdown(found: Comparison) -> str:
+    lines = [f"### {found.before} → {found.after}", "", f"{_totals(found)}", ""]
+    if found.changes:
+        lines += ["| risk | object | change | why |", "|---|---|---|---|"]
+    for each in found.changes:
+        cells = (f"{each.risk.level}", f"{each.change.identity}", f"{each.change.what}")
+        lines.append(f"| {' | '.join(map(_cell, (*cells, each.risk.reason)))} |")
+    for each in found.changes:
+        fields = list(_fields(each.change))
+        if fields:
+            lines += ["", f"**{_cell(str(each.change.identity))}**", "", "```", *fields, "```"]
+    return "\n".join(lines) + "\n"
+
+
+def as_json(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
+    """For programs: every changed field of every object."""
+    body = [
+        {"from": each.before, "to": each.after, "changes": [_body(one) for one in each.changes]}
+        for each in found
+    ]
+    return json.dumps({"comparisons": body}, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = MappingProxyType(
+    {"text": as_text, "markdown": as_markdown, "json": as_json}
+)
+"""The writers by what `--output` calls them; the second argument asks for colour."""
+
+
+def _totals(found: Comparison) -> str:
+    if not found.changes:
+        return "no difference"
+    what = Counter(each.change.what for each in found.changes)
+    levels = Counter(each.risk.level for each in found.changes)
+    parts = [f"{what[each]} {each}" for each in What if what[each]]
+    graded = [f"{levels[each]} {each}" for each in reversed(Level) if levels[each]]
+    return f"{', '.join(parts)} (risk: {', '.join(graded)})"
+
+
+def _fields(change: ObjectChange) -> Iterator[str]:
+    for field in change.fields[:_FIELDS]:
+        yield _field(field)
+    if len(change.fields) > _FIELDS:
+        yield f"… and {len(change.fields) - _FIELDS} more fields"
+
+
+def _field(field: FieldChange) -> str:
+    if isinstance(field.before, Absent):
+        return f"+ {field.name}: {_shown(field.after)}"
+    if isinstance(field.after, Absent):
+        return f"- {field.name}: {_shown(field.before)}"
+    return f"{field.name}: {_shown(field.before)} → {_shown(field.after)}"
+
+
+def _shown(value: Json) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+
+
+def _cell(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
+
+
+def _body(each: Judged) -> Body:
+    identity = each.change.identity
+    return {
+        "risk": str(each.risk.level),
+        "reason": each.risk.reason or None,
+        "change": str(each.change.what),
+        "group": identity.group,
+        "kind": identity.kind,
+        "namespace": identity.namespace or None,
+        "name": identity.name,
+        "fields": [_field_body(field) for field in each.change.fields],
+    }
+
+
+def _field_body(field: FieldChange) -> Body:
+    """A side that lacks the field has no key."""
+    body: dict[str, Any] = {"path": field.name}
+    if field.before is not ABSENT:
+        body["before"] = field.before
+    if field.after is not ABSENT:
+        body["after"] = field.after
+    return body

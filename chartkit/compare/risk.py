@@ -1,0 +1,243 @@
+"""What a change risks: a table of rules, each a function of one changed object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from chartkit.compare.fields import ABSENT, FieldChange
+from chartkit.compare.objects import ObjectChange, What
+from chartkit.compare.permissions import grants, widened
+from chartkit.model import Body, Json
+
+_POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_REFUSING: Final = ("enforce", "deny")
+_WORKLOADS: Final = ("", "apps", "batch")
+_SHOWN: Final = 3
+
+
+class Level(IntEnum):
+    """How much a change can break: low is for what changes nothing that runs or is refused."""
+
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What a change risks, and why."""
+
+    level: Level
+    reason: str
+
+
+Rule = Callable[[ObjectChange], Iterator[Risk]]
+
+
+def risk(change: ObjectChange) -> Risk:
+    """The gravest risk of a change; its reason names all of that level, and is empty where no
+    rule speaks of it."""
+    found = [each for rule in RULES for each in rule(change)]
+    if not found:
+        return Risk(_without_rule(change), "")
+    level = max(each.level for each in found)
+    reasons = dict.fromkeys(each.reason for each in found if each.level is level)
+    return Risk(level, "; ".join(reasons))
+
+
+def _without_rule(change: ObjectChange) -> Level:
+    if change.what is What.REMOVED:
+        return Level.MEDIUM
+    about_it = change.what is What.CHANGED and all(
+        field.path[:2] in (("metadata", "labels"), ("metadata", "annotations"))
+        for field in change.fields
+    )
+    return Level.LOW if about_it or change.what is What.ADDED else Level.MEDIUM
+
+
+def _actions(body: Body | None) -> frozenset[str]:
+    """What a policy, or the binding of one, does with violations: `Enforce`, `Audit`, `Warn`."""
+    spec = (body or {}).get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    whole = spec.get("validationFailureAction")
+    found = {whole} if isinstance(whole, str) else set()
+    for rule in spec.get("rules") or ():
+        validate = rule.get("validate") if isinstance(rule, dict) else None
+        own = validate.get("failureAction") if isinstance(validate, dict) else None
+        found |= {own} if isinstance(own, str) else set()
+    found |= {each for each in spec.get("validationActions") or () if isinstance(each, str)}
+    return frozenset("Enforce" if each.lower() in _REFUSING else each for each in found)
+
+
+def _is_policy(change: ObjectChange) -> bool:
+    kind, group = change.identity.kind, change.identity.group
+    return kind.endswith("Policy") and (
+        group in _POLICY_GROUPS or (group == _ADMISSION and kind.endswith("AdmissionPolicy"))
+    )
+
+
+def policies(change: ObjectChange) -> Iterator[Risk]:
+    """A policy that begins to refuse, ceases to refuse, or goes."""
+    bound = change.identity.kind.endswith("AdmissionPolicyBinding")
+    if not (_is_policy(change) or (bound and change.identity.group == _ADMISSION)):
+        return
+    before, after = _actions(change.before), _actions(change.after)
+    enforced, enforces = "Enforce" in before, "Enforce" in after
+    if enforces and not enforced:
+        new = change.what is What.ADDED
+        reason = "a new policy that refuses" if new else "refuses what it only reported before"
+        yield Risk(Level.HIGH, reason)
+    elif enforced and not enforces:
+        gone = change.what is What.REMOVED
+        reason = "a policy that refuses goes" if gone else "no longer refuses, only reports"
+        yield Risk(Level.HIGH if gone else Level.MEDIUM, reason)
+    elif change.what is What.CHANGED and enforces and _judges_otherwise(change):
+        yield Risk(Level.MEDIUM, "a policy that refuses judges otherwise")
+
+
+def _judges_otherwise(change: ObjectChange) -> bool:
+    return any(field.path[0] == "spec" for field in change.fields)
+
+
+def replicas(change: ObjectChange) -> Iterator[Risk]:
+    """Another number of replicas; one that does not say it has one."""
+    for field in change.fields:
+        if field.path == ("spec", "replicas"):
+            before, after = (_number(each, 1) for each in (field.before, field.after))
+            way, level = ("down", Level.HIGH) if after < before else ("up", Level.LOW)
+            text = f"replicas go {way} from {before:g} to {after:g}"
+            yield Risk(level, text if after else "no replica runs")
+
+
+def roles(change: ObjectChange) -> Iterator[Risk]:
+    """A role that allows more, or a binding that has more subjects or another role."""
+    kind = change.identity.kind
+    if change.identity.group != _RBAC:
+        return
+    if kind in ("Role", "ClusterRole"):
+        more = widened(change.before or {}, change.after or {})
+        if more:
+            rest = f" and {len(more) - _SHOWN} more" if len(more) > _SHOWN else ""
+            yield Risk(Level.HIGH, f"allows to {', '.join(map(str, more[:_SHOWN]))}{rest}")
+        elif grants(change.before or {}) != grants(change.after or {}):
+            yield Risk(Level.MEDIUM, "allows less")
+    elif kind in ("RoleBinding", "ClusterRoleBinding"):
+        yield from _bindings(change)
+
+
+def _bindings(change: ObjectChange) -> Iterator[Risk]:
+    before, after = (_subjects(body) for body in (change.before, change.after))
+    role = ((change.after or {}).get("roleRef") or {}).get("name")
+    for subject in sorted(after - before):
+        yield Risk(Level.HIGH, f"gives {role} to {subject}")
+    if any(field.path[0] == "roleRef" for field in change.fields):
+        yield Risk(Level.HIGH, "binds another role; Kubernetes wants it deleted first")
+
+
+def _subjects(body: Body | None) -> set[str]:
+    return {
+        f"{each.get('kind')} {each.get('namespace') or ''}/{each.get('name')}".replace(" /", " ")
+        for each in (body or {}).get("subjects") or ()
+        if isinstance(each, dict)
+    }
+
+
+def webhooks(change: ObjectChange) -> Iterator[Risk]:
+    """A failure policy that blocks requests while nothing answers."""
+    for field in change.fields:
+        if field.path[-1] == "failurePolicy" and field.after in ("Fail", ABSENT):
+            yield Risk(Level.HIGH, "requests are refused while its webhook does not answer")
+    kind = change.identity.kind
+    if change.what is What.ADDED and kind.endswith("WebhookConfiguration"):
+        yield Risk(Level.HIGH, "a new webhook sees requests")
+
+
+def definitions(change: ObjectChange) -> Iterator[Risk]:
+    """A definition that goes takes all its objects with it, a version those that name it."""
+    if change.identity.kind != "CustomResourceDefinition":
+        return
+    if change.what is What.REMOVED:
+        yield Risk(Level.HIGH, "all objects of this kind are deleted with it")
+    before, after = (_versions(body) for body in (change.before, change.after))
+    gone = sorted(before - after)
+    if change.what is What.CHANGED and gone:
+        yield Risk(Level.HIGH, f"no longer serves {', '.join(gone)}")
+
+
+def _versions(body: Body | None) -> set[str]:
+    spec = (body or {}).get("spec") or {}
+    return {
+        str(each.get("name"))
+        for each in spec.get("versions") or ()
+        if isinstance(each, dict) and each.get("served")
+    }
+
+
+def availability(change: ObjectChange) -> Iterator[Risk]:
+    """A disruption budget that goes or allows less; a namespace that goes."""
+    kind = change.identity.kind
+    if kind == "Namespace" and change.what is What.REMOVED:
+        yield Risk(Level.HIGH, "everything in the namespace goes with it")
+    if kind == "PodDisruptionBudget" and change.what is not What.ADDED:
+        yield Risk(Level.MEDIUM, "evictions are allowed otherwise")
+
+
+def containers(change: ObjectChange) -> Iterator[Risk]:
+    """Another image, and less care for security."""
+    if change.identity.group not in _WORKLOADS:
+        return
+    for field in change.fields:
+        if _is_image(field):
+            yield Risk(Level.MEDIUM, f"runs {field.after} instead of {field.before}")
+        if _weakens(field):
+            yield Risk(Level.HIGH, f"{field.name} is weaker")
+
+
+def _is_image(field: FieldChange) -> bool:
+    named = field.path[-1] == "image" and any("ontainers" in str(step) for step in field.path)
+    return named and ABSENT not in (field.before, field.after)
+
+
+_SAFE: Final[dict[str, Json]] = {
+    "privileged": False,
+    "allowPrivilegeEscalation": False,
+    "runAsNonRoot": True,
+    "readOnlyRootFilesystem": True,
+    "hostNetwork": False,
+    "hostPID": False,
+    "hostIPC": False,
+}
+
+
+def _weakens(field: FieldChange) -> bool:
+    key = str(field.path[-1])
+    if key == "securityContext":
+        return field.after is ABSENT
+    unset_is_safe = key in ("privileged", "hostNetwork", "hostPID", "hostIPC")
+    if key not in _SAFE or field.after == _SAFE[key]:
+        return False
+    return not (unset_is_safe and field.after is ABSENT)
+
+
+def _number(value: Json, default: float) -> float:
+    return float(value) if isinstance(value, int | float) else default
+
+
+RULES: Final[Sequence[Rule]] = (
+    policies,
+    replicas,
+    roles,
+    webhooks,
+    definitions,
+    availability,
+    containers,
+)
+"""Every rule; each says nothing of what it does not know."""

@@ -1,0 +1,111 @@
+"""What is compared: an environment's charts as Helm renders them, now or at a revision of the
+project, or a folder of manifests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from chartkit.catalog.checkout import is_checkout, read_checkout
+from chartkit.catalog.limits import DEFAULT
+from chartkit.chart import engine_chart
+from chartkit.chart.policies_schema import CHART_NAME
+from chartkit.chart.project import FILE_NAME, Environment, Project, read_project
+from chartkit.chart.render import Rendered, render_chart
+from chartkit.checks.subject import NAMESPACE
+from chartkit.documents import read_file, resources
+from chartkit.errors import InputError
+from chartkit.model import Location, Resource
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """name: what the report calls it; resources: everything that is installed, CRDs among it."""
+
+    name: str
+    resources: tuple[Resource, ...]
+
+
+def of_environment(
+    project: Project, environment: Environment, name: str, hooks: bool = True
+) -> Side:
+    """An environment, from the project's charts as they stand on disk.
+
+    hooks: whether what Helm runs at certain moments is meant too. Raises InputError where the
+    charts were not written, RenderError where they do not render.
+    """
+    names = [engine_chart.CHART_NAME] if environment.engine else []
+    found: list[Resource] = []
+    for chart in [*names, CHART_NAME]:
+        rendered = _chart(project.charts / chart, environment)
+        found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
+    return Side(name, tuple(found))
+
+
+def _chart(folder: Path, environment: Environment) -> Rendered:
+    values = folder / f"values_{environment.name}.yaml"
+    if not values.is_file():
+        hint = "`chartkit render` writes the charts"
+        raise InputError("there is no such values file", Location(str(values)), hint)
+    return render_chart(
+        folder,
+        [values],
+        release=folder.name,
+        namespace=NAMESPACE,
+        kube_version=environment.kube_version,
+        api_versions=[api for api, there in environment.apis.items() if there],
+    )
+
+
+@contextmanager
+def earlier(project: Project, against: str) -> Iterator[Project | Path]:
+    """What a user's REV or DIR is: a project, or a folder of manifests.
+
+    A folder that exists goes before a revision of that name. The project of a revision stands in
+    a folder that is removed afterwards. Raises InputError.
+    """
+    folder = Path(against)
+    if folder.is_dir():
+        yield read_project(folder) if (folder / FILE_NAME).is_file() else folder
+        return
+    with TemporaryDirectory(prefix="chartkit-") as parent:
+        _take_out(project, against, Path(parent))
+        yield read_project(Path(parent) / project.file.name)
+
+
+def _take_out(project: Project, revision: str, target: Path) -> None:
+    """The project file and the charts of a revision, in a folder of their own."""
+    root = project.root.resolve()
+    checkout = next((each for each in (root, *root.parents) if is_checkout(each)), None)
+    if checkout is None:
+        hint = "give a folder, or run it in a git checkout"
+        raise InputError(f"'{revision}' is no folder", None, hint)
+    inside = [
+        path.resolve().relative_to(checkout).as_posix() for path in (project.file, project.charts)
+    ]
+    _, files = read_checkout(checkout, revision, DEFAULT, inside)
+    if inside[0] not in files:
+        raise InputError(f"there is no {inside[0]} at revision '{revision}'")
+    below = root.relative_to(checkout).as_posix()
+    for name, content in files.items():
+        file = target / (name if below == "." else name.removeprefix(f"{below}/"))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+
+
+def of_folder(folder: Path, environment: str) -> Side:
+    """An environment's manifests below a folder: in a folder of its name, as rendered/ has them,
+    without hooks, or there as they are. Raises InputError."""
+    own = folder / environment
+    place = own if own.is_dir() else folder
+    files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
+    if not files:
+        hint = f"give a folder of manifests, or one with {FILE_NAME}"
+        raise InputError("holds no manifests", Location(str(place)), hint)
+    found = [each for file in files for each in resources(read_file(file))]
+    return Side(str(place), tuple(found))

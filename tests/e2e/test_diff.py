@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart.render import merge
+from chartkit.documents import read_file
+from chartkit.model import Body
+from chartkit.yaml_dump import dump_yaml
+from tests.e2e.command import chartkit
+from tests.e2e.transcript import check_page
+
+POLICIES, ENGINE = "charts/kyverno-policies/values_prd.yaml", "charts/kyverno/values_prd.yaml"
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def edit(file: Path, over: Body) -> None:
+    file.write_text(dump_yaml(merge(read_file(file)[0].body, over)), "utf-8")
+
+
+@pytest.fixture
+def committed(project: Path) -> Path:
+    if shutil.which("git") is None:
+        pytest.skip("git is not here")
+    git(project, "init", "-q", "-b", "main")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "start")
+    return project
+
+
+@pytest.fixture
+def edited(committed: Path) -> Path:
+    policies = {"disallow-privileged-containers": {"action": "Enforce"}}
+    edit(committed / POLICIES, {"policies": policies})
+    extra = [{"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["delete"]}]
+    controller = {"replicas": 2, "rbac": {"clusterRole": {"extraResources": extra}}}
+    edit(
+        committed / ENGINE,
+        {"backgroundController": controller, "webhooksCleanup": {"enabled": False}},
+    )
+    return committed
+
+
+def test_page(edited: Path, request: pytest.FixtureRequest) -> None:
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
+    }
+    check_page("diff.md", edited, request.config.getoption("--update-golden"), **who)
+
+
+def test_three_kinds_of_change_are_ranked(edited: Path) -> None:
+    done = chartkit(edited, "diff", "prd", "--against", "main", "--fail-on", "medium", "-o", "json")
+    assert (done.code, done.err) == (1, "")
+    (found,) = json.loads(done.out)["comparisons"]
+    risks = [each["risk"] for each in found["changes"]]
+    assert risks == sorted(risks, key=["high", "medium", "low"].index)
+    said = {(each["kind"], each["change"]): each for each in found["changes"]}
+    assert "refuses what it only reported" in said["ValidatingPolicy", "changed"]["reason"]
+    assert "allows to delete jobs of batch" in " ".join(
+        each["reason"] or "" for each in found["changes"]
+    )
+    assert said["Job", "removed"]["risk"] == "medium"
+    (other,) = json.loads(chartkit(edited, "diff", "dev", "--against", "main", "-o", "json").out)[
+        "comparisons"
+    ]
+    assert other["changes"] == []
+
+
+def test_environments_and_folders(project: Path) -> None:
+    done = chartkit(project, "diff", "--from", "dev", "--to", "prd", "-o", "markdown")
+    assert done.code == 0
+    assert done.out.startswith("### dev → prd\n")
+    assert (
+        "| medium | ValidatingPolicy disallow-host-path | changed | no longer refuses" in done.out
+    )
+    for against in ("rendered", "."):
+        done = chartkit(project, "diff", "--against", against, "--fail-on", "low")
+        assert done.code == 0, done.out
+        assert done.out.count("no difference") == 3
+    assert chartkit(project, "diff", "--from", "qa", "--to", "qa", "--fail-on", "low").code == 0
+
+
+def test_input(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    for arguments, message in (
+        (["--against", "nowhere"], "'nowhere' is no folder (give a folder, or run it in a git"),
+        (["--against", str(tmp_path / "empty")], "holds no manifests"),
+        (["--from", "dev", "--to", "pdr"], "there is no environment 'pdr' (did you mean 'prd'?"),
+    ):
+        done = chartkit(project, "diff", *arguments)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.line
+    assert chartkit(project, "diff", "--from", "dev").code == 2
+    shutil.rmtree(project / "charts/kyverno")
+    done = chartkit(project, "diff", "--from", "dev", "--to", "prd")
+    assert done.code == 2
+    assert "there is no such values file (`chartkit render` writes the charts)" in done.line
+
+
+def test_a_revision_that_is_not_there(committed: Path) -> None:
+    done = chartkit(committed, "diff", "--against", "v9")
+    assert done.code == 2
+    assert "there is no commit 'v9' in it (give a branch, a tag or a commit)" in done.line

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from tests.e2e.command import PROGRAM
@@ -22,16 +23,21 @@ _BLOCK: Final = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | r
 
 
 def check_page(
-    name: str, folder: Path, update: bool, scrub: Callable[[str], str] = str, **environment: str
+    name: str,
+    folder: Path,
+    update: bool,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    scrub: Callable[[str], str] = str,
 ) -> None:
     """Runs what a page shows, and compares; update: writes the page anew instead.
 
-    scrub: replaces what differs from run to run, as ports and times.
+    environment: variables besides the process's own; scrub: replaces what differs from run to
+    run, as ports and times.
     """
     page = DOCS / name
     text = page.read_text("utf-8")
     assert _BLOCK.search(text), f"{name} shows no transcript"
-    shown = _BLOCK.sub(lambda found: _run(found[1], folder, scrub, environment), text)
+    shown = _BLOCK.sub(lambda found: _run(found[1], folder, environment, scrub), text)
     if update:
         page.write_text(shown, "utf-8")
         return
@@ -51,7 +57,7 @@ def _commands(block: str) -> Iterator[str]:
             yield line.removeprefix("$ ")
 
 
-def _output(command: str, folder: Path, environment: dict[str, str]) -> str:
+def _output(command: str, folder: Path, environment: Mapping[str, str]) -> str:
     path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],

@@ -44,7 +44,9 @@ def check_page(
     assert text == shown
 
 
-def _run(block: str, folder: Path, scrub: Callable[[str], str], environment: dict[str, str]) -> str:
+def _run(
+    block: str, folder: Path, environment: Mapping[str, str], scrub: Callable[[str], str]
+) -> str:
     return "".join(
         f"$ {command}\n{scrub(_output(command, folder, environment))}"
         for command in _commands(block)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.chart import cel_fields, fields
+from chartkit.chart import cel_fields, fields, permissions
 from chartkit.chart.bodies import Template, read_templates
 from chartkit.chart.cel_bodies import VALIDATING, extends_to_controllers
 from chartkit.chart.compat import (
@@ -197,6 +197,9 @@ class _Chart:
         files["data/policies.json"] = _json_lines(self._catalogue.names)
         files["data/fields.json"] = _json_lines(fields.as_json())
         files["data/cel.json"] = json.dumps(cel_fields.as_json(), indent=1) + "\n"
+        needed = {each.policy.name: _permissions(each) for each in self._templates}
+        needed = {name: forms for name, forms in needed.items() if forms}
+        files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
         files[SCHEMA_FILE] = json.dumps(self._schema, indent=2, ensure_ascii=False) + "\n"
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
@@ -204,6 +207,14 @@ class _Chart:
             name = f"templates/{each.policy.group or 'policies'}/{each.policy.name}.yaml"
             files[name] = render_text(text, _policy_context(each), str(template))
         return files
+
+
+def _permissions(template: Template) -> Body:
+    """What Kyverno's controllers need for a policy, by its form; at its defaults and at all its
+    examples' parameters."""
+    forms = {"plain": template.bodies, "cel": template.cel_bodies}
+    found = {form: permissions.as_json(permissions.needs(bodies)) for form, bodies in forms.items()}
+    return found if any(found.values()) else {}
 
 
 def _minimum(template: Template, form: PolicyType) -> Version:

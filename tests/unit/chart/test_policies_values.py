@@ -26,6 +26,8 @@ from tests.unit.chart.plain_values import (
 OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
 OF_NOTES = {"profiles"}
+OF_OTHER_OBJECTS = {"permissions", "configMaps"}
+"""Values that no policy says; see test_policies_permissions.py."""
 
 
 def _id(case: object) -> str:
@@ -44,7 +46,7 @@ def _schema() -> Body:
 
 
 def test_every_value_has_such_a_test() -> None:
-    tested = {key for case in CASES for key in case[0]} | OF_CEL_ALONE | OF_NOTES
+    tested = {key for case in CASES for key in case[0]} | OF_CEL_ALONE | OF_NOTES | OF_OTHER_OBJECTS
     tested |= {"global", "policyType"}
     assert tested == set(_schema()["properties"])
     of_policy = _schema()["properties"]["policies"]["properties"][HOST_PATH]["properties"]

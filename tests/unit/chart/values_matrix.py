@@ -175,5 +175,8 @@ CASES = (
     Case(_own(allowExistingViolations=False), beside=_ENFORCE),
     Case(_own(parameters={"label": "owner"})),
 )
-OF_NO_POLICY = frozenset({"profiles", "policies", "global", "policyType"})
-"""What NOTES says, what holds the others, what Helm hands on, and the form itself."""
+OF_NO_POLICY = frozenset(
+    {"profiles", "policies", "global", "policyType", "permissions", "configMaps"}
+)
+"""What NOTES says, what holds the others, what Helm hands on, the form itself, and what other
+objects are made of."""

@@ -11,7 +11,7 @@ from chartkit.catalog.model import FORMS, Kind
 from chartkit.chart.library import BAD_FILE, POLICY_FILE, LibraryPolicy
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 
 EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"
@@ -95,10 +95,18 @@ def _unseen(
 
 
 def _judges(form: Form) -> bool:
-    """Whether a form's rules refuse objects, rather than change or make some."""
+    """Whether a form's rules look at objects and refuse some, rather than all that they are about,
+    and rather than change or make some."""
     return not any(
         key in rule
         for body in form.bodies
         for rule in body["spec"].get("rules") or ()
         for key in ("mutate", "generate")
-    )
+    ) and not all(_refuses_all(body["spec"]) for body in form.bodies)
+
+
+def _refuses_all(spec: Body) -> bool:
+    """Whether a policy forbids what it matches, so that it accepts nothing that it looks at."""
+    denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
+    verdicts = [each.get("expression") for each in spec.get("validations") or ()]
+    return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)

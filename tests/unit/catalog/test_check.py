@@ -141,6 +141,17 @@ def test_good_examples_that_the_policy_is_not_about(tmp_path: Path) -> None:
     assert found[0][1] == "ClusterPolicy speaks of none of its good examples"
 
 
+def test_a_policy_that_forbids_a_kind_accepts_nothing_that_it_looks_at(tmp_path: Path) -> None:
+    policy = write_policy("mine", Kind.VALIDATE, tmp_path)
+    rule = (policy / "policy.yaml").read_text().partition("      validate:\n")[0]
+    denial = "      validate:\n        message: No Pods here.\n        deny: {}\n"
+    (policy / "policy.yaml").write_text(rule + denial)
+    cel = (policy / "cel.yaml").read_text().partition("  variables:\n")[0]
+    (policy / "cel.yaml").write_text(cel + '  validations:\n    - expression: "false"\n')
+    (policy / "good.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n")
+    assert check_path(policy).diagnostics == ()
+
+
 @pytest.mark.parametrize(
     ("kind", "spoil", "message"),
     [

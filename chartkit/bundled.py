@@ -1,4 +1,4 @@
-"""Finds what ships with chartkit: profiles, the policy library and the chart sources."""
+"""Finds what ships with chartkit: profiles, the policy library, standards and the chart sources."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def profiles_dir() -> Path:
 def library_dir() -> Path:
     """The built-in policy library, a folder a policy."""
     return profiles_dir() / "policies"
+
+
+def standards_dir() -> Path:
+    """The controls of standards and guides, and which policies cover them."""
+    return profiles_dir() / "standards"
 
 
 def chart_source_dir(chart: str) -> Path:

@@ -257,3 +257,32 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     found = together([check_path(path) for path in paths]) if paths else check_project(project)
     click.echo(FORMATS[output](found), nl=False)
     raise SystemExit(1 if found.failed else 0)
+
+
+@policies.command()
+@click.option(
+    "--standard",
+    required=True,
+    metavar="NAME|FILE",
+    help="cis, eks, nsa or pss; or a file of your own.",
+)
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FOLDER|FILE",
+    help="A project, whose environments are looked at too.",
+)
+@click.option("-o", "--output", type=click.Choice(["text", "json", "markdown"]), default="text")
+def coverage(standard: str, project: Path | None, output: str) -> None:
+    """Show which controls of a standard policies cover, and why some no policy can.
+
+    With a project: which of them each environment has in force, and whether a violation is
+    reported (Audit) or refused (Enforce).
+    """
+    from chartkit.catalog.coverage import coverage
+    from chartkit.catalog.coverage_report import FORMATS
+    from chartkit.catalog.standards import read_standard
+    from chartkit.chart.project import read_project
+
+    found = coverage(read_standard(standard), None if project is None else read_project(project))
+    click.echo(FORMATS[output](found), nl=False)

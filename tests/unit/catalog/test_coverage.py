@@ -1,0 +1,162 @@
+"""What covers a standard's controls, and what environments have of it in force."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.catalog.coverage import Coverage, State, coverage
+from chartkit.catalog.coverage_report import as_json, as_markdown, as_text
+from chartkit.catalog.standards import Covered, read_standard
+from chartkit.errors import InputError
+from tests.unit.catalog.test_standards import HEAD
+from tests.unit.chart.project_files import write_policy, write_profile, write_project
+
+_STANDARD = f"""\
+{HEAD}
+    - title: First
+      controls:
+        - {{id: "1.1", title: "Both | <b>", policies: [ours/one, ours/two], also: [ours/helping]}}
+        - {{id: "1.2", title: One, policies: [ours/two], partly: the rest is open}}
+        - {{id: "1.3", title: Mending, policies: [ours/helping]}}
+        - {{id: "1.4", title: Nothing, not: people know}}
+"""
+_PROJECT = """\
+profiles: [./ours.yaml]
+library: [policies]
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.34", action: Enforce}
+  qa:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    action: Enforce
+    policies: {ours/two: {action: Audit}, ours/helping: {enabled: false}}
+  prd:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    policies: {ours/one: {enabled: false}}
+  bare: {kyverno: "1.19", kubernetes: "1.34", profiles: [pss-baseline]}
+  mending: {kyverno: "1.19", kubernetes: "1.34", profiles: [./mending.yaml]}
+"""
+_MUTATES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: {name}}
+spec:
+  rules:
+    - name: mend
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      mutate: {patchStrategicMerge: {spec: {enableServiceLinks: false}}}
+"""
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Coverage:
+    for name in ("one", "two"):
+        write_policy(tmp_path / "policies", f"ours/{name}")
+    write_policy(tmp_path / "policies", "ours/helping", _MUTATES)
+    write_profile(
+        tmp_path / "ours.yaml", "policies: {ours/one: {}, ours/two: {}, ours/helping: {}}"
+    )
+    write_profile(tmp_path / "mending.yaml", "policies: {ours/helping: {}}")
+    (tmp_path / "standard.yaml").write_text(_STANDARD)
+    project = write_project(tmp_path, _PROJECT)
+    return coverage(read_standard(str(tmp_path / "standard.yaml")), project)
+
+
+def test_a_control_is_in_force_with_all_of_its_policies_at_the_weakest_action(
+    found: Coverage,
+) -> None:
+    states = {cover.control.id: list(cover.states.values()) for cover in found.controls}
+    assert found.environments == ("dev", "qa", "prd", "bare", "mending")
+    enforce, audit, on, some, off = State
+    assert states == {
+        "1.1": [enforce, audit, some, off, some],
+        "1.2": [enforce, audit, audit, off, off],
+        "1.3": [on, off, on, off, on],
+        "1.4": [],
+    }
+    both = found.controls[0].policies
+    assert [(each.policy.name, each.needed) for each in both] == [
+        ("one", True),
+        ("two", True),
+        ("helping", False),
+    ]
+    assert list(both[0].states.values()) == [enforce, enforce, off, off, off]
+    assert found.by_cover() == {Covered.WHOLLY: 2, Covered.PARTLY: 1, Covered.NOT: 1}
+    assert found.by_state("qa") == {audit: 2, off: 1}
+
+
+def test_as_text(found: Coverage) -> None:
+    assert as_text(found).splitlines() == [
+        "Our rules",
+        "https://example.test/rules",
+        "",
+        "  CONTROL  COVERED  dev      qa       prd      bare     mending  TITLE",
+        "",
+        "First",
+        "  1.1      wholly   Enforce  Audit    some     off      some     Both | <b>",
+        "                    Enforce  Enforce  off      off      off        ours/one",
+        "                    Enforce  Audit    Audit    off      off        ours/two",
+        "                    on       off      on       off      on         ours/helping (helps)",
+        "  1.2      partly   Enforce  Audit    Audit    off      off      One",
+        "                    Enforce  Audit    Audit    off      off        ours/two",
+        "                                                                   open: the rest is open",
+        "  1.3      wholly   on       off      on       off      on       Mending",
+        "                    on       off      on       off      on         ours/helping",
+        "  1.4      not      -        -        -        -        -        Nothing",
+        "                                                                   no policy: people know",
+        "",
+        "4 controls, covered by policies: 2 wholly, 1 partly, 1 not",
+        "dev: of 3 that policies cover, 2 enforced, 1 switched on",
+        "qa: of 3 that policies cover, 2 audited, 1 not in force",
+        "prd: of 3 that policies cover, 1 audited, 1 switched on, 1 in part",
+        "bare: of 3 that policies cover, 3 not in force",
+        "mending: of 3 that policies cover, 1 switched on, 1 in part, 1 not in force",
+    ]
+
+
+def test_as_json(found: Coverage) -> None:
+    body = json.loads(as_json(found))
+    assert body["covered"] == {"wholly": 2, "partly": 1, "not": 1}
+    assert body["environments"]["prd"] == {"Enforce": 0, "Audit": 1, "on": 1, "some": 1, "off": 0}
+    first = body["controls"][0]
+    assert first["environments"]["qa"] == "Audit"
+    assert first["policies"][2] == {
+        "reference": "ours/helping",
+        "needed": False,
+        "environments": {"dev": "on", "qa": "off", "prd": "on", "bare": "off", "mending": "on"},
+    }
+    assert body["controls"][3]["reason"] == "people know"
+
+
+def test_as_markdown(found: Coverage) -> None:
+    text = as_markdown(found)
+    assert "| Control | Title | Covered | dev | qa | prd | bare | mending | Policies |\n" in text
+    assert "| 1\\.1 | [Both \\| &lt;b&gt;](https://example.test/rules) | wholly | Enforce |" in text
+    assert "`ours/two`<br>open: the rest is open |\n" in text
+    assert "`ours/one`: dev Enforce, qa Enforce, prd off, bare off, mending off<br>" in text
+    assert "- 4 controls, covered by policies: 2 wholly, 1 partly, 1 not\n" in text
+
+
+def test_without_a_project_the_library_is_shown() -> None:
+    found = coverage(read_standard("pss"))
+    assert found.environments == ()
+    text = as_text(found)
+    assert "CONTROL" not in text
+    assert text.endswith("19 controls, covered by policies: 19 wholly, 0 partly, 0 not\n")
+    assert json.loads(as_json(found))["environments"] == {}
+    assert "| Control | Title | Covered | Policies |\n" in as_markdown(found)
+
+
+def test_policies_that_no_library_has_are_told_with_their_place(tmp_path: Path) -> None:
+    file = tmp_path / "standard.yaml"
+    file.write_text(_STANDARD.replace("ours/one", "baseline/disallow-host-pth"))
+    with pytest.raises(InputError) as caught:
+        coverage(read_standard(str(file)))
+    assert str(caught.value) == (
+        f"{file}:11:55: there is no policy 'baseline/disallow-host-pth' "
+        "(did you mean 'baseline/disallow-host-path'?)"
+    )

@@ -1,0 +1,146 @@
+"""The files of standards: what is read of them, what is wrong with them, and the built-in ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.bundled import library_dir, standards_dir
+from chartkit.catalog.coverage import coverage
+from chartkit.catalog.standards import Covered, built_in_standards, read_standard
+from chartkit.chart.library import Library, read_library
+from chartkit.errors import InputError
+
+HEAD = """\
+apiVersion: chartkit.dev/v1
+kind: Standard
+metadata: {name: ours}
+spec:
+  title: Our rules
+  source: https://example.test/rules
+  sections:
+"""
+_CONTROLS = """\
+    - title: First
+      controls:
+        - {id: "1.1", title: All of it, policies: [a/mine], also: [a/other]}
+        - {id: "1.2", title: Some of it, policies: [a/mine], partly: the rest is open}
+    - title: Second
+      source: https://example.test/second
+      controls:
+        - {id: x, title: Nothing, not: people know, source: "https://example.test/x"}
+        - {id: z, title: Nothing either, not: nobody knows}
+"""
+
+
+def _write(folder: Path, controls: str, head: str = HEAD) -> str:
+    file = folder / "ours.yaml"
+    file.write_text(head + controls)
+    return str(file)
+
+
+def test_reads_a_standard(tmp_path: Path) -> None:
+    standard = read_standard(_write(tmp_path, _CONTROLS))
+    assert (standard.name, standard.title, standard.version) == ("ours", "Our rules", "")
+    assert [(each.id, each.covered, each.reason) for each in standard.controls] == [
+        ("1.1", Covered.WHOLLY, ""),
+        ("1.2", Covered.PARTLY, "the rest is open"),
+        ("x", Covered.NOT, "people know"),
+        ("z", Covered.NOT, "nobody knows"),
+    ]
+    assert [each.section for each in standard.controls] == ["First", "First", "Second", "Second"]
+    assert [each.source.rpartition("/")[2] for each in standard.controls] == [
+        "rules",
+        "rules",
+        "x",
+        "second",
+    ]
+    first = standard.controls[0]
+    assert (first.policies, first.also) == (("a/mine",), ("a/other",))
+    assert [(place.line, place.column) for place in first.places] == [(10, 52), (10, 68)]
+
+
+@pytest.mark.parametrize(
+    ("control", "message"),
+    [
+        ("{id: 1.1, title: T, not: x}", "ours.yaml:10:12: 'spec.sections.0.controls.0.id' must be"),
+        ("{id: a, title: T}", "is without effect (give one of policies, not)"),
+        ("{id: a, title: T, not: x, policies: [b]}", "10:37: control 'a' has both 'not' and"),
+        ("{id: a, title: T, not: x, partly: b}", "control 'a' has both 'not' and 'partly'"),
+        ("{id: a, title: T, policies: [b], also: [b]}", "'b' stands in 'policies' and in 'also'"),
+        ("{id: a, title: T, policies: []}", "is empty"),
+        ("{id: a, title: T, policies: [b], part: c}", "unknown key 'part'"),
+        ("{id: a, title: T, not: x, source: 'http://x'}", "which does not fit its form"),
+        ("{id: a, title: T, not: x}\n        - {id: a, title: U, not: z}", "two controls 'a'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, control: str, message: str) -> None:
+    file = _write(tmp_path, f"    - title: S\n      controls:\n        - {control}\n")
+    with pytest.raises(InputError) as caught:
+        read_standard(file)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(f"{file}:")
+
+
+def test_files_that_are_no_standard(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        read_standard("nowhere/ours.yaml")
+    with pytest.raises(InputError, match="there is no standard 'ciss'") as caught:
+        read_standard("ciss")
+    assert caught.value.hint == "did you mean 'cis'?"
+    with pytest.raises(InputError) as caught:
+        read_standard("zzzz")
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("built in are cis, eks, nsa, pss;")
+    with pytest.raises(InputError, match="is one YAML document"):
+        read_standard(_write(tmp_path, "---\n", head=""))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return read_library([library_dir()])
+
+
+@pytest.mark.parametrize("name", ["cis", "eks", "nsa", "pss"])
+def test_policies_that_a_built_in_standard_names_exist(name: str) -> None:
+    standard = read_standard(name)
+    assert standard.name == name
+    found = coverage(standard)
+    assert len(found.controls) == len(standard.controls)
+    assert found.by_cover()[Covered.WHOLLY] > 0
+
+
+def test_the_built_in_standards_are_the_files_that_ship() -> None:
+    assert built_in_standards() == ["cis", "eks", "nsa", "pss"]
+    assert sorted(file.name for file in standards_dir().iterdir()) == [
+        f"{name}.yaml" for name in built_in_standards()
+    ]
+
+
+def test_every_built_in_policy_is_in_a_standard(library: Library) -> None:
+    named = {
+        reference
+        for name in built_in_standards()
+        for control in read_standard(name).controls
+        for reference in (*control.policies, *control.also)
+    }
+    policies = {policy.reference for policy in library.policies.values()}
+    assert sorted(policies - named) == []
+
+
+def test_references_are_written_with_their_category(library: Library) -> None:
+    for name in built_in_standards():
+        for control in read_standard(name).controls:
+            for reference in (*control.policies, *control.also):
+                assert library.find(reference).reference == reference
+
+
+def test_the_controls_of_the_pod_security_standards_are_all_there(library: Library) -> None:
+    """Each policy of the two folders implements a control of them, and none is left out."""
+    standard = read_standard("pss")
+    named = {reference for control in standard.controls for reference in control.policies}
+    groups = ("baseline", "restricted")
+    assert named == {
+        policy.reference for policy in library.policies.values() if policy.group in groups
+    }

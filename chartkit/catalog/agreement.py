@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.catalog.forms import Form, rule_names
-from chartkit.catalog.judging import Verdict, judge
 from chartkit.catalog.model import FORMS, Kind
 from chartkit.chart.library import BAD_FILE, POLICY_FILE, LibraryPolicy
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.scan.verdicts import Verdict, judge
 
 EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"
@@ -36,7 +36,7 @@ def decided(policy: LibraryPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue
         for resource in found:
-            verdicts = [judge(form, resource) for form in forms]
+            verdicts = [judge(form.admitting, form.cleaning, resource) for form in forms]
             yield from _wrong(forms, verdicts, resource, bad)
             for form, verdict in zip(forms, verdicts, strict=True):
                 acted[id(form)] |= verdict.rules
@@ -55,8 +55,7 @@ def _wrong(
             message = f"{form.kind} cannot decide about the {which}: {verdict.error}"
             yield Diagnostic(DECIDES, Severity.ERROR, message, resource.location)
         elif verdict.acts != bad:
-            does = _does(verdict)
-            message = f"{form.kind} {does} the {which}"
+            message = f"{form.kind} {verdict.does} the {which}"
             yield Diagnostic(DECIDES, Severity.ERROR, message, resource.location)
     if len(verdicts) > 1 and not any(verdict.error for verdict in verdicts):
         first, other = verdicts[:2]
@@ -67,12 +66,6 @@ def _wrong(
         elif first.changed != other.changed:
             message = f"{kinds} make different objects of the {which}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
-
-
-def _does(verdict: Verdict) -> str:
-    if not verdict.acts:
-        return "does nothing about"
-    return f"says '{verdict.said}' of" if verdict.said else "acts on"
 
 
 def _unseen(

@@ -11,8 +11,9 @@ from chartkit.chart.parameters import helm_body, helm_cel
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
 from chartkit.documents import Source, read_text, resources
-from chartkit.engine.policies import AnyPolicy, Cleaner, compile_any, sorted_out
+from chartkit.engine.policies import NOTHING_AROUND, AnyPolicy, Cleaner, sorted_out
 from chartkit.model import Body, Location, Resource
+from chartkit.scan.policies import compile_one
 
 _CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
 _MARK = "---\n# an example's parameters\n"
@@ -65,7 +66,7 @@ def _form(source: Source, example: Examples, text: str) -> Form:
         Resource(each.body, Location(source.file, 1))
         for each in resources(read_text(text, source.file))
     ]
-    admitting, cleaning = sorted_out(compile_any(each) for each in found)
+    admitting, cleaning = sorted_out(compile_one(each, NOTHING_AROUND) for each in found)
     bodies = tuple(each.body for each in found)
     return Form(source, example, bodies, admitting, cleaning)
 

@@ -24,17 +24,15 @@ from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
-from chartkit.engine.evaluate import evaluate
-from chartkit.engine.kinds import in_namespace
-from chartkit.engine.policies import AnyPolicy, is_policy
-from chartkit.engine.request import Request
-from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.engine.policies import is_policy
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.verdicts import judge
 
 _HIDDEN = (
     "an exclusion may hide it; one by names or selector turns Kyverno's rules for pod controllers "
     "off: exclude namespaces"
 )
-_BAD = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
 def examples(subject: Subject, library: Library) -> Iterable[Row]:
@@ -115,37 +113,28 @@ def _render(
     return subject.policies.render({"policies": settings})
 
 
-def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, Sequence[AnyPolicy]]:
+def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
     """What each policy's template came to: in CEL that may be several policies, and bindings."""
     found: dict[str, list[Resource]] = {}
     for each in rendered.resources:
         found.setdefault(Path(each.location.file).stem, []).append(each)
     return {
-        name: compiled_set(found.get(name, ())).policies
-        for name in {policy.name for policy, _ in round_}
+        name: compiled_set(found.get(name, ())) for name in {policy.name for policy, _ in round_}
     }
 
 
 def _judge(
-    policy: LibraryPolicy, compiled: Sequence[AnyPolicy], resource: Resource, expected_bad: bool
+    policy: LibraryPolicy, compiled: PolicySet, resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
-    results = evaluate(compiled, Request(in_namespace(resource)))
-    bad = [each for each in results if each.status in _BAD]
-    if bool(bad) == expected_bad:
-        return
-    said = _said(bad)
-    message = f"{policy.name} {said if bad else 'says nothing'} of its {_which(expected_bad)} "
-    message += f"example {resource.kind} {resource.name}"
-    hint = _HIDDEN if expected_bad else None
-    yield Diagnostic(policy.name, Severity.ERROR, message, resource.location, hint)
-
-
-def _which(bad: bool) -> str:
-    return "bad" if bad else "good"
-
-
-def _said(results: Sequence[RuleResult]) -> str:
-    return f"says '{' '.join(results[0].message.split())}'" if results else ""
+    verdict = judge(compiled.policies, compiled.cleanup, resource)
+    which = f"{'bad' if expected_bad else 'good'} example {resource.kind} {resource.name}"
+    if verdict.error:
+        message = f"{policy.name} cannot decide about its {which}: {verdict.error}"
+        yield Diagnostic(policy.name, Severity.ERROR, message, resource.location)
+    elif verdict.acts != expected_bad:
+        message = f"{policy.name} {verdict.does} its {which}"
+        hint = _HIDDEN if expected_bad else None
+        yield Diagnostic(policy.name, Severity.ERROR, message, resource.location, hint)
 
 
 def _resources(example: Examples) -> Iterator[tuple[Resource, bool]]:

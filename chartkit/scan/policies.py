@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, resources
@@ -35,6 +36,7 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
 Namespaces = Mapping[str, Mapping[str, str]]
+Compiler: TypeAlias = Callable[[Resource, Surroundings], "AnyPolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 
@@ -74,18 +76,27 @@ def load_policies(
     return compile_all(found, around)
 
 
-def compile_all(found: Sequence[Resource], around: Surroundings = NOTHING_AROUND) -> PolicySet:
+def compile_one(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
+    """Compiles a policy; which kinds stand outside namespaces is known as a cluster knows it.
+    Raises CompileError."""
+    return compile_any(resource, around, kubernetes_cluster_wide)
+
+
+def compile_all(
+    found: Sequence[Resource],
+    around: Surroundings = NOTHING_AROUND,
+    compiler: Compiler = compile_one,
+) -> PolicySet:
     """Compiles each policy; what does not compile becomes diagnostics.
 
-    Bindings among what was found bind; which kinds stand outside namespaces is known as a cluster
-    knows it.
+    Bindings among what was found bind; compiler: `compile_one`, or what remembers what it gave.
     """
     compiled: list[AnyPolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
     around = around.with_bindings(found)
     for resource in filter(is_policy, found):
         try:
-            compiled.append(compile_any(resource, around, kubernetes_cluster_wide))
+            compiled.append(compiler(resource, around))
         except CompileError as error:
             diagnostics.extend(error.diagnostics)
     policies, cleaners = sorted_out(compiled)

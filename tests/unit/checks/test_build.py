@@ -136,7 +136,7 @@ def test_an_exclusion_that_hides_a_bad_example_fails(tmp_path: Path) -> None:
     done = run(project(tmp_path, environment))
     failed = rows(done, "examples", Outcome.FAIL)
     assert failed
-    assert all("says nothing of its bad example" in row.message for row in failed)
+    assert all("does nothing about its bad example" in row.message for row in failed)
     assert "an exclusion may hide it" in (failed[0].hint or "")
 
 

@@ -1,20 +1,21 @@
-"""What a form of a policy does to an object: acts on it, leaves it alone, or fails over it.
+"""What policies do to an object: act on it, leave it alone, or fail over it.
 
-To act is to refuse, to change, to generate for, or to delete. An object of `bad.yaml` is one that
-the policy acts on, one of `good.yaml` one that it leaves alone.
+To act is to refuse, to change, to generate for, or to delete. This is the rule for the examples of
+a policy: an object of `bad.yaml` is one that the policy acts on, one of `good.yaml` one that it
+leaves alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from chartkit.catalog.forms import Form
 from chartkit.engine.cleanup import plan_deletions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy, Cleaner
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -27,10 +28,9 @@ _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """acts: whether it acts on the object; looks: whether it speaks of it at all; error: why it
-    could not decide, empty where it could; said: the message of a refusal; rules: those that
-    acted, as they are written in the policy; changed: what became of the object, None for no
-    change."""
+    """acts: whether they act on it; looks: whether they speak of it at all; error: why they could
+    not decide, empty where they could; said: the message of a refusal; rules: those that acted, as
+    they are written in the policy; changed: what became of the object, None for no change."""
 
     acts: bool
     looks: bool
@@ -39,13 +39,26 @@ class Verdict:
     rules: frozenset[str] = frozenset()
     changed: Body | None = None
 
+    @property
+    def does(self) -> str:
+        """What they do, before the object's name."""
+        if not self.acts:
+            return "does nothing about"
+        return f"says '{self.said}' of" if self.said else "acts on"
 
-def judge(form: Form, resource: Resource) -> Verdict:
-    """What a form does to an object that is created, or that is there for a cleanup policy."""
+
+def judge(
+    admitting: Sequence[AnyPolicy], cleaning: Sequence[Cleaner], resource: Resource
+) -> Verdict:
+    """What policies do to an object that is created, or that is there for a cleanup policy.
+
+    admitting, cleaning: the policies as `sorted_out` tells them apart; where there are some that
+    clean, the others are not asked.
+    """
     given = in_namespace(resource)
-    if form.cleaning:
-        return _cleaning(form, given)
-    results = evaluate(form.admitting, Request(given))
+    if cleaning:
+        return _cleaning(cleaning, given)
+    results = evaluate(admitting, Request(given))
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
     patched = [result.patched for result in acting if result.patched is not None]
@@ -74,8 +87,8 @@ def _targets(result: RuleResult) -> Iterator[RuleResult]:
     return (other for other in result.others if other.patched_target or other.generated)
 
 
-def _cleaning(form: Form, given: Resource) -> Verdict:
-    planned, diagnostics = plan_deletions(form.cleaning, [as_submitted(given)], _AT, {})
+def _cleaning(policies: Sequence[Cleaner], given: Resource) -> Verdict:
+    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {})
     error = _one_line(diagnostics[0].message) if diagnostics else ""
     return Verdict(acts=bool(planned), looks=True, error=error)
 

@@ -11,6 +11,7 @@ Values, each standing as a whole YAML value:
     x: <%= text("at least %d", parameter("minimum")) %>          a text with values in it
     x: <%= variable("spec.%s", parameter("field")) %>            {{ spec.FIELD }}
     x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
+    x: <%= each(parameter("registries"), "%s/*") %>              the list, every text put in a form
     x: <%= either("a", "b", since("podSecurityVersion", "1.27", "c")) %>   a pattern: any of them
     x: <%= cel("size(object.x) > %s", parameter("minimum")) %>   CEL with values as its literals
     x: <%= cel(matching(parameter("tags"))) %>                   a regular expression, for matches()
@@ -87,6 +88,7 @@ def vocabulary(policy: LibraryPolicy, file: str) -> Mapping[str, Callable[..., A
         "version_at_least": version_at_least,
         "since": since,
         "join_with": join_with,
+        "each": each,
         "text": text,
         "either": either,
         "variable": variable,
@@ -97,12 +99,23 @@ def vocabulary(policy: LibraryPolicy, file: str) -> Mapping[str, Callable[..., A
 
 
 def join_with(values: Expression, separator: str, form: str = "%s") -> Expression:
-    """A list of texts as one text, every one of them put in a form with one `%s`."""
+    """A list of texts as one text, every one of them put in a form with one `%s`.
+
+    An empty list is an empty text: a form with nothing in it would be a value of its own.
+    """
     before, _, after = form.partition("%s")
     joined = f"(join {_literal(after + separator + before)} {values.code})"
     if form == "%s":
         return Expression(joined)
-    return Expression(f"(print {_literal(before)} {joined} {_literal(after)})")
+    formed = f"(print {_literal(before)} {joined} {_literal(after)})"
+    return Expression(f'(ternary "" {formed} (empty {values.code}))')
+
+
+def each(values: Expression, form: str) -> Expression:
+    """A list of texts, every one of them put in a form with one `%s`; none of them has a line
+    break."""
+    joined = join_with(values, "\n", form)
+    return Expression(f'(ternary (list) (splitList "\\n" {joined.code}) (empty {values.code}))')
 
 
 def text(form: str, *values: Expression) -> Expression:

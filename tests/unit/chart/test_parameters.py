@@ -59,12 +59,21 @@ def test_lists_and_booleans(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("names", "plain", "formed"),
-    [(["a"], "a", "!a/*"), (["a", "b"], "a | b", "!a/* | !b/*")],
+    [([], "", ""), (["a"], "a", "!a/*"), (["a", "b"], "a | b", "!a/* | !b/*")],
 )
 def test_lists_are_joined(tmp_path: Path, names: list[str], plain: str, formed: str) -> None:
     assert _value(tmp_path, 'join_with(parameter("names"), " | ")', names=names) == plain
     joined = 'join_with(parameter("names"), " | ", "!%s/*")'
     assert _value(tmp_path, joined, names=names) == formed
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"), [([], []), (["a"], ["!a/*"]), (["a", "b c"], ["!a/*", "!b c/*"])]
+)
+def test_texts_of_a_list_are_put_in_a_form(
+    tmp_path: Path, names: list[str], expected: list[str]
+) -> None:
+    assert _value(tmp_path, 'each(parameter("names"), "!%s/*")', names=names) == expected
 
 
 def test_variables_of_kyverno_take_values(tmp_path: Path) -> None:
@@ -189,3 +198,4 @@ def test_wildcards_in_cel_are_one_regular_expression(tmp_path: Path) -> None:
         r"(?s)^(a\..*|.b)$"
     )
     assert _value(tmp_path, 'matching(parameter("names"), "*:%s")') == "(?s)^(.*:a|.*:b)$"
+    assert _value(tmp_path, 'matching(parameter("names"), "%s/*")', names=[]) == "(?s)^()$"

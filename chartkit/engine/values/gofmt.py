@@ -12,6 +12,7 @@ import math
 from chartkit.engine.int64 import Int64
 from chartkit.model import Json
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 _HTML = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -62,7 +63,8 @@ def go_json(value: Json) -> str:
 
 
 def _json_string(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).translate(_HTML)
+    written: str = _ENCODER.encode(text)
+    return written.translate(_HTML)
 
 
 def format_float(number: float) -> str:

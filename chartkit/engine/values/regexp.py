@@ -23,6 +23,10 @@ _LITERAL_OR_ESCAPE = re.compile(r"\\Q.*?(?:\\E|\Z)|\\(.)", re.DOTALL)
 _EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 
+Groups = tuple[int, int, tuple[str | None, ...]]
+"""Start and end of a match, and what its groups captured (None: took no part)."""
+
+
 class RegexError(ValueError):
     """A pattern that RE2 refuses; the message is that of Go's `regexp.Compile`."""
 
@@ -35,9 +39,15 @@ class Regex:
     def __init__(self, compiled: Any) -> None:
         self._compiled = compiled
 
+    @property
+    def size(self) -> int:
+        """How many instructions RE2 has for the pattern; a search takes so many steps for each
+        character at worst."""
+        return int(self._compiled.programsize)
+
     def matches(self, text: str) -> bool:
         """Whether the pattern is found anywhere in the text."""
-        return self._compiled.search(_encodable(text)) is not None
+        return self._compiled.search(_encodable(text).encode()) is not None
 
     def find(self, text: str) -> Iterator[str]:
         """The parts of the text that the pattern matches, one after the other."""
@@ -50,14 +60,18 @@ class Regex:
         """How many capturing groups the pattern has."""
         return int(self._compiled.groups)
 
-    def find_groups(self, text: str) -> Iterator[tuple[int, int, tuple[str | None, ...]]]:
-        """Start and end of each match, and what its groups captured (None: took no part)."""
+    def find_groups(self, text: str) -> Iterator[Groups]:
+        """Each match, one after the other."""
         end = -1
-        for match in self._compiled.finditer(_encodable(text)):
+        text = _encodable(text)
+        # RE2 reads bytes: to count their characters takes longer than to find them.
+        read = text.encode() if text.isascii() else text
+        groups = range(1, self.groups + 1)
+        for match in self._compiled.finditer(read):
             start, stop = match.span()
             # An empty match right after another one is none.
             if stop > start or start != end:
-                yield start, stop, match.groups()
+                yield start, stop, tuple([_part(text, match.span(group)) for group in groups])
             end = stop
 
     def replace(self, text: str, replacement: str) -> str:
@@ -129,6 +143,11 @@ def _go_message(message: str) -> str:
             return f"{text}: `{message[len(reason) + 2 :]}`"
     reason, separator, argument = message.partition(": ")
     return f"{reason}: `{argument}`" if separator else message
+
+
+def _part(text: str, span: tuple[int, int]) -> str | None:
+    start, stop = span
+    return None if start < 0 else text[start:stop]
 
 
 def _encodable(text: str) -> str:

@@ -29,6 +29,8 @@ from chartkit.engine.cel.values import Struct, Value
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
 """What a call cost, from its arguments and its result, in cel-go's units."""
+Work = Callable[[Sequence[Value], Value], int]
+"""What a call took beside what calls of its sizes take, as members gone through (`Frame.work`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ class Overload:
 
     id: cel-go's name of the overload; parameters: the receiver first for a member; hosted: the
     implementation takes the `Host` of the evaluation before its arguments; cost: None for 1;
-    bind: makes the implementation for one call, where it depends on how the arguments are written.
+    work: of functions that take long, None for all others; bind: makes the implementation for one
+    call, where it depends on how the arguments are written.
     """
 
     function: str
@@ -65,6 +68,7 @@ class Overload:
     doc: str = ""
     examples: tuple[Example, ...] = ()
     bind: Callable[[Sequence[Expr]], Implementation] | None = None
+    work: Work | None = None
 
     @property
     def signature(self) -> str:
@@ -83,6 +87,7 @@ def overload(
     member: bool = False,
     hosted: bool = False,
     cost: Cost | None = None,
+    work: Work | None = None,
     doc: str = "",
     examples: tuple[Example, ...] = (),
 ) -> Callable[[Implementation], Overload]:
@@ -90,7 +95,17 @@ def overload(
 
     def declare(implementation: Implementation) -> Overload:
         return Overload(
-            function, id, parameters, returns, implementation, member, hosted, cost, doc, examples
+            function,
+            id,
+            parameters,
+            returns,
+            implementation,
+            member,
+            hosted,
+            cost,
+            doc,
+            examples,
+            work=work,
         )
 
     return declare

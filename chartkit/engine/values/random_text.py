@@ -13,7 +13,8 @@ from chartkit.engine.values.regexp import compile_regex
 Chance = Callable[[int], int]
 """A number from 0 up to but not including the limit that it is given."""
 
-_MAX_WORK = 1_000_000
+_MAX_WORK = 200_000
+"""Characters and repetitions of one text."""
 
 
 UNBOUNDED = 4096

@@ -11,6 +11,9 @@ MAX_SIZE = 10_000_000
 MAX_MEMBERS = 2_000_000
 """Members of one list or map."""
 
+MAX_STEPS = 500_000_000
+"""Steps that one call may search with, for regular expressions."""
+
 MAX_WORK = 300_000
 """Comparisons that one call may make, and members that it may write out."""
 
@@ -28,6 +31,11 @@ def bounded_members(count: int) -> None:
 def bounded_work(steps: int) -> None:
     """Raises `CostLimitExceeded` where a call takes too many steps."""
     _limit(steps, MAX_WORK)
+
+
+def bounded_search(steps: int) -> None:
+    """Raises `CostLimitExceeded` where a search for a regular expression takes too many steps."""
+    _limit(steps, MAX_STEPS)
 
 
 def bounded_value(value: Value) -> None:

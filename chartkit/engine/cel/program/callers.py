@@ -23,13 +23,15 @@ def caller(dispatch: Dispatch) -> Callable[..., Value]:
 
 
 def metered_caller(dispatch: Dispatch) -> Callable[..., Value]:
-    """A call whose cost its overload declares."""
+    """A call whose cost or work its overload declares."""
     find = dispatch.find
 
     def run(meter: Meter, *args: Value) -> Value:
         overload = find(args)
         result = overload.implementation(*args)
         charge(meter, 1 if overload.cost is None else overload.cost(args, result))
+        if overload.work is not None:
+            charge(meter, overload.work(args, result))
         return result
 
     return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.searching import is_found, searched
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, Dispatch
 from chartkit.engine.cel.program.frame import CALL_WORK, Frame, Step
 from chartkit.engine.cel.values import OptionalValue, Value, equal, same
@@ -43,7 +44,7 @@ def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool
     if dispatch.function not in _QUICK:
         frame.work(CALL_WORK)
         for arg in args:
-            if arg.__class__ in _CONTAINERS:
+            if arg.__class__ in _SIZED:
                 frame.traverse(arg)
     overload = dispatch.find(args)
     if overload.hosted:
@@ -56,6 +57,8 @@ def _apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool
         if spent != costs.UNTOLD or frame.limited:
             frame.cost += spent - 1
             frame.check()
+    if overload.work is not None:
+        frame.work(overload.work(args, result))
     kind = result.__class__
     if kind in _SIZED:
         frame.work(len(result) if kind is list or kind is dict else len(result) // _TEXT)
@@ -70,8 +73,7 @@ def membership(dispatch: Dispatch, value: Step, members: Step, certain: bool) ->
         if args[1].__class__ is list:
             if args[0].__class__ in _CONTAINERS:
                 frame.traverse(args[1])
-            else:
-                frame.work(len(args[1]))
+            frame.work(len(args[1]))
         return _apply(frame, dispatch, args, not certain)
 
     return run
@@ -92,6 +94,7 @@ def _compared(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
     if kind in _SIZED or kind is OptionalValue:
         frame.cost += costs.of_shorter((left, right), None)
         if kind in _CONTAINERS and right.__class__ is kind:
+            frame.work(CALL_WORK)
             frame.traverse(left)
     else:
         frame.cost += 1
@@ -100,7 +103,7 @@ def _compared(frame: Frame, left: Value, right: Value) -> tuple[Value, Value]:
 
 def matching(text: Step, pattern: str) -> Step:
     """`text.matches(pattern)` for a constant pattern, which is compiled once."""
-    matches = compile_regex(pattern).matches
+    regex = compile_regex(pattern)
 
     def run(frame: Frame) -> Value:
         value = text(frame)
@@ -108,6 +111,7 @@ def matching(text: Step, pattern: str) -> Step:
             raise CelError("no such overload")
         frame.cost += costs.of_matching((value, pattern), None)
         frame.check()
-        return matches(value)
+        frame.work(CALL_WORK + searched(regex, len(value)))
+        return is_found(regex, value)
 
     return run

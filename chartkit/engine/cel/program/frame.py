@@ -19,7 +19,10 @@ MAX_WORK = 1_000_000
 for cel-go a comparison of two maps costs no more, however much is in them."""
 
 CALL_WORK = 16
-"""What a function's call and an error that is absorbed count as, in members gone through."""
+"""What a function's call counts as, in members gone through."""
+
+ERROR_WORK = 32
+"""What an error that is absorbed counts as."""
 
 
 class Frame:
@@ -104,5 +107,5 @@ def absorbed(error: CelError, frame: Frame) -> CelError:
     """The error, for those who go on without it; what nothing absorbs is raised again."""
     if isinstance(error, Stopped):
         raise error
-    frame.work(CALL_WORK)
+    frame.work(ERROR_WORK)
     return error

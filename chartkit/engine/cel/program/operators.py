@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.engine.cel.ast import Call, Expr, Literal, Select
 from chartkit.engine.cel.declarations import Overload
+from chartkit.engine.cel.library.searching import searched
 from chartkit.engine.cel.program.callers import bounded, caller, matcher, metered_caller
 from chartkit.engine.cel.program.code import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.program.dispatch import UNIT_WHEN_OPEN, dispatch_for
@@ -16,6 +17,7 @@ from chartkit.engine.cel.program.fast import LONG, LONG_LIST, LONG_TEXT, Fields
 from chartkit.engine.cel.program.frame import CALL_WORK
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import OPTIONAL_TYPE, KeyedMap, OptionalValue
+from chartkit.engine.values.regexp import compile_regex
 
 Arguments = tuple[Expr, ...]
 Emit = Callable[[Writer, Call, Arguments, Scope], Code | None]
@@ -254,7 +256,8 @@ def _matches(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code
     pattern = writer.folded.constants.get(args[1].id)
     if not isinstance(pattern, str) or not writer.environment.options.fold:
         return None
-    writer.weight += (LONG_TEXT // 10 + 1) * ceil(len(pattern) / 4)
+    work = CALL_WORK + searched(compile_regex(pattern), LONG_TEXT)
+    writer.weight += max(work, (LONG_TEXT // 10 + 1) * ceil(len(pattern) / 4))
     run = writer.constant(matcher(pattern))
     return Code(f"{run}({writer.visit(args[0], scope).text})", bool)
 
@@ -328,7 +331,7 @@ def dispatched(
     args = [writer.visit(argument, scope).text for argument in arguments]
     writer.weight += 1
     unit = len(ids) != 1 and function in UNIT_WHEN_OPEN
-    metered = not unit and any(each.cost for each in declared)
+    metered = any(each.work or (each.cost and not unit) for each in declared)
     run = metered_caller(dispatch) if metered else caller(dispatch)
     if writer.loops and arguments:
         writer.weight += CALL_WORK

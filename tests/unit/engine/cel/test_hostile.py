@@ -50,6 +50,13 @@ def doubled(first: str, step: str, last: str = "x60.size()") -> str:
         "object.l.all(x, !([x] in object.l))",
         "object.l.all(x, object.l == object.l)",
         "object.l.all(x, (object.l + object.l).size() > 0)",
+        "object.l.all(x, md5(object.s) != '')",
+        "object.l.all(x, int(object.s) > 0 || true)",
+        "object.l.all(x, random('[a-z]{100}') != '')",
+        "object.l.all(x, 'a'.matches(string(x) + r'\\pL{1,100}') || true)",
+        "object.s.matches('(a?){500}a{500}b')",
+        "object.s.findAll('a.*b|a').size() > 0",
+        "regex.replace(object.s, 'a.*b|a', 'c') != ''",
     ],
 )
 def test_too_much_work_is_stopped(source: str) -> None:

@@ -97,6 +97,10 @@ def _precision(digits: str, ends: bool) -> int:
         raise CelError(message) from None
 
 
+_CHARACTERS: Final = 10
+"""Characters that take as long as a member that is written out."""
+
+
 def format_text(text: str, arguments: list[Value]) -> str:
     """The text with a value for each clause; raises `CelError`."""
     parts: list[str] = []
@@ -114,7 +118,7 @@ def format_text(text: str, arguments: list[Value]) -> str:
             used += 1
         parts.append(part)
         size += len(part)
-        bounded(size)
+        bounded_work(size // _CHARACTERS)
     return "".join(parts)
 
 

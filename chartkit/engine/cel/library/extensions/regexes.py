@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
-from chartkit.engine.cel.library.sizes import bounded, bounded_members
+from chartkit.engine.cel.library.searching import (
+    bounded_matches,
+    of_replacing,
+    of_search,
+    of_search_for_all,
+)
+from chartkit.engine.cel.library.sizes import bounded, bounded_work
 from chartkit.engine.cel.types import INT, LIST_STRING, STRING, optional_of
 from chartkit.engine.cel.values import NONE, OptionalValue
 from chartkit.engine.values.quoting import quote
-from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
+from chartkit.engine.values.regexp import Groups, Regex, RegexError, compile_regex
 
 _REPLACE: Final = (
     "The text with what a regular expression matches replaced; `\\1` in the replacement is what "
@@ -26,6 +33,10 @@ def _compiled(pattern: str) -> Regex:
         return compile_regex(pattern)
     except RegexError as error:
         raise CelError(str(error)) from None
+
+
+def _matches(regex: Regex, text: str) -> Iterator[Groups]:
+    return bounded_matches(regex, text, regex.find_groups(text))
 
 
 def _with_one_group(pattern: str) -> Regex:
@@ -43,6 +54,7 @@ def _with_one_group(pattern: str) -> Regex:
     STRING,
     returns=optional_of(STRING),
     cost=costs.of_extracting,
+    work=of_search,
     doc="What a regular expression first matches, or what its one group captured; absent where "
     "nothing is found.",
     examples=(
@@ -51,7 +63,8 @@ def _with_one_group(pattern: str) -> Regex:
     ),
 )
 def extract(text: str, pattern: str) -> OptionalValue:
-    found = next(_with_one_group(pattern).find_groups(text), None)
+    regex = _with_one_group(pattern)
+    found = next(_matches(regex, text), None)
     if found is None:
         return NONE
     start, stop, groups = found
@@ -67,6 +80,7 @@ def extract(text: str, pattern: str) -> OptionalValue:
     STRING,
     returns=LIST_STRING,
     cost=costs.of_extracting_all,
+    work=of_search_for_all,
     doc="All that a regular expression matches, or all that its one group captured.",
     examples=(
         Example("regex.extractAll('id:1, id:22', 'id:([0-9]+)')", "['1', '22']"),
@@ -76,12 +90,12 @@ def extract(text: str, pattern: str) -> OptionalValue:
 def extract_all(text: str, pattern: str) -> list[str]:
     regex = _with_one_group(pattern)
     parts: list[str] = []
-    for start, stop, groups in regex.find_groups(text):
+    for start, stop, groups in _matches(regex, text):
         if not groups:
             parts.append(text[start:stop])
         elif groups[0]:
             parts.append(groups[0])
-        bounded_members(len(parts))
+        bounded_work(len(parts))
     return parts
 
 
@@ -91,13 +105,13 @@ def _replaced(text: str, pattern: str, replacement: str, limit: int = -1) -> str
     regex = _compiled(pattern)
     parts: list[str] = []
     end = size = 0
-    for count, (start, stop, groups) in enumerate(regex.find_groups(text)):
+    for count, (start, stop, groups) in enumerate(_matches(regex, text)):
         if count == limit:
             break
         new = _expanded(replacement, text[start:stop], groups)
         size += len(new)
         bounded(size + len(text))
-        bounded_members(count)
+        bounded_work(count)
         parts += (text[end:start], new)
         end = stop
     return "".join((*parts, text[end:]))
@@ -127,7 +141,7 @@ LIBRARY: Final = Library(
         extract_all,
         overload(
             "regex.replace", "regex_replace_string_string_string", STRING, STRING, STRING,
-            returns=STRING, cost=costs.of_replacing, doc=_REPLACE,
+            returns=STRING, cost=costs.of_replacing, work=of_replacing, doc=_REPLACE,
             examples=(
                 Example("regex.replace('hello world', '[aeiou]', '*')", "'h*ll* w*rld'"),
                 Example("regex.replace('a-b', '(.)-(.)', r'\\2-\\1')", "'b-a'"),
@@ -135,7 +149,7 @@ LIBRARY: Final = Library(
         )(_replaced),
         overload(
             "regex.replace", "regex_replace_string_string_string_int", STRING, STRING, STRING, INT,
-            returns=STRING, cost=costs.of_replacing, doc=_REPLACE,
+            returns=STRING, cost=costs.of_replacing, work=of_replacing, doc=_REPLACE,
             examples=(Example("regex.replace('banana', 'a', 'x', 2)", "'bxnxna'"),),
         )(_replaced),
     ),

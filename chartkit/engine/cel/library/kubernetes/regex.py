@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_matching
+from chartkit.engine.cel.library.searching import bounded_matches, of_search, of_search_for_all
 from chartkit.engine.cel.types import INT, LIST_STRING, STRING
-from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
+from chartkit.engine.values.regexp import RegexError, compile_regex
 
 
-def _compiled(pattern: str) -> Regex:
+def _found(text: str, pattern: str) -> Iterator[str]:
     try:
-        return compile_regex(pattern)
+        regex = compile_regex(pattern)
     except RegexError as error:
         raise CelError(f"Illegal regex: {error}") from None
+    return bounded_matches(regex, text, regex.find(text))
 
 
 @overload(
@@ -26,11 +29,12 @@ def _compiled(pattern: str) -> Regex:
     returns=STRING,
     member=True,
     cost=of_matching,
+    work=of_search,
     doc="The first part of a text that a regular expression matches; empty where none does.",
     examples=(Example("'abc 123'.find('[0-9]+')", "'123'"), Example("'abc'.find('[0-9]+')", "''")),
 )
 def _find(text: str, pattern: str) -> str:
-    return next(_compiled(pattern).find(text), "")
+    return next(_found(text, pattern), "")
 
 
 _FIND_ALL: Final = (
@@ -46,6 +50,7 @@ _FIND_ALL: Final = (
     returns=LIST_STRING,
     member=True,
     cost=of_matching,
+    work=of_search_for_all,
     doc=_FIND_ALL,
     examples=(
         Example("'123 abc 456'.findAll('[0-9]+')", "['123', '456']"),
@@ -54,7 +59,7 @@ _FIND_ALL: Final = (
     ),
 )
 def _find_all(text: str, pattern: str) -> list[str]:
-    return list(_compiled(pattern).find(text))
+    return list(_found(text, pattern))
 
 
 @overload(
@@ -66,10 +71,11 @@ def _find_all(text: str, pattern: str) -> list[str]:
     returns=LIST_STRING,
     member=True,
     cost=of_matching,
+    work=of_search_for_all,
     doc=_FIND_ALL,
 )
 def _find_some(text: str, pattern: str, limit: int) -> list[str]:
-    found = _compiled(pattern).find(text)
+    found = _found(text, pattern)
     if limit < 0:
         return list(found)
     return [part for _, part in zip(range(limit), found, strict=False)]

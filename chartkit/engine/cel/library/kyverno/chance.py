@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.types import STRING
+from chartkit.engine.cel.values import Value
 from chartkit.engine.values.random_text import RandomTextError, generate
 from chartkit.engine.values.regexp import RegexError
 
 _DEFAULT = "[0-9a-z]{8}"
+_CHARACTER = 8
+
+
+def _work(_args: Sequence[Value], result: Value) -> int:
+    """Of every character that is made: chance takes long."""
+    return _CHARACTER * len(result) if isinstance(result, str) else 0
 
 
 def _generate(host: Host, pattern: str) -> str:
@@ -27,6 +36,7 @@ def _generate(host: Host, pattern: str) -> str:
     STRING,
     returns=STRING,
     hosted=True,
+    work=_work,
     doc="A text made at random that matches a regular expression of the POSIX kind: "
     "`\\d` and its like are refused.",
     examples=(
@@ -48,6 +58,7 @@ def random_text(host: Host, pattern: str) -> str:
     "random_string_default_expr",
     returns=STRING,
     hosted=True,
+    work=_work,
     doc="Eight digits and small letters at random.",
     examples=(Example("size(random.random())", "8"),),
 )

@@ -27,6 +27,8 @@ from chartkit.engine.values.gofmt import UnsupportedValueError, go_json, json_fl
 from chartkit.engine.values.gojson import JsonError, parse_json
 
 _JSON, _VARIABLES = context_variable("json", "json.Json")
+_CHARACTERS: Final = 5
+"""Characters that are as much work as a member, beside those of every text that is made."""
 _UNSUPPORTED: Final = "json: unsupported type: "
 _NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernetes.URL": "*url.URL"}
 _WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
@@ -52,6 +54,10 @@ def unmarshal(_json: Context, text: Value) -> Value:
         raise CelError(str(error)) from None
 
 
+def _written_out(_args: Sequence[Value], result: Value) -> int:
+    return len(result) // _CHARACTERS if isinstance(result, str) else 0
+
+
 @overload(
     "marshal",
     "marshal_dyn_string",
@@ -59,6 +65,7 @@ def unmarshal(_json: Context, text: Value) -> Value:
     DYN,
     returns=STRING,
     member=True,
+    work=_written_out,
     doc="The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
     "null alone is written as 0, a duration in nanoseconds.",
     examples=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chartkit.engine.cel.declarations import Example, Implementation, Overload, overload
+from chartkit.engine.cel.declarations import Example, Implementation, Overload, Work, overload
 from chartkit.engine.cel.types import Type
 
 _Declare = Callable[[Implementation], tuple[Overload, ...]]
@@ -58,6 +58,7 @@ def prefixed(
     *parameters: Type,
     returns: Type,
     hosted: bool = False,
+    work: Work | None = None,
     doc: str,
     examples: tuple[Example, ...],
 ) -> _Declare:
@@ -70,6 +71,7 @@ def prefixed(
             *parameters,
             returns=returns,
             hosted=hosted,
+            work=work,
             doc=doc,
             examples=examples,
         )(implementation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
@@ -14,7 +15,14 @@ from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
 
 _YAML, _VARIABLES = context_variable("yaml", "yaml.Yaml")
+_READING: Final = 64
 _FAILED: Final = "error converting YAML to JSON: "
+
+
+def _work(args: Sequence[Value], _result: Value) -> int:
+    """Of every character that is read."""
+    text = args[1]
+    return _READING + len(text) if isinstance(text, str) else 0
 
 
 @overload(
@@ -24,6 +32,7 @@ _FAILED: Final = "error converting YAML to JSON: "
     STRING,
     returns=DYN,
     member=True,
+    work=_work,
     doc="The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
     examples=(
         Example("yaml.parse('replicas: 2').replicas", "2.0"),

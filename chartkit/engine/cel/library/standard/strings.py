@@ -5,6 +5,7 @@ from __future__ import annotations
 from chartkit.engine.cel.declarations import Example, Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.searching import is_found, of_search
 from chartkit.engine.cel.types import BOOL, STRING
 from chartkit.engine.values.regexp import RegexError, compile_regex
 
@@ -58,7 +59,7 @@ def starts_with(text: str, start: str) -> bool:
 
 def _matches(text: str, pattern: str) -> bool:
     try:
-        return compile_regex(pattern).matches(text)
+        return is_found(compile_regex(pattern), text)
     except RegexError as error:
         raise CelError(str(error)) from None
 
@@ -74,6 +75,7 @@ OVERLOADS: tuple[Overload, ...] = (
         BOOL,
         _matches,
         cost=costs.of_matching,
+        work=of_search,
         doc=_MATCHES,
         examples=(Example("matches('123-456', '^[0-9]+(-[0-9]+)?$')", "true"),),
     ),
@@ -85,6 +87,7 @@ OVERLOADS: tuple[Overload, ...] = (
         _matches,
         member=True,
         cost=costs.of_matching,
+        work=of_search,
         doc=_MATCHES,
         examples=(Example("'hello'.matches('l+')", "true"),),
     ),

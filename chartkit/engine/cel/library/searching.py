@@ -1,0 +1,82 @@
+"""Searches for regular expressions: what they take, and how far they may go.
+
+RE2 searches in linear time, but looks for every further match anew, maybe as far as the text's end;
+and a large pattern takes all its steps at every character where its automaton is not kept whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeVar
+
+from chartkit.engine.cel.library.sizes import bounded_search
+from chartkit.engine.cel.values import Value
+from chartkit.engine.values.regexp import Regex, compile_regex
+
+T = TypeVar("T")
+
+_STEPS: Final = 500
+"""Steps of an automaton that are as much work as one member of a list."""
+
+_LARGE: Final = 48
+"""Instructions of a pattern whose automaton may be too large to be kept."""
+
+_SLOWER: Final = 8
+"""How much longer a step takes without an automaton."""
+
+_CALL: Final = 48
+_COMPILED: Final = 2
+"""Instructions that are as much work as one member: a pattern that is not known before may have
+to be compiled."""
+
+_REPLACED: Final = 2000
+"""Matches that are taken for granted where nobody counted them."""
+
+
+def _steps(regex: Regex, length: int) -> int:
+    size = regex.size
+    return length * (_SLOWER * size if size >= _LARGE else 1 + size // 10)
+
+
+def searched(regex: Regex, length: int, matches: int = 1) -> int:
+    """The work of finding so many matches in a text of a length."""
+    return _steps(regex, length) * matches // _STEPS
+
+
+def is_found(regex: Regex, text: str) -> bool:
+    """Whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
+    bounded_search(_steps(regex, len(text)))
+    return regex.matches(text)
+
+
+def bounded_matches(regex: Regex, text: str, matches: Iterator[T]) -> Iterator[T]:
+    """Matches of a pattern in a text; raises `CostLimitExceeded` where to find them takes long."""
+    steps = _steps(regex, len(text))
+    bounded_search(steps)
+    for count, found in enumerate(matches, start=1):
+        bounded_search(steps * count)
+        yield found
+
+
+def of_search(args: Sequence[Value], _result: Value) -> int:
+    """The work of one search in the first argument for the second."""
+    return _work(args, 1)
+
+
+def of_search_for_all(args: Sequence[Value], result: Value) -> int:
+    """The work of finding all that is in the result."""
+    return _work(args, 1 + len(result)) if isinstance(result, list) else _CALL
+
+
+def of_replacing(args: Sequence[Value], _result: Value) -> int:
+    """The work of a replacement, which does not tell how often it replaced."""
+    text = args[0]
+    return _work(args, min(_REPLACED, len(text))) if isinstance(text, str) else _CALL
+
+
+def _work(args: Sequence[Value], matches: int) -> int:
+    text, pattern = args[:2]
+    if not (isinstance(text, str) and isinstance(pattern, str)):
+        return _CALL
+    regex = compile_regex(pattern)
+    return _CALL + regex.size // _COMPILED + searched(regex, len(text), matches)

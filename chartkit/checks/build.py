@@ -17,6 +17,7 @@ from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.values import Prefer
 from chartkit.chart.versions import parse_version
 from chartkit.chart.write import Tree
+from chartkit.checks import overlays
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.run import check_environment, failed
 from chartkit.checks.subject import Chart, Subject
@@ -31,12 +32,14 @@ _THREADS = 4
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """environments: those to check and to write manifests of; workloads: what to scan besides."""
+    """environments: those to check and to write manifests of; workloads: what to scan besides;
+    kustomize: whether to write overlays of them, too."""
 
     environments: tuple[Environment, ...]
     workloads: tuple[Workload, ...] = ()
     prefer: Prefer = Prefer.NEITHER
     check: bool = False
+    kustomize: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +87,15 @@ def _build(project: Project, options: Options) -> Build:
         library = policies_chart.read_libraries(project)
         found = [row for subject in subjects for row in check_environment(subject, library)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
-        if options.check:
-            return Build(tuple(found), "".join(write.drift(tree) for tree in trees.values()))
-        if failed(found):
+        if failed(found) and not options.check:
             return Build(tuple(found))
+        generated = list(trees.values())
+        if options.kustomize:
+            generated += overlays.trees(project.root, subjects)
+        if options.check:
+            return Build(tuple(found), "".join(write.drift(tree) for tree in generated))
         manifests = [_manifests(project.manifests, subject) for subject in subjects]
-    generated = [*trees.values(), *(tree for tree in manifests if tree is not None)]
+    generated += [tree for tree in manifests if tree is not None]
     return Build(tuple(found), written=tuple(_written(generated)))
 
 

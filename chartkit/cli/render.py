@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     type=click.Choice(["edits", "generated"]),
     help="Which side wins where a values file was edited and is generated differently.",
 )
+@click.option(
+    "--kustomize",
+    is_flag=True,
+    help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
+)
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
 def render(
     environments: Sequence[str],
@@ -45,6 +50,7 @@ def render(
     check: bool,
     workloads: Sequence[Path],
     prefer: str | None,
+    kustomize: bool,
     output: str,
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
@@ -55,6 +61,10 @@ def render(
     from chartkit.chart.values import Prefer
     from chartkit.checks.build import Options, build
 
+    if kustomize and environments:
+        raise click.UsageError(
+            "--kustomize goes with all environments: what they share is its base"
+        )
     project = read_project(path)
     chosen = [project.environment(name) for name in dict.fromkeys(environments)]
     options = Options(
@@ -62,6 +72,7 @@ def render(
         workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
         check=check,
+        kustomize=kustomize,
     )
     result = build(project, options)
     click.echo(_report(result, output, check), nl=False)

@@ -1,0 +1,45 @@
+"""The charts of all environments as Kustomize folders, `kustomize/<chart>/`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.chart import engine_chart
+from chartkit.chart.kustomize import is_written, overlays
+from chartkit.chart.write import Tree
+from chartkit.checks.subject import Chart, Subject
+from chartkit.model import Body, Resource
+
+FOLDER: Final = "kustomize"
+
+_PLAIN: Final[Body] = {
+    "global": {"templating": {"enabled": True, "version": engine_chart.CHART_VERSION}}
+}
+"""Values of the engine chart for those who install its manifests without Helm: no hooks, and the
+namespace among the objects."""
+
+
+def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
+    """A folder for each chart; root: the project's. Raises RenderError."""
+    engines = {each.environment.name: each.engine for each in subjects if each.engine is not None}
+    policies = {each.environment.name: each.policies for each in subjects}
+    if engines:
+        rendered = {name: _installed(chart, _PLAIN) for name, chart in engines.items()}
+        yield _tree(root, engine_chart.CHART_NAME, overlays(rendered))
+    rendered = {name: _installed(chart) for name, chart in policies.items()}
+    yield _tree(root, next(iter(policies.values())).name, overlays(rendered))
+
+
+def _installed(chart: Chart, *over: Body) -> list[Resource]:
+    rendered = chart.render(*over).result()
+    return [*rendered.crds, *rendered.resources]
+
+
+def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
+    """What was written once and no longer is goes, an environment's overlay among it."""
+    folder = root / FOLDER / name
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")}
+    stale = frozenset(each for each in there - files.keys() if is_written(folder / each))
+    return Tree(folder, files, stale)

@@ -89,13 +89,17 @@ def _unseen(
 
 def _judges(form: Form) -> bool:
     """Whether a form's rules look at objects and refuse some, rather than all that they are about,
-    and rather than change or make some."""
+    and can be seen to accept one: to change or make objects is no judgement, and whether somebody
+    signed an image is known to its registry alone."""
+    rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
     return not any(
-        key in rule
-        for body in form.bodies
-        for rule in body["spec"].get("rules") or ()
-        for key in ("mutate", "generate")
+        "mutate" in rule or "generate" in rule or _asks_for_signatures(rule) for rule in rules
     ) and not all(_refuses_all(body["spec"]) for body in form.bodies)
+
+
+def _asks_for_signatures(rule: Body) -> bool:
+    entries = rule.get("verifyImages") or ()
+    return any(entry.get("attestors") or entry.get("attestations") for entry in entries)
 
 
 def _refuses_all(spec: Body) -> bool:

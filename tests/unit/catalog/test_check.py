@@ -18,6 +18,11 @@ from chartkit.model import Severity
 from tests.unit.catalog.library_files import write_lock, write_plain
 
 _Spoil = Callable[[Path], None]
+_DIGEST = """\
+          mutateDigest: false
+        - imageReferences:
+            - registry.example/*:*
+"""
 
 
 def _replace(file: str, old: str, new: str) -> _Spoil:
@@ -149,6 +154,19 @@ def test_a_policy_that_forbids_a_kind_accepts_nothing_that_it_looks_at(tmp_path:
     cel = (policy / "cel.yaml").read_text().partition("  variables:\n")[0]
     (policy / "cel.yaml").write_text(cel + '  validations:\n    - expression: "false"\n')
     (policy / "good.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n")
+    assert check_path(policy).diagnostics == ()
+
+
+def test_a_policy_for_signatures_is_not_seen_to_accept_what_it_looks_at(tmp_path: Path) -> None:
+    policy = write_policy("mine", Kind.IMAGE, tmp_path)
+    elsewhere = (policy / "good.yaml").read_text().partition("---\n")[2]
+    (policy / "good.yaml").write_text(elsewhere)
+    assert [each.rule_id for each in check_path(policy).diagnostics] == ["CK513"]
+    block = "            - registry.example/*\n"
+    attestor = (
+        "          attestors:\n            - entries:\n                - keys: {publicKeys: k}\n"
+    )
+    _replace("policy.yaml", block, block[:-1] + "@*\n" + attestor + _DIGEST)(policy)
     assert check_path(policy).diagnostics == ()
 
 

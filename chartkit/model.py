@@ -118,7 +118,8 @@ class RuleResult:
     patched: the object after a mutation, empty after one that failed; generated: objects that a
     generate rule would create; properties: what a PolicyReport shows beside the result;
     patched_target: another object that there is already, after a mutation of it; others: what the
-    rule said of further targets, which `evaluate` lists by themselves.
+    rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
+    rules are CEL, for policies of several kinds may have one name; empty for all others.
     """
 
     policy: str
@@ -131,6 +132,17 @@ class RuleResult:
     properties: Mapping[str, str] = field(default_factory=dict)
     patched_target: Body | None = None
     others: tuple[RuleResult, ...] = ()
+    kind: str = ""
+
+    @property
+    def policy_id(self) -> str:
+        """What tells the policy from all others: its `id`."""
+        return policy_id(self.kind, self.policy)
+
+
+def policy_id(kind: str, key: str) -> str:
+    """What tells policies apart; kind: of one whose rules are CEL, else empty; key: its name."""
+    return f"{kind}/{key}" if kind else key
 
 
 def _text(value: object) -> str:

@@ -92,7 +92,7 @@ def _scan(
     what: str,
     place: Location,
 ) -> list[Row]:
-    by_key = {policy.policy.key: policy for policy in compiled.policies}
+    by_id = {policy.policy.id: policy for policy in compiled.policies}
     labels = namespace_labels(found)
     diagnostics: list[Diagnostic] = []
 
@@ -100,7 +100,7 @@ def _scan(
         for result in results:
             if result.status in _SHOWN:
                 own = labels.get(resource.namespace, {})
-                diagnostics.append(_violation(resource, result, by_key[result.policy], own))
+                diagnostics.append(_violation(resource, result, by_id[result.policy_id], own))
 
     run_scan(compiled.policies, found, take, labels)
     right = f"{what}: {counted(len(found), 'object', 'objects')}, no violation"

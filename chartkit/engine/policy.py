@@ -173,3 +173,8 @@ class Policy:
     def key(self) -> str:
         """The name in results: `name`, or `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def id(self) -> str:
+        """What tells it from all other policies (`RuleResult.policy_id`)."""
+        return self.key

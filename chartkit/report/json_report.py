@@ -30,7 +30,7 @@ class JsonWriter:
         identity = identity if resource.kind else ""
         location = str(resource.location)
         for result in results:
-            facts = self._options.facts(result.policy)
+            facts = self._options.facts(result)
             row: dict[str, Any] = {
                 "policy": result.policy,
                 "rule": result.rule,

@@ -33,21 +33,22 @@ class PolicyFacts:
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """policies: facts by policy name; detailed: passes and skips too; colour: ANSI colours;
-    now: the time that reports carry."""
+    """policies: facts by what tells policies apart (`RuleResult.policy_id`); detailed: passes and
+    skips too; colour: ANSI colours; now: the time that reports carry."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
     colour: bool = False
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
-    def facts(self, policy: str) -> PolicyFacts:
-        """The facts of a policy, by the name its results carry."""
-        return self.policies.get(policy) or PolicyFacts(policy, lambda _rule, _namespace: "Audit")
+    def facts(self, result: RuleResult) -> PolicyFacts:
+        """The facts of the policy that said something."""
+        known = self.policies.get(result.policy_id)
+        return known or PolicyFacts(result.policy, lambda _rule, _namespace: "Audit")
 
     def action(self, resource: Resource, result: RuleResult) -> str:
         """What a failure of this rule does to this object: `Enforce` or `Audit`."""
-        return self.facts(result.policy).action(result.rule, resource.namespace)
+        return self.facts(result).action(result.rule, resource.namespace)
 
 
 class Writer(Protocol):

@@ -74,7 +74,7 @@ class PolicyReportWriter:
         }
 
     def _row(self, resource: Resource, result: RuleResult) -> dict[str, Any]:
-        facts = self._options.facts(result.policy)
+        facts = self._options.facts(result)
         subject = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,

@@ -53,7 +53,7 @@ class TextWriter:
         return "\n".join([*self._lines, *generated, total]) + "\n"
 
     def _result(self, resource: Resource, result: RuleResult) -> list[str]:
-        facts = self._options.facts(result.policy)
+        facts = self._options.facts(result)
         action = self._options.action(resource, result)
         about = ", ".join(part for part in (action, facts.severity) if part)
         status = self._status(result.status)

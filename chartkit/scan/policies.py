@@ -51,8 +51,8 @@ class PolicySet:
     warnings: tuple[Diagnostic, ...] = ()
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
-        """What reports say of each policy; namespaces: the labels of each."""
-        return {policy.policy.key: _facts(policy, namespaces) for policy in self.policies}
+        """What reports say of each policy, by its id; namespaces: the labels of each."""
+        return {policy.policy.id: _facts(policy, namespaces) for policy in self.policies}
 
 
 def load_policies(

@@ -47,7 +47,7 @@ def run_scan(
     policies = [one for one in policies if judges_json(one) is is_json]
     names = (policy.policy.name for policy in policies)
     admissions = Admissions(names, values, user, namespaces, namespace_objects)
-    by_key = {policy.policy.key: policy for policy in policies}
+    by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
         resource = given if is_json else as_submitted(given)
@@ -56,7 +56,7 @@ def run_scan(
         if audit_warn:
             labels = request.namespace_labels
             results = [
-                _audited(by_key[result.policy], resource, result, labels) for result in results
+                _audited(by_id[result.policy_id], resource, result, labels) for result in results
             ]
         counts.update([result.status for result in results])
         sink(resource, results)

@@ -15,11 +15,12 @@ from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
 from chartkit.engine.definitions import definition_check
 from chartkit.engine.policy_reader import check_schema, check_served
-from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+from chartkit.model import Body, Json, Resource, RuleResult, Status
 
 KINDS: Final = ("PolicyException",)
 PRIORITY: Final = "polex.kyverno.io/priority"
@@ -113,17 +114,15 @@ class Allowed:
             return _NOTHING
         return {"allowedImages": list(self.images), "allowedValues": list(self.values)}
 
-    def result(self, policy: CelPolicy, type_: RuleType) -> RuleResult:
-        """What is reported of a request that is let off."""
+    def result(self, judge: Judge) -> RuleResult:
+        """What a policy reports of a request that is let off."""
         keys = ", ".join(one.key for one in self.full)
         # The first of the highest priority above 0 decides; without any, the first.
         chosen = max(self.full, key=lambda one: max(one.priority, 0))
         status, word = (Status.PASS, "passed") if chosen.passes else (Status.SKIP, "skipped")
         message = f"rule is {word} due to policy exception: {keys}"
         names = ",".join(one.name for one in self.full)
-        return RuleResult(
-            policy.key, RULE, type_, status, message, properties={"exceptions": names}
-        )
+        return judge.result(status, message, RULE, {"exceptions": names})
 
 
 NOTHING_ALLOWED: Final = Allowed()

@@ -55,7 +55,7 @@ class GeneratingJudge(Judge):
         try:
             allowed = self._exceptions.ask(scope, host, ignores_errors=False)
             if allowed.full:
-                return allowed.result(policy, self.type)
+                return allowed.result(self)
             scope["exceptions"] = allowed.variable()
             if not holds(self._conditions, scope, host, ignores_errors=False):
                 return None

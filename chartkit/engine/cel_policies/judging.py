@@ -121,8 +121,15 @@ class Judge:
         properties: Mapping[str, str] | None = None,
     ) -> RuleResult:
         """A result of this policy."""
+        policy = self.policy
         return RuleResult(
-            self.policy.key, rule, self.type, status, message, properties=properties or {}
+            policy.key,
+            rule,
+            self.type,
+            status,
+            message,
+            properties=properties or {},
+            kind=policy.kind_name,
         )
 
 

@@ -89,11 +89,11 @@ class MutatingJudge(Judge):
         body: Body | None,
         conditions: Sequence[Program],
     ) -> RuleResult:
-        policy, host = self.policy, self.host(admission)
+        host = self.host(admission)
         try:
             allowed = self._exceptions.ask(scope, host, ignores_errors=False)
             if allowed.full:
-                return allowed.result(policy, self.type)
+                return allowed.result(self)
             scope["exceptions"] = allowed.variable()
             scope["variables"] = Variables(self._variables, scope, host)
             if not holds(conditions, scope, host, ignores_errors=False):

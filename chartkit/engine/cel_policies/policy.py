@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from chartkit.engine.policy import LabelSelector
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Resource, policy_id
 
 
 class CelKind(StrEnum):
@@ -107,6 +107,11 @@ class CelPolicy:
     def key(self) -> str:
         """What results name: `name`, or `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def id(self) -> str:
+        """What tells it from all other policies (`RuleResult.policy_id`)."""
+        return policy_id(self.kind_name, self.key)
 
     @property
     def kind_name(self) -> str:

@@ -15,7 +15,7 @@ from chartkit.engine.cel_policies.expressions import CompiledValidation, Express
 from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.model import RuleResult, RuleType, Status
+from chartkit.model import RuleResult, Status
 
 INDEX: Final = "cel.validationIndex"
 """The property that names the validation that decided, counted from 0."""
@@ -55,7 +55,7 @@ class ValidatingJudge(Judge):
         try:
             allowed = self._exceptions.ask(scope, host, policy.ignores_errors)
             if allowed.full:
-                return allowed.result(policy, RuleType.VALIDATION)
+                return allowed.result(self)
             scope["exceptions"] = allowed.variable()
             if not holds(self._conditions, scope, host, policy.ignores_errors):
                 return self.result(Status.SKIP, "skip")

@@ -51,7 +51,7 @@ def _said(text: str) -> Said:
     compiled = compile_all(found)
     assert not compiled.diagnostics, compiled.diagnostics
     (policy,) = compiled.policies
-    facts = compiled.facts(NAMESPACES)[policy.policy.key]
+    facts = compiled.facts(NAMESPACES)[policy.policy.id]
     results = {
         f"{name}: {_reported(result, facts, request.resource.namespace)}"
         for name, request in REQUESTS.items()

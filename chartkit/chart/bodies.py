@@ -10,6 +10,8 @@ from pathlib import Path
 
 from chartkit.chart import fields
 from chartkit.chart.cel_bodies import checked_cel
+from chartkit.chart.cleanup_bodies import KIND as CLEANUP
+from chartkit.chart.cleanup_bodies import check_cleanup, cleans, require_same_purpose
 from chartkit.chart.library import METADATA_FILE, LibraryPolicy
 from chartkit.chart.parameters import helm_body, helm_cel
 from chartkit.chart.plan import ChartPlan
@@ -43,6 +45,11 @@ class Template:
         """The names of all its rules."""
         rules = [rule for body in self.bodies for rule in body["spec"].get("rules", ())]
         return tuple(dict.fromkeys(rule["name"] for rule in rules))
+
+    @property
+    def cleans(self) -> bool:
+        """Whether it deletes on a schedule."""
+        return any(cleans(body) for body in self.bodies)
 
     @property
     def cel_kind(self) -> str | None:
@@ -91,8 +98,11 @@ def _read_template(
     ):
         documents = read_text(part, policy.cel.file)
         _require_both(policy, len(found), len(documents))
-        rules = sum(len(body["spec"]["rules"]) for body in found)
-        cel_bodies += [checked_cel(document, policy, rules) for document in documents]
+        rules = sum(len(body["spec"].get("rules", ())) for body in found)
+        checked = [checked_cel(document, policy, rules) for document in documents]
+        for body, cel_body in zip(found, checked, strict=False):
+            require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
+        cel_bodies += checked
     return Template(policy, text, plain, cel, tuple(cel_bodies))
 
 
@@ -152,13 +162,16 @@ def _call(name: str, parameters: Mapping[str, Json]) -> str:
 def _checked(document: Document, policy: LibraryPolicy) -> Body:
     body = document.body
     place = Location(policy.template.file, 1)
-    if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy"):
-        hint = "a policy of the library is a kyverno.io/v1 ClusterPolicy"
+    if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
+        hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
         raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
     name = (body.get("metadata") or {}).get("name")
     if name != policy.name:
         hint = "name it as its folder is named"
         raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    if cleans(body):
+        check_cleanup(body, policy, place)
+        return body
     rules = (body.get("spec") or {}).get("rules")
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
         raise InputError(f"policy '{policy.name}' has no rules, or one without a name", place)

@@ -55,6 +55,9 @@ def extends_to_controllers(body: Body) -> bool:
 
     Source: Kyverno's `CanAutoGen` of CEL policies.
     """
+    kind = str(body["kind"]).removeprefix(cel_fields.NAMESPACED)
+    if "autogen" not in cel_fields.SETTINGS[kind]:
+        return False
     constraints = body["spec"].get("matchConstraints") or {}
     selector = constraints.get("objectSelector") or {}
     rules = constraints.get("resourceRules") or []

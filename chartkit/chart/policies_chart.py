@@ -260,6 +260,7 @@ def _policy_context(template: Template) -> Body:
         "standard": is_standard(policy),
         "minimum": str(policy.minimum_kyverno),
         **_cel_context(template),
+        **({"cleanup": True} if template.cleans else {}),
         "shared": shared,
         "defaults": policy.defaults,
         "annotations": {

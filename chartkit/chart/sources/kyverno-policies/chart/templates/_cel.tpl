@@ -105,9 +105,9 @@ be asked too).
 {{- $stops := or $ruleExclusions (has "true" $answers) -}}
 {{- include "kyverno-policies.applyExtension" (merge (dict "stops" $stops) .) -}}
 {{- $_ := set . "extended" (and .about.pods (not $stops)) -}}
-{{- $facts := include "kyverno-policies.celFacts" (dict "name" .name "spec" .policy.spec "extended" .extended) | fromJson -}}
+{{- $facts := include "kyverno-policies.celFacts" (dict "name" .name "spec" .policy.spec "extended" .extended "kind" .kind) | fromJson -}}
 {{- $_ := set . "facts" $facts -}}
-{{- $conditions := .policy.spec.matchConditions | default list -}}
+{{- $conditions := index .policy.spec (include "kyverno-policies.conditionsKey" .) | default list -}}
 {{- if not $byRule -}}
 {{- $general = append $general $byPolicy -}}
 {{- end -}}
@@ -122,7 +122,7 @@ be asked too).
 {{- if kindIs "bool" $skip -}}
 {{- $_ := set .policy.spec "evaluation" (mergeOverwrite (.policy.spec.evaluation | default dict) (dict "skipBackgroundRequests" $skip)) -}}
 {{- end -}}
-{{- else if eq (toString $skip) "true" -}}
+{{- else if and (eq (toString $skip) "true") (not $facts.scheduled) -}}
 {{- $account := printf "system:serviceaccount:%s:kyverno-background-controller" .root.Release.Namespace -}}
 {{- $expression := printf "!has(request.userInfo.username) || request.userInfo.username != %s" (include "kyverno-policies.celLiteral" $account) -}}
 {{- $conditions = append $conditions (dict "name" "background-requests" "expression" $expression) -}}
@@ -139,7 +139,7 @@ be asked too).
 
 {{/* Writes the conditions, each name once. Takes conditions. */}}
 {{- define "kyverno-policies.setConditions" -}}
-{{- if and .conditions (ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "matchConditions") .)) "true") -}}
+{{- if and .conditions (not .facts.scheduled) (ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "matchConditions") .)) "true") -}}
 {{- fail (printf "policy %s: a %s has no match conditions, so that nothing can be excluded from it; set policyType: ClusterPolicy" .name .kind) -}}
 {{- end -}}
 {{- $names := list -}}
@@ -150,8 +150,13 @@ be asked too).
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- if .conditions -}}
-{{- $_ := set .policy.spec "matchConditions" .conditions -}}
+{{- $_ := set .policy.spec (include "kyverno-policies.conditionsKey" .) .conditions -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Where the policy has its conditions: a DeletingPolicy has them under a name of its own. */}}
+{{- define "kyverno-policies.conditionsKey" -}}
+{{- eq .kind "DeletingPolicy" | ternary "conditions" "matchConditions" -}}
 {{- end -}}
 
 {{/* What single rules leave alone and ask first: it stands before their validations. Takes byPolicy. */}}

@@ -18,10 +18,11 @@ comes as ClusterPolicy, and NOTES says so.
 {{- define "kyverno-policies.form" -}}
 {{- $type := include "kyverno-policies.type" .root -}}
 {{- $kind := (include "kyverno-policies.about" . | fromJson).cel -}}
-{{- if not $kind -}}
-ClusterPolicy
+{{- $plain := eq (toString (include "kyverno-policies.about" . | fromJson).cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
+{{- if or (not $kind) (eq $type "ClusterPolicy") -}}
+{{- $plain -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
-ClusterPolicy
+{{- $plain -}}
 {{- else -}}
 {{- $type -}}
 {{- end -}}

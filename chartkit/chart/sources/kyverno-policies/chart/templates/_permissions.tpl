@@ -11,7 +11,7 @@ need it; guessed: the kind whose resource is named as Kubernetes would guess.
 {{- if and (ne $form "ValidatingAdmissionPolicy") (eq (include "kyverno-policies.enabled" .) "true") (include "kyverno-policies.body" .) -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $background := ternary $own.background .root.Values.background (hasKey $own "background") -}}
-{{- range index .needed (eq $form "ClusterPolicy" | ternary "plain" "cel") -}}
+{{- range index .needed (has $form (list "ClusterPolicy" "CleanupPolicy") | ternary "plain" "cel") -}}
 {{- if not (and .scan (eq (toString $background) "false")) -}}
 {{- $found = append $found . -}}
 {{- end -}}

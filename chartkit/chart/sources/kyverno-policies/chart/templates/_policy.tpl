@@ -7,6 +7,8 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- $form := include "kyverno-policies.form" . -}}
 {{- if eq $form "ClusterPolicy" -}}
 {{- include "kyverno-policies.renderPlain" . -}}
+{{- else if eq $form "CleanupPolicy" -}}
+{{- include "kyverno-policies.renderCleanup" . -}}
 {{- else -}}
 {{- include "kyverno-policies.renderCel" (merge (dict "form" $form) .) -}}
 {{- end -}}

@@ -80,7 +80,7 @@ def check_path(path: Path) -> Checked:
     if not found:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
-    shared = _shared(path)
+    shared = shared_parameters(path)
     diagnostics = [each for folder in found for each in check_policy(folder, shared)]
     return Checked(len(found), 0, tuple(diagnostics))
 
@@ -100,7 +100,7 @@ def _policy_files(path: Path) -> Iterator[Path]:
             yield file
 
 
-def _shared(path: Path) -> Mapping[str, Parameter]:
+def shared_parameters(path: Path) -> Mapping[str, Parameter]:
     """The shared parameters of the library that a folder is, or is in."""
     for folder in (path, *list(path.resolve().parents)[:2]):
         file = folder / PARAMETERS_FILE

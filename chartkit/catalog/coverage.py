@@ -16,6 +16,7 @@ from chartkit.chart.library import Library, LibraryPolicy
 from chartkit.chart.policies_chart import read_libraries
 from chartkit.chart.profiles import resolve_environment
 from chartkit.chart.project import Action, Project
+from chartkit.errors import InputError
 
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
@@ -114,12 +115,23 @@ def _cover(
 ) -> ControlCover:
     named = (*control.policies, *control.also)
     policies: list[PolicyCover] = []
-    for position, (reference, place) in enumerate(zip(named, control.places, strict=True)):
-        policy = library.find(reference, place)
+    for position, reference in enumerate(named):
+        policy = _find(control, position, reference, library)
         states = {name: found.get(policy.folder, State.OFF) for name, found in in_force.items()}
         policies.append(PolicyCover(policy, position < len(control.policies), states))
     states = {name: _together(policies, name) for name in in_force if policies}
     return ControlCover(control, tuple(policies), states)
+
+
+def _find(
+    control: StandardControl, position: int, reference: str, library: Library
+) -> LibraryPolicy:
+    try:
+        return library.find(reference)
+    except InputError as error:
+        # Places are looked for only where they are told: a standard names hundreds of policies.
+        place = control.locate_policy(position)
+        raise InputError(error.message, place, error.hint) from None
 
 
 def _together(policies: Sequence[PolicyCover], environment: str) -> State:

@@ -44,16 +44,29 @@ def forms_of(policy: LibraryPolicy, source: Source) -> list[Form]:
 
     Raises the error of what is wrong with it: InputError, RenderError or CompileError.
     """
+    parts = _rendered(policy, source, policy.examples)
+    return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
+
+
+def default_bodies(policy: LibraryPolicy, source: Source) -> list[Body]:
+    """What one form of a policy is for Kubernetes at its parameters' defaults, not compiled.
+
+    source: its template or its `cel`. Raises InputError or RenderError.
+    """
+    (text,) = _rendered(policy, source, policy.examples[:1])
+    return [each.body for each in resources(read_text(text, source.file))]
+
+
+def _rendered(policy: LibraryPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
+    """A form's text at the parameters of each of some examples."""
     text = helm_cel(policy) if source is policy.cel else helm_body(policy)
-    cases: Sequence[Examples] = policy.examples
     calls = "".join(_call({**policy.defaults, **case.parameters}) for case in cases)
     template = f'{{{{- define "policy" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
     chart = ChartPlan(
         "forms", {"Chart.yaml": _CHART, "templates/policy.yaml": template}, {"values.yaml": "{}\n"}
     )
     (rendered,) = render_chart(chart).texts.values()
-    parts = rendered.split(_MARK)[1:]
-    return [_form(source, case, part) for case, part in zip(cases, parts, strict=True)]
+    return rendered.split(_MARK)[1:]
 
 
 def _call(parameters: Mapping[str, object]) -> str:

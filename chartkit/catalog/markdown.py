@@ -10,8 +10,9 @@ from urllib.parse import quote
 from chartkit.catalog.entries import one_line
 
 _MARKUP: Final = re.compile(r"[\\`*\[\]<>~|$&]|(?<![^\W_])_|_(?![^\W_])")
-_START: Final = re.compile(r"^(\d*)([#+\-=.)])")
-"""What would begin a heading or a list: a sign, or a number with a dot or bracket after it."""
+_START: Final = re.compile(r"^(\d*)([#+\-=.)])(?=[#+\-=]*(?:\s|$))")
+"""What would begin a heading or a list, or underline a heading: signs, or a number with a dot or
+bracket after it."""
 _SAFE_IN_URL: Final = "/:?#@!$&'*+,;=%~-._"
 
 

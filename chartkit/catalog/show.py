@@ -14,7 +14,7 @@ from chartkit.catalog.entries import one_line
 from chartkit.catalog.examples import Shown, examples_of
 from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
-from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
+from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE, Control
 from chartkit.documents import Source, read_file, read_source
 from chartkit.model import Body, Json, Resource
 from chartkit.yaml_dump import dump_yaml
@@ -34,8 +34,8 @@ _ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """parameters: JSON Schemas by name; sources: the policy's files; remediation, counterpart: what
-    metadata.yaml says, empty where there is none."""
+    """parameters: JSON Schemas by name; sources: the policy's files; remediation, counterpart,
+    control: what metadata.yaml says, empty or None where it says nothing."""
 
     entry: Entry
     parameters: Mapping[str, Body]
@@ -43,6 +43,12 @@ class Details:
     examples: Shown
     remediation: str = ""
     counterpart: tuple[str, ...] = ()
+    control: Control | None = None
+
+
+def does(entry: Entry) -> tuple[str, str]:
+    """What a policy does to an object that it acts on, and to one that it leaves alone."""
+    return _ACTS[entry.kinds[0] if entry.kinds else Kind.VALIDATE]
 
 
 def details(entry: Entry, root: Path) -> Details:
@@ -65,7 +71,15 @@ def details(entry: Entry, root: Path) -> Details:
         examples_of(entry, root),
         one_line(str(metadata.get("remediation") or "")),
         tuple(one_line(str(name)) for name in counterpart or ()),
+        _control(metadata),
     )
+
+
+def _control(metadata: Body) -> Control | None:
+    body = metadata.get("control")
+    if not isinstance(body, dict) or not str(body.get("source")).startswith("https://"):
+        return None
+    return Control(one_line(str(body.get("name"))), one_line(str(body["source"])))
 
 
 def _parameters(metadata: Body, root: Path) -> dict[str, Body]:
@@ -85,11 +99,12 @@ def _mapping(file: Path) -> Body:
 
 def as_text(shown: Details) -> str:
     """For people: what it is, its parameters, its text, what it does to examples."""
-    blocks = (_head(shown.entry), _help_lines(shown), _parameter_lines(shown), _body(shown))
+    blocks = (_head(shown), _help_lines(shown), _parameter_lines(shown), _body(shown))
     return "\n".join(line for block in blocks for line in block) + "\n"
 
 
-def _head(entry: Entry) -> Iterator[str]:
+def _head(shown: Details) -> Iterator[str]:
+    entry, control = shown.entry, shown.control
     yield f"{entry.qualified}  {entry.title}"
     traits = {
         "name": entry.name,
@@ -99,6 +114,7 @@ def _head(entry: Entry) -> Iterator[str]:
         "kind": ", ".join(entry.kinds),
         "forms": ", ".join(entry.forms),
         "Kyverno": f"{entry.minimum} or newer" if entry.minimum else "",
+        "control": f"{control.name}, {control.source}" if control else "",
         "file": str(entry.location),
     }
     for name, value in traits.items():
@@ -141,7 +157,7 @@ def _body(shown: Details) -> Iterator[str]:
 
 
 def _examples(shown: Details) -> Iterator[tuple[str, Resource | None]]:
-    acts, leaves = _ACTS[shown.entry.kinds[0] if shown.entry.kinds else Kind.VALIDATE]
+    acts, leaves = does(shown.entry)
     yield acts, shown.examples.acts
     yield leaves, shown.examples.leaves
 
@@ -155,9 +171,11 @@ def _printable(text: str) -> Iterator[str]:
 
 def as_json(shown: Details) -> str:
     """One object: what a list says of the policy, and `parameters`, `policies`, `examples`."""
+    control = shown.control
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
     body: Body = {
         **entry_body(shown.entry),
+        "control": {"name": control.name, "source": control.source} if control else None,
         "remediation": shown.remediation,
         "counterpart": list(shown.counterpart),
         "parameters": shown.parameters,

@@ -38,7 +38,7 @@ class StandardControl:
     section, source: the part that it belongs to, and where it is written down; policies: the
     references of those that together cover it; also: of those that help with it and are not
     needed; reason: what the policies leave open, or why none can cover it, empty where they cover
-    all of it; places: where the file names each policy.
+    all of it; document, path: where it stands.
     """
 
     id: str
@@ -49,8 +49,20 @@ class StandardControl:
     reason: str
     policies: tuple[str, ...]
     also: tuple[str, ...]
-    location: Location
-    places: tuple[Location, ...] = field(repr=False, compare=False)
+    document: Document = field(repr=False, compare=False)
+    path: tuple[str | int, ...] = field(repr=False)
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of one of its keys in the file."""
+        return self.document.locate(*self.path, *path)
+
+    def locate_policy(self, position: int) -> Location:
+        """The place of a policy's name; position: among `policies` and `also`, one after the
+        other."""
+        count = len(self.policies)
+        if position < count:
+            return self.locate("policies", position)
+        return self.locate("also", position - count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +146,8 @@ def _control(
         reason=body.get("not") or body.get("partly") or "",
         policies=tuple(body.get("policies", ())),
         also=tuple(body.get("also", ())),
-        location=document.locate(*place, "id"),
-        places=tuple(
-            document.locate(*place, key, index)
-            for key in ("policies", "also")
-            for index in range(len(body.get(key, ())))
-        ),
+        document=document,
+        path=place,
     )
 
 
@@ -148,9 +156,9 @@ def _require_unique(standard: Standard) -> None:
     for control in standard.controls:
         other = first.setdefault(control.id, control)
         if other is not control:
-            hint = f"the other is at {other.location}"
-            raise InputError(f"there are two controls '{control.id}'", control.location, hint)
+            hint = f"the other is at {other.locate('id')}"
+            raise InputError(f"there are two controls '{control.id}'", control.locate("id"), hint)
         twice = set(control.policies).intersection(control.also)
         if twice:
             what = f"'{min(twice)}' stands in 'policies' and in 'also'"
-            raise InputError(what, control.location)
+            raise InputError(what, control.locate("also"))

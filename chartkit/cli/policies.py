@@ -286,3 +286,35 @@ def coverage(standard: str, project: Path | None, output: str) -> None:
 
     found = coverage(read_standard(standard), None if project is None else read_project(project))
     click.echo(FORMATS[output](found), nl=False)
+
+
+@policies.command()
+@click.argument("names", nargs=-1, metavar="[PATH|LIBRARY]…")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    metavar="FOLDER",
+    help="Where the pages go; it may hold nothing else.",
+)
+@click.option("--check", "compare", is_flag=True, help="Only tell which pages are not in step.")
+@_project
+def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> None:
+    """Write a page of Markdown for each policy at and below each PATH or in each LIBRARY, and an
+    index; without any, for every library.
+
+    A page has what the policy asks for and why, what to change, parameters, an object that it
+    refuses and one that it accepts. With --check it exits 1 where pages are not in step.
+    """
+    from chartkit.catalog.pages import pages
+    from chartkit.catalog.pages_folder import differences, documented, publish
+
+    found = pages(documented(names, project))
+    if not compare:
+        publish(found, output)
+        click.echo(f"wrote {len(found)} pages to {output}")
+        return
+    different = differences(found, output)
+    for line in different:
+        click.echo(line)
+    raise SystemExit(1 if different else 0)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit import bundled
 from chartkit.bundled import library_dir
 from chartkit.catalog.check import check_path, check_project
 from chartkit.catalog.findings import as_json, as_text
@@ -247,11 +248,15 @@ def test_shared_parameters_are_found_from_a_policys_folder(tmp_path: Path) -> No
 
 def test_the_built_in_library_is_clean() -> None:
     checked = check_path(library_dir())
-    assert checked.policies >= 30
+    assert checked.policies >= 60
     assert [str(each) for each in checked.diagnostics] == []
 
 
-def test_a_project_with_its_own_and_a_vendored_library(tmp_path: Path) -> None:
+def test_a_project_with_its_own_and_a_vendored_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built_in = library_dir() / "baseline" / "disallow-host-path"
+    monkeypatch.setattr(bundled, "library_dir", lambda: built_in)
     write_policy("mine", Kind.VALIDATE, tmp_path)
     (tmp_path / "chartkit.yaml").write_text("library: [policies]\n")
     file = write_plain(tmp_path / "vendor" / "public", "a/b")
@@ -260,7 +265,7 @@ def test_a_project_with_its_own_and_a_vendored_library(tmp_path: Path) -> None:
     assert checked.libraries == 1
     assert not checked.failed
     assert as_text(checked).endswith(
-        "policies checked, 1 vendored library compared with the lock file: 0 errors, 0 warnings\n"
+        "2 policies checked, 1 vendored library compared with the lock file: 0 errors, 0 warnings\n"
     )
     file.write_text("changed\n")
     checked = check_path(tmp_path / "vendor" / "public")

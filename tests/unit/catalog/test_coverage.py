@@ -135,7 +135,7 @@ def test_as_json(found: Coverage) -> None:
 def test_as_markdown(found: Coverage) -> None:
     text = as_markdown(found)
     assert "| Control | Title | Covered | dev | qa | prd | bare | mending | Policies |\n" in text
-    assert "| 1\\.1 | [Both \\| &lt;b&gt;](https://example.test/rules) | wholly | Enforce |" in text
+    assert "| 1.1 | [Both \\| &lt;b&gt;](https://example.test/rules) | wholly | Enforce |" in text
     assert "`ours/two`<br>open: the rest is open |\n" in text
     assert "`ours/one`: dev Enforce, qa Enforce, prd off, bare off, mending off<br>" in text
     assert "- 4 controls, covered by policies: 2 wholly, 1 partly, 1 not\n" in text

@@ -58,7 +58,8 @@ def test_reads_a_standard(tmp_path: Path) -> None:
     ]
     first = standard.controls[0]
     assert (first.policies, first.also) == (("a/mine",), ("a/other",))
-    assert [(place.line, place.column) for place in first.places] == [(10, 52), (10, 68)]
+    places = [first.locate_policy(position) for position in range(2)]
+    assert [(place.line, place.column) for place in places] == [(10, 52), (10, 68)]
 
 
 @pytest.mark.parametrize(

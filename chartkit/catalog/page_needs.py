@@ -1,0 +1,51 @@
+"""What Kyverno needs for a policy, as a part of the policy's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from chartkit.catalog.check import shared_parameters
+from chartkit.catalog.forms import default_bodies
+from chartkit.catalog.markdown import cell_code, code, prose, table
+from chartkit.catalog.model import Entry
+from chartkit.chart.library import read_policy
+from chartkit.chart.needs import Permission
+from chartkit.chart.permissions import needs
+from chartkit.documents import read_file
+from chartkit.model import Body
+
+_HEAD = ("Controller", "API group", "Resources", "Verbs")
+
+
+def needs_lines(entry: Entry) -> Iterator[str]:
+    """A section for permissions, ConfigMaps and GlobalContextEntries; none where it needs none.
+
+    Raises the error of a form that cannot be rendered.
+    """
+    found = needs(_bodies(entry))
+    if found.permissions:
+        rows = [_row(each) for each in found.permissions]
+        lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
+        yield f"## Permissions\n\n{lead}\n\n{table(_HEAD, rows)}"
+    read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
+    read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
+    read += [prose(each.message) for each in found.unknown]
+    if read:
+        yield "## What must be there\n\n" + "".join(f"- {each}\n" for each in read)
+
+
+def _bodies(entry: Entry) -> list[Body]:
+    """A policy's forms as they are at the parameters' defaults."""
+    file = Path(entry.file)
+    if not entry.own:
+        return [each.body for each in read_file(file) if each.line == entry.line]
+    policy = read_policy(file.parent, "", shared_parameters(file.parent))
+    sources = [policy.template, *([policy.cel] if policy.cel else [])]
+    return [body for source in sources for body in default_bodies(policy, source)]
+
+
+def _row(each: Permission) -> list[str]:
+    controller = f"{each.controller}, for background scans" if each.scan else str(each.controller)
+    group = cell_code(each.group) or "core"
+    return [prose(controller), group, cell_code(each.resource), prose(", ".join(each.verbs))]

@@ -1,0 +1,61 @@
+"""Texts in Markdown: nothing in them becomes markup."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, with: marks (all) of.them!", "plain, with: marks (all) of.them!"),
+        ("a*b_c _d_ e", "a\\*b_c \\_d\\_ e"),
+        ("<script> & [x](y)", "&lt;script&gt; &amp; \\[x\\](y)"),
+        ("a | b", "a \\| b"),
+        ("`x` $y$ ~z~ \\", "\\`x\\` \\$y\\$ \\~z\\~ \\\\"),
+        ("# a", "\\# a"),
+        ("### a", "\\### a"),
+        ("- a", "\\- a"),
+        ("+ a", "\\+ a"),
+        ("12. a", "12\\. a"),
+        ("1) a", "1\\) a"),
+        ("---", "\\---"),
+        ("===", "\\==="),
+        ("1.6 or newer", "1.6 or newer"),
+        ("-1", "-1"),
+        ("two\nlines \x1b[2J", "two lines \\[2J"),
+    ],
+)
+def test_prose(text: str, shown: str) -> None:
+    assert prose(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a*b", "`a*b`"),
+        ("a`b", "``a`b``"),
+        ("`a``", "``` `a`` ```"),
+        ("", ""),
+        ("a\nb", "`a b`"),
+    ],
+)
+def test_code(text: str, shown: str) -> None:
+    assert code(text) == shown
+
+
+def test_code_in_a_cell_keeps_the_table() -> None:
+    assert table(["A"], [[cell_code("a|b")]]) == "| A |\n| --- |\n| `a\\|b` |\n"
+
+
+def test_a_block_is_longer_than_what_stands_in_it() -> None:
+    assert block("x: 1\n", "yaml") == "```yaml\nx: 1\n```\n"
+    assert block("a ```` b") == "`````\na ```` b\n`````\n"
+
+
+def test_a_link_ends_where_it_ends() -> None:
+    assert link("a", "https://x.test/a_(b) c|d#e?f=%20") == (
+        "[a](https://x.test/a_%28b%29%20c%7Cd#e?f=%20)"
+    )

@@ -1,0 +1,249 @@
+"""Pages of policies: what stands in them, and the folder that they stand in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chartkit.catalog.pages import INDEX, MARK, pages
+from chartkit.catalog.pages_folder import differences, documented, publish
+from chartkit.errors import InputError
+from tests.unit.catalog.library_files import write_lock, write_plain
+from tests.unit.chart.project_files import write_policy
+
+_ROOT = Path(__file__).parents[3]
+_CODE = re.compile(r"`[^`\n]*`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HOSTILE = """\
+title: "Mind | the <gap> *now*"
+category: "# Ours"
+severity: high
+subject: [Pod]
+description: |-
+  - Nobody sees the end of a `table | cell`.
+
+  <script>alert(1)</script> is text, $x$ too.
+remediation: "1. Name it [so](javascript:alert(1))."
+counterpart: [mend-it, elsewhere]
+minimumKyverno: "1.6"
+control: {name: "Rule (1)", source: "https://example.test/a_(b)"}
+sharedParameters: [level]
+parameters:
+  names:
+    type: array
+    items: {type: string, enum: [a, "b|c"]}
+    minItems: 1
+    default: ["b|c"]
+    description: "What | it is."
+  count: {type: integer, minimum: 1, maximum: 9, default: 2, description: How many.}
+"""
+_BAD = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: other
+  annotations: {note: "```"}
+"""
+_PAGE = f"""\
+{MARK}# Mind \\| the &lt;gap&gt; \\*now\\*
+
+|  |  |
+| --- | --- |
+| Policy | `ours/mine` |
+| Severity | high |
+| Category | \\# Ours |
+| Objects | Pod |
+| What it does | validate |
+| Forms | ClusterPolicy |
+| Kyverno | 1.6 or newer |
+| Control | [Rule (1)](https://example.test/a_%28b%29) |
+
+## Why
+
+\\- Nobody sees the end of a \\`table \\| cell\\`. &lt;script&gt;alert(1)&lt;/script&gt; \
+is text, \\$x\\$ too.
+
+## What to change
+
+1\\. Name it \\[so\\](javascript:alert(1)).
+
+## Policies that help
+
+[`others/mend-it`](../others/mend-it.md), `elsewhere`
+
+## Parameters
+
+| Name | Type | Default | Meaning |
+| --- | --- | --- | --- |
+| `level` | string, fits `^(a\\|b)$` | `"a"` | The level. |
+| `names` | array of string, 1 or more of them, of "a", "b\\|c" | `["b\\|c"]` | What \\| it is. |
+| `count` | integer, 1 or more, 9 or less | `2` | How many. |
+
+## An object that it refuses
+
+````yaml
+apiVersion: v1
+kind: Pod
+metadata:
+  name: other
+  annotations:
+    note: '```'
+````
+
+## An object that it accepts
+
+```yaml
+apiVersion: v1
+kind: Pod
+metadata:
+  name: mine
+```
+
+[All policies](../README.md)
+"""
+_GENERATES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {name: {name}}
+spec:
+  rules:
+    - name: make
+      match: {any: [{resources: {kinds: [Namespace]}}]}
+      context: [{name: dictionary, configMap: {name: settings, namespace: kyverno}}]
+      generate:
+        apiVersion: monitoring.coreos.com/v1
+        kind: PodMonitor
+        name: "{{ dictionary.data.name }}"
+        namespace: "{{ request.object.metadata.name }}"
+        data: {spec: {}}
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    root = tmp_path / "policies"
+    mine = write_policy(root, "ours/mine")
+    (mine / "metadata.yaml").write_text(_HOSTILE)
+    (mine / "bad.yaml").write_text(_BAD)
+    write_policy(root, "others/mend-it")
+    (root / "parameters.yaml").write_text(
+        'level: {type: string, default: a, pattern: "^(a|b)$", description: The level.}\n'
+    )
+    return root
+
+
+def test_a_page(library: Path) -> None:
+    found = pages(documented([str(library)], library.parent))
+    assert list(found) == [INDEX, "others/mend-it.md", "ours/mine.md"]
+    assert found["ours/mine.md"] == _PAGE
+
+
+def test_the_index(library: Path) -> None:
+    found = pages(documented([str(library)], library.parent))
+    assert found[INDEX].startswith(f"{MARK}# Policies\n\n## others\n\n| Policy | Title |")
+    assert (
+        "## ours\n\n"
+        "| Policy | Title | Severity | Objects | What it does | Kyverno |\n"
+        "| --- | --- | --- | --- | --- | --- |\n"
+        "| [`mine`](ours/mine.md) | Mind \\| the &lt;gap&gt; \\*now\\* | high | Pod | "
+        "validate | 1.6 |\n"
+    ) in found[INDEX]
+
+
+def test_a_policy_in_a_library_keeps_its_place_and_its_parameters(library: Path) -> None:
+    found = pages(documented([str(library / "ours" / "mine")], library.parent))
+    assert list(found) == [INDEX, "ours/mine.md"]
+    assert "| `level` |" in found["ours/mine.md"]
+    both = [str(library / name) for name in ("others/mend-it", "ours")]
+    assert pages(documented(both, library.parent)) == pages(
+        documented([str(library)], library.parent)
+    )
+
+
+def test_what_a_policy_needs_is_told(tmp_path: Path) -> None:
+    write_policy(tmp_path / "lib", "make-monitors", _GENERATES)
+    page = pages(documented([str(tmp_path / "lib")], tmp_path))["make-monitors.md"]
+    row = "| background-controller | `monitoring.coreos.com` | `podmonitors` | "
+    assert row in page.partition("## Permissions\n")[2]
+    assert "- ConfigMap `kyverno/settings`\n" in page.partition("## What must be there\n")[2]
+
+
+def test_libraries_of_a_project_stand_side_by_side(tmp_path: Path, library: Path) -> None:
+    (tmp_path / "chartkit.yaml").write_text("library: [policies]\n")
+    write_plain(tmp_path / "vendor" / "public", "best/require-team")
+    write_lock(tmp_path / "vendor" / "public")
+    found = pages(documented(["policies", "public"], tmp_path))
+    assert list(found) == [
+        INDEX,
+        "policies/others/mend-it.md",
+        "policies/ours/mine.md",
+        "public/best/require-team.md",
+    ]
+    assert "[All policies](../../README.md)" in found["public/best/require-team.md"]
+    assert "| Category | Tests |" in found["public/best/require-team.md"]
+    names = [each.name for each in documented([], tmp_path)]
+    assert names == ["chartkit", "policies", "public"]
+    assert library.is_dir()
+
+
+def test_names_that_mean_nothing(tmp_path: Path, library: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        documented(["chartkti"], tmp_path)
+    assert str(caught.value) == (
+        "there is no library and no folder 'chartkti' (did you mean 'chartkit'?)"
+    )
+    with pytest.raises(InputError, match="holds no policy"):
+        documented([str(_ROOT / "docs" / "images")], tmp_path)
+    write_policy(tmp_path / "other" / "policies", "a")
+    with pytest.raises(InputError, match="there are two libraries 'policies'"):
+        documented([str(library), str(tmp_path / "other" / "policies")], tmp_path)
+
+
+def test_a_policy_named_as_the_index_is_not_lost(tmp_path: Path) -> None:
+    write_policy(tmp_path / "lib", "readme")
+    found = pages(documented([str(tmp_path / "lib")], tmp_path))
+    assert list(found) == [INDEX, "readme-policy.md"]
+    assert "(readme-policy.md)" in found[INDEX]
+
+
+def test_a_folder_of_pages_is_written_and_compared(tmp_path: Path) -> None:
+    folder = tmp_path / "docs" / "pages"
+    first = {INDEX: f"{MARK}one\n", "a/b.md": f"{MARK}two\n"}
+    assert differences(first, folder) == [
+        f"{folder}/README.md: is missing",
+        f"{folder}/a/b.md: is missing",
+    ]
+    publish(first, folder)
+    assert differences(first, folder) == []
+    second = {INDEX: f"{MARK}other\n", "c.md": f"{MARK}new\n"}
+    assert differences(second, folder) == [
+        f"{folder}/README.md: is not as the policy is now",
+        f"{folder}/a/b.md: is of no policy any more",
+        f"{folder}/c.md: is missing",
+    ]
+    publish(second, folder)
+    assert differences(second, folder) == []
+    assert [each.name for each in folder.parent.iterdir()] == ["pages"]
+
+
+def test_what_people_wrote_is_not_removed(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "notes.md").write_text("mine\n")
+    with pytest.raises(InputError) as caught:
+        publish({INDEX: f"{MARK}one\n"}, tmp_path)
+    assert str(caught.value).startswith(f"{tmp_path}/sub/notes.md: was not written by")
+    assert [each.name for each in tmp_path.iterdir()] == ["sub"]
+
+
+def test_the_pages_of_the_built_in_library_are_in_step() -> None:
+    """`chartkit policies docs chartkit --output docs/policies` writes them anew."""
+    found = pages(documented(["chartkit"], _ROOT))
+    assert differences(found, _ROOT / "docs" / "policies") == []
+    for path, text in found.items():
+        here = (_ROOT / "docs" / "policies" / path).parent
+        links = [
+            link for link in _LINK.findall(_CODE.sub("", text)) if not link.startswith("https://")
+        ]
+        assert [link for link in links if not (here / link).is_file()] == []

@@ -1,4 +1,4 @@
-"""Finds policies: at a path, below a folder, in a chart, or by the name of a profile."""
+"""Finds policies: at a path, below a folder, in a chart, or of a profile, built in or a file."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def load_policies(
 ) -> PolicySet:
     """Compiles the policies of every source; raises InputError where a source has none.
 
-    A source is a file, a folder, a chart or the name of a profile; parameters (`name` or
-    `policy.name`) and policy_type, the form of the policies as a project file has it, go to
-    profiles.
+    A source is a file, a folder, a chart or a profile, by its name or as a file; parameters
+    (`name` or `policy.name`) and policy_type, the form of the policies as a project file has it,
+    go to profiles.
     """
     found: list[Resource] = []
     for source in sources:
@@ -122,11 +122,17 @@ def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
 def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     path = Path(source)
     if not path.exists():
-        return _read_profile(source, parameters, policy_type)
+        if source not in profile_names():
+            hint = _profiles_hint()
+            raise InputError("no such file, folder or profile", Location(source), hint)
+        return _of_profile(source, parameters, policy_type)
     if path.is_dir() and is_chart(path):
         return [r for r in render_inputs(path, ChartOptions()) if _is_read(r)]
     if not path.is_dir():
-        return _policies_of(read_file(path))
+        documents = read_file(path)
+        if any(_is_profile(document) for document in documents):
+            return _of_profile(str(path.absolute()), parameters, policy_type)
+        return _policies_of(documents)
     found: list[Resource] = []
     for file in walk(path):
         if file.is_dir():
@@ -136,13 +142,18 @@ def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) 
     return found
 
 
-def _read_profile(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+    """The policies of a built-in profile, by its name, or of one in a file, by its path."""
     from chartkit.chart.policies_chart import render_profile
     from chartkit.chart.project import PolicyType
 
-    if name not in profile_names():
-        raise InputError("no such file, folder or profile", Location(name), _profiles_hint())
-    return list(render_profile(name, parameters, PolicyType(policy_type)))
+    return list(render_profile(reference, parameters, PolicyType(policy_type)))
+
+
+def _is_profile(document: Document) -> bool:
+    body = document.body
+    own = isinstance(body, dict) and str(body.get("apiVersion")).startswith("chartkit.dev/")
+    return own and body.get("kind") == "Profile"
 
 
 def profile_names() -> list[str]:

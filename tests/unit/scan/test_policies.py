@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions
-from chartkit.scan.policies import PolicySet, compile_all
+from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import run_scan
 from tests.unit.engine.cel_policies.policies import pod, validating
 
@@ -66,3 +67,28 @@ def test_only_the_one_that_audits_warns(order: int) -> None:
     policies = compile_all([with_rules("Enforce"), in_cel("Audit")][::order])
     statuses = {result.rule: result.status for result in scanned(policies, audit_warn=True)}
     assert statuses == {"r": Status.FAIL, "": Status.WARN}
+
+
+PROFILE = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata: {name: ours}
+spec:
+  title: Ours
+  description: One policy.
+  policies:
+    baseline/disallow-host-ports: {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy_type", "policy"),
+    [
+        ("ClusterPolicy", "disallow-host-ports"),
+        ("ValidatingPolicy", "ValidatingPolicy/disallow-host-ports"),
+    ],
+)
+def test_a_profile_in_a_file(tmp_path: Path, policy_type: str, policy: str) -> None:
+    (tmp_path / "ours.yaml").write_text(PROFILE)
+    found = load_policies([str(tmp_path / "ours.yaml")], {}, policy_type=policy_type)
+    assert found.policies[0].policy.id == policy

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chartkit.catalog.check import shared_parameters
@@ -30,9 +30,15 @@ def needs_lines(entry: Entry) -> Iterator[str]:
         yield f"## Permissions\n\n{lead}\n\n{table(_HEAD, rows)}"
     read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
     read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
-    read += [prose(each.message) for each in found.unknown]
     if read:
-        yield "## What must be there\n\n" + "".join(f"- {each}\n" for each in read)
+        yield f"## What must be there\n\n{_bullets(read)}"
+    if found.unknown:
+        messages = dict.fromkeys(prose(each.message) for each in found.unknown)
+        yield f"## What its needs do not show\n\n{_bullets(messages)}"
+
+
+def _bullets(texts: Iterable[str]) -> str:
+    return "".join(f"- {text}\n" for text in texts)
 
 
 def _bodies(entry: Entry) -> list[Body]:

@@ -136,3 +136,38 @@ def test_a_changed_vendored_library_is_refused(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "policies", "update", "--yes")
     assert done.code == 2
     assert "was changed since it was vendored" in done.line
+
+
+_PROJECT = """\
+profiles: [pss-baseline]
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.34", action: Enforce}
+  prd: {kyverno: "1.19", kubernetes: "1.34"}
+"""
+
+
+def test_shows_what_covers_a_standard(tmp_path: Path) -> None:
+    (tmp_path / "chartkit.yaml").write_text(_PROJECT)
+    done = chartkit(tmp_path, "policies", "coverage", "--standard", "pss", "--project", ".")
+    assert (done.code, done.err) == (0, "")
+    assert "dev: of 19 that policies cover, 12 enforced, 7 not in force\n" in done.out
+    assert "prd: of 19 that policies cover, 12 audited, 7 not in force\n" in done.out
+    done = chartkit(tmp_path, "policies", "coverage", "--standard", "cis", "-o", "json")
+    assert json.loads(done.out)["standard"] == "cis"
+    done = chartkit(tmp_path, "policies", "coverage", "--standard", "nist")
+    assert done.code == 2
+    assert done.line.startswith("there is no standard 'nist' (")
+
+
+def test_writes_pages_and_tells_when_they_are_not_in_step(tmp_path: Path) -> None:
+    _vendored(tmp_path)
+    command = ("policies", "docs", "public", "--output", "pages")
+    done = chartkit(tmp_path, *command)
+    assert (done.code, done.out) == (0, "wrote 3 pages to pages\n")
+    assert chartkit(tmp_path, *command, "--check").code == 0
+    (tmp_path / "pages" / "README.md").write_text("mine\n")
+    done = chartkit(tmp_path, *command, "--check")
+    assert (done.code, done.out) == (1, "pages/README.md: is not as the policy is now\n")
+    done = chartkit(tmp_path, *command)
+    assert done.code == 2
+    assert done.line.startswith("pages/README.md: was not written by `policies docs`")

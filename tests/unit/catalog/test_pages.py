@@ -164,10 +164,16 @@ def test_a_policy_in_a_library_keeps_its_place_and_its_parameters(library: Path)
 
 def test_what_a_policy_needs_is_told(tmp_path: Path) -> None:
     write_policy(tmp_path / "lib", "make-monitors", _GENERATES)
-    page = pages(documented([str(tmp_path / "lib")], tmp_path))["make-monitors.md"]
+    unknown = _GENERATES.replace("[Namespace]", "[Gizmo, Gizmo]")
+    write_policy(tmp_path / "lib", "look-at-gizmos", unknown)
+    found = pages(documented([str(tmp_path / "lib")], tmp_path))
+    page = found["make-monitors.md"]
     row = "| background-controller | `monitoring.coreos.com` | `podmonitors` | "
     assert row in page.partition("## Permissions\n")[2]
     assert "- ConfigMap `kyverno/settings`\n" in page.partition("## What must be there\n")[2]
+    assert "What its needs do not show" not in page
+    left = found["look-at-gizmos.md"].partition("## What its needs do not show\n")[2]
+    assert left.count("Gizmo") == 1
 
 
 def test_libraries_of_a_project_stand_side_by_side(tmp_path: Path, library: Path) -> None:

@@ -130,6 +130,13 @@ def test_every_built_in_policy_is_in_a_standard(library: Library) -> None:
     assert sorted(policies - named) == []
 
 
+def test_the_standard_that_the_page_shows_is_one(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "coverage.md").read_text("utf-8")
+    shown = page.partition("```yaml\n")[2].partition("```")[0]
+    found = coverage(read_standard(_write(tmp_path, shown, head="")))
+    assert set(found.by_cover()) == set(Covered)
+
+
 def test_references_are_written_with_their_category(library: Library) -> None:
     for name in built_in_standards():
         for control in read_standard(name).controls:

@@ -8,6 +8,7 @@ makes ClusterRoles of what the installed ones need, which Kyverno's own roles ga
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from chartkit.chart.cel_fields import GROUP, KINDS, NAMESPACED
 from chartkit.chart.cel_needs import cel_needs
@@ -17,8 +18,10 @@ from chartkit.chart.resource_names import known_kinds
 from chartkit.chart.rule_needs import cleanup_needs, policy_needs
 from chartkit.model import Body
 
-_PLAIN_GROUP = "kyverno.io"
-_RULES = {
+LABEL: Final = "rbac.kyverno.io/aggregate-to-"
+"""What a ClusterRole's label begins with that Kyverno's roles gather; the controller follows."""
+_PLAIN_GROUP: Final = "kyverno.io"
+_RULES: Final = {
     "ClusterPolicy": policy_needs,
     "Policy": policy_needs,
     "ClusterCleanupPolicy": cleanup_needs,

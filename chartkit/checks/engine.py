@@ -35,7 +35,9 @@ def compiled_policies(subject: Subject) -> PolicySet:
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     """Does every rendered policy compile?"""
     place = subject.policies.values.location
-    right = counted(len(compiled.policies), "policy compiles", "policies compile")
+    right = counted(
+        len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
+    )
     found = (*compiled.diagnostics, *compiled.warnings)
     return rows(subject.environment.name, "policies", found, right, place)
 

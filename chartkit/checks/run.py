@@ -7,6 +7,7 @@ from chartkit.checks.cluster import availability, compatibility, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.checks.examples import examples
 from chartkit.checks.model import Outcome, Row
+from chartkit.checks.permissions import permissions
 from chartkit.checks.subject import Subject
 
 
@@ -22,6 +23,7 @@ def check_environment(subject: Subject, library: Library) -> list[Row]:
     found += [*helm(subject), *availability(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
+    found += permissions(subject)
     found += examples(subject, library)
     found += workloads(subject, compiled)
     found += own_pods(subject, compiled)

@@ -1,0 +1,90 @@
+"""Examples of policies of every kind, judged with an environment's settings."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from chartkit.catalog.model import Kind
+from chartkit.catalog.scaffold import write_policy
+from chartkit.chart.project import read_project
+from chartkit.checks.build import Build, Options, build
+from chartkit.checks.model import Outcome, Row
+
+CUSTOM = """\
+  custom: {kubernetes: "1.34", kyverno: "1.19", engine: false, policyType: %s}
+"""
+
+
+def run(folder: Path, environments: str) -> Build:
+    (folder / "chartkit.yaml").write_text(
+        f"library: [policies]\nprofiles: [./all.yaml]\nenvironments:\n{environments}"
+    )
+    found = read_project(folder)
+    return build(found, Options(tuple(found.environments.values()), check=True))
+
+
+def write(folder: Path) -> None:
+    for kind in Kind:
+        write_policy(f"own/{kind}-one", kind, folder, folder / "policies")
+    policies = "".join(f"    own/{kind}-one: {{}}\n" for kind in Kind)
+    (folder / "all.yaml").write_text(
+        "apiVersion: chartkit.dev/v1\nkind: Profile\nmetadata: {name: all}\n"
+        f"spec:\n  title: all\n  policies:\n{policies}"
+    )
+
+
+@cache
+def built() -> Build:
+    forms = ("ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy")
+    with TemporaryDirectory() as place:
+        write(Path(place))
+        environments = "".join(
+            f'  {form.lower()}: {{kubernetes: "1.34", kyverno: "1.19", engine: false, '
+            f"policyType: {form}}}\n"
+            for form in forms
+        )
+        return run(Path(place), environments)
+
+
+def rows(done: Build, check: str, environment: str) -> list[Row]:
+    return [row for row in done.rows if (row.check, row.environment) == (check, environment)]
+
+
+@pytest.mark.parametrize(
+    "environment", ["clusterpolicy", "validatingpolicy", "validatingadmissionpolicy"]
+)
+def test_every_kind_of_policy_acts_on_its_bad_examples(environment: str) -> None:
+    found = rows(built(), "examples", environment)
+    assert [row.outcome for row in found] == [Outcome.PASS], found
+    assert "of 5 policies come out right" in found[0].message
+    policies = rows(built(), "policies", environment)
+    assert [row.outcome for row in policies] == [Outcome.PASS], policies
+
+
+@pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])
+def test_an_exclusion_that_hides_every_kind_is_told(tmp_path: Path, form: str) -> None:
+    write(tmp_path)
+    environment = (
+        f'  dev:\n    kubernetes: "1.34"\n    kyverno: "1.19"\n    engine: false\n'
+        f"    policyType: {form}\n    exclude: [{{namespaces: ['*']}}]\n"
+    )
+    done = run(tmp_path, environment)
+    failed = [row for row in rows(done, "examples", "dev") if row.outcome is Outcome.FAIL]
+    said = {row.message.partition(" ")[0] for row in failed}
+    assert said == {f"{kind}-one" for kind in Kind}
+    assert all("does nothing about its bad example" in row.message for row in failed)
+
+
+def test_a_good_example_that_is_changed_is_told(tmp_path: Path) -> None:
+    write(tmp_path)
+    folder = tmp_path / "policies" / "own" / "mutate-one"
+    shutil.copy(folder / "bad.yaml", folder / "good.yaml")
+    done = run(tmp_path, CUSTOM % "ClusterPolicy")
+    failed = [row for row in rows(done, "examples", "custom") if row.outcome is Outcome.FAIL]
+    assert failed
+    assert all("mutate-one acts on its good example" in row.message for row in failed)

@@ -1,6 +1,8 @@
 """A Kubernetes API of objects from files: answers GET on objects and lists by their paths.
 
-Follows the client that Kyverno's programs use offline (`dclient.rawAbsPathForFakeClient`).
+Follows the client that Kyverno's programs use offline (`dclient.rawAbsPathForFakeClient`), which
+takes the objects for all that there are. A scan has a part of a cluster's: `PartialApi` does not
+know what it does not have.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.kinds import parse_api_version, resource_name
+from chartkit.engine.lookups import NoSource
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource
@@ -57,6 +60,36 @@ class ObjectApi:
         ]
         kind = items[0]["kind"] if items else ""
         return {"apiVersion": path.api_version, "kind": f"{kind}List", "items": items}
+
+
+class PartialApi(ObjectApi):
+    """The same of objects beside which there may be others.
+
+    A list has those that are there, and is empty for a kind of Kubernetes' own of which there is
+    none. Raises `NoSource` for whatever else is not there.
+    """
+
+    __slots__ = ()
+
+    def answer(self, method: str, url_path: str) -> Json:
+        try:
+            answer: Json = super().answer(method, url_path)
+        except LookupFailed as error:
+            raise NoSource(error.message, hint=_BESIDE) from error
+        path = _parse(url_path)
+        if not path.name and not self._is_known(path):
+            raise NoSource(f"there are no {path.resource} among the objects", hint=_BESIDE)
+        return answer
+
+    def _is_known(self, path: _Path) -> bool:
+        # The table of kinds comes with CEL, which takes long to load.
+        from chartkit.engine.cel.shapes.matching import own_kind
+
+        there = (path.group, path.version, path.resource) in self._by_resource
+        return there or own_kind(path.api_version, path.resource) is not None
+
+
+_BESIDE: Final = "give the object, or the answer in a values file; nothing outside is asked"
 
 
 def _named(path: _Path, found: dict[tuple[str, str], Body]) -> Body:

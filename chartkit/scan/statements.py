@@ -16,6 +16,7 @@ from chartkit.engine.exceptions import API_VERSIONS
 from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.object_api import PartialApi
 from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
 from chartkit.engine.policy import Rule, RuleKind
@@ -50,6 +51,7 @@ class Statements:
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
         return UserLookups(
             self.values,
+            api=PartialApi(bodies),
             cluster=Cluster(bodies),
             configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
             values_answer_calls=True,

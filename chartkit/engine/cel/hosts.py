@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OfflineHost
 from chartkit.engine.cel.library.natives import as_written
+from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.int64 import Int64
 from chartkit.engine.kinds import (
     GroupVersionKind,
@@ -31,9 +32,10 @@ class ClusterHost(OfflineHost):
     """The world of one policy: the objects that are there for it, and what was recorded.
 
     It answers as a cluster does, where Kyverno's command-line program departs from one: labels
-    select, and a list over all namespaces has the objects of all. A resource of which there is
-    no object at all cannot be told from one that the cluster does not know: to list it is an
-    error, as that program has it. generated: what the policy has made so far.
+    select, a list over all namespaces has the objects of all, and one of Kubernetes' own kinds may
+    have none. Any other resource of which there is no object cannot be told from one that the
+    cluster does not know: to list it is an error, as that program has it. generated: what the
+    policy has made so far.
     """
 
     def __init__(
@@ -67,12 +69,14 @@ class ClusterHost(OfflineHost):
         self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
     ) -> Body:
         known = list(self._cluster.listed(api_version, resource, ""))
-        if not known:
+        own = own_kind(api_version, resource)
+        if not known and own is None:
             group, _ = parse_api_version(api_version)
             name = f"{resource}.{group}" if group else resource
             raise CelError(f"{name} resource not found")
         items = [body for body in known if _selected(body, namespace, labels)]
-        return {"apiVersion": api_version, "kind": f"{known[0]['kind']}List", "items": items}
+        kind = known[0]["kind"] if own is None else own.kind
+        return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
         path = _path(api_version, resource, namespace)

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from chartkit.engine.cel.shapes.table import known_kinds
-from chartkit.engine.kinds import GroupVersionKind, resource_name
+from chartkit.engine.kinds import GroupVersionKind, parse_api_version, resource_name
 
 MOST_KINDS: Final = 10
 """An API server checks an expression against so many kinds at most."""
@@ -33,6 +33,11 @@ def kinds_matched(
                 if kind is not None and len(found) < MOST_KINDS:
                     found.add(kind)
     return tuple(sorted(found))
+
+
+def own_kind(api_version: str, resource: str) -> GroupVersionKind | None:
+    """The kind of a resource (`pods`) where it is one of Kubernetes' own, None for any other."""
+    return _by_resource().get((*parse_api_version(api_version), resource))
 
 
 @cache

@@ -86,9 +86,14 @@ def test_a_list_is_of_a_namespace_or_of_all_and_labels_select() -> None:
     assert _host().list_resources("v1", "configmaps", "none", {})["items"] == []
 
 
-def test_a_resource_of_which_there_is_none_cannot_be_listed() -> None:
-    with pytest.raises(CelError, match=r"^deployments\.apps resource not found$"):
-        _host().list_resources("apps/v1", "deployments", "", {})
+def test_a_kind_of_kubernetes_may_have_no_object() -> None:
+    listed = _host().list_resources("apps/v1", "deployments", "", {})
+    assert listed == {"apiVersion": "apps/v1", "kind": "DeploymentList", "items": []}
+
+
+def test_another_resource_of_which_there_is_none_cannot_be_listed() -> None:
+    with pytest.raises(CelError, match=r"^nodepools\.karpenter\.sh resource not found$"):
+        _host().list_resources("karpenter.sh/v1", "nodepools", "", {})
 
 
 def test_an_entry_that_is_not_there_is_null_and_a_wrong_projection_an_error() -> None:

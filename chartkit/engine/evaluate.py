@@ -299,16 +299,7 @@ def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:
 
 def _user_info(user: User) -> Mapping[str, Json]:
     """As Kyverno puts it beside the object: what is empty is not there."""
-    info: Body = {}
-    if user.name:
-        info["username"] = user.name
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = dict(user.extra)
-    seen: Body = {"userInfo": info}
+    seen: Body = {"userInfo": user.info()}
     if user.roles:
         seen["roles"] = list(user.roles)
     if user.cluster_roles:

@@ -30,6 +30,19 @@ class User:
     roles: tuple[str, ...] = ()
     cluster_roles: tuple[str, ...] = ()
 
+    def info(self) -> Body:
+        """As `userInfo` of a request shows it: what is empty is not there."""
+        shown: Body = {}
+        if self.name:
+            shown["username"] = self.name
+        if self.uid:
+            shown["uid"] = self.uid
+        if self.groups:
+            shown["groups"] = list(self.groups)
+        if self.extra:
+            shown["extra"] = dict(self.extra)
+        return shown
+
 
 @dataclass(frozen=True, slots=True)
 class Request:

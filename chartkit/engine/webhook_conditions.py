@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.admission_validating import request_scope
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.conditions import failed
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
 
@@ -29,13 +29,7 @@ class WebhookConditions:
         """Whether all conditions are true; raises EvaluationError where one cannot be evaluated
         and none is false, for then an API server refuses the request."""
         scope = request_scope(attributes)
-        failures: list[str] = []
-        for condition in self._conditions:
-            try:
-                if condition.evaluate(scope) is False:
-                    return False
-            except CelError as error:
-                failures.append(error.message)
+        failures = failed(lambda one: one.evaluate(scope), self._conditions)
         if failures:
             raise EvaluationError(f"failed to evaluate match conditions: {', '.join(failures)}")
-        return True
+        return failures is not None

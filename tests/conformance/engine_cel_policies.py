@@ -12,21 +12,16 @@ from typing import Any, Final
 
 from chartkit.documents import read_text
 from chartkit.engine.admission import Admissions
-from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cel_policies.deleting import DeletingPolicy, read_deleting_policy
-from chartkit.engine.cel_policies.exceptions import (
-    CelException,
-    is_cel_exception,
-    read_cel_exception,
-)
-from chartkit.engine.cel_policies.policy import CelKind
-from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.exceptions import PolicyException, read_exception
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import (
+    AnyPolicy,
+    Cleaner,
+    compile_any,
+    is_policy,
+    read_exceptions,
+    sorted_out,
+)
 from chartkit.engine.policy_reader import SCHEMA_RULE
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
@@ -48,9 +43,7 @@ def run_case(case: Case) -> str | None:
     refusal = str(case.get("cli_error") or "")
     try:
         values = read_values(case.get("values"), _PLACE, read_settings([]))
-        documents = [resource_of(body) for body in case["exceptions"]]
-        exceptions = [read_cel_exception(one) for one in documents if is_cel_exception(one)]
-        policies, cleaners = _policies(case, exceptions)
+        policies, cleaners = _policies(case)
     except InputError as error:
         return f"refused: {error}"
     except CompileError as error:
@@ -77,26 +70,11 @@ def run_case(case: Case) -> str | None:
     return fault or generated_differ(case, results)
 
 
-def _policies(
-    case: Case, exceptions: Sequence[CelException]
-) -> tuple[list[AnyPolicy], list[DeletingPolicy]]:
-    found: list[AnyPolicy] = []
-    cleaners: list[DeletingPolicy] = []
+def _policies(case: Case) -> tuple[Sequence[AnyPolicy], Sequence[Cleaner]]:
+    around = read_exceptions(resource_of(body) for body in case["exceptions"])
     documents = [resource_of(body) for body in case["policies"]]
-    bindings = [one for one in documents if is_binding(one)]
-    for resource in documents:
-        if resource.kind == "ClusterPolicy":
-            found.append(compile_policy(resource, _old_exceptions(case)))
-        elif resource.kind.endswith(CelKind.DELETING):
-            cleaners.append(read_deleting_policy(resource, exceptions))
-        elif is_cel_policy(resource):
-            found.append(compile_cel_policy(resource, exceptions, bindings))
-    return found, cleaners
-
-
-def _old_exceptions(case: Case) -> list[PolicyException]:
-    found = [resource_of(body) for body in case["exceptions"]]
-    return [read_exception(one) for one in found if not is_cel_exception(one)]
+    around = around.with_bindings(documents)
+    return sorted_out(compile_any(one, around) for one in documents if is_policy(one))
 
 
 def _params(case: Case) -> list[Body]:

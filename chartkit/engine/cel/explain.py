@@ -10,15 +10,11 @@ from chartkit.engine.cel.ast import (
     Comprehension,
     Expr,
     Ident,
-    ListLiteral,
-    Literal,
     MacroCall,
-    MapLiteral,
-    Select,
-    StructLiteral,
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE, Host
+from chartkit.engine.cel.nodes import parts
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.unparse import unparse
 from chartkit.engine.cel.values import Value
@@ -87,19 +83,9 @@ class _Explanation:
 
 
 def _inner(expr: Expr) -> tuple[Expr, ...]:
-    match expr:
-        case Select():
-            return (expr.operand,)
-        case Call():
-            arguments = expr.args[:1] if expr.function == "_?._" else expr.args
-            return arguments if expr.target is None else (expr.target, *arguments)
-        case ListLiteral():
-            return expr.elements
-        case MapLiteral():
-            return tuple(part for entry in expr.entries for part in (entry.key, entry.value))
-        case StructLiteral():
-            return tuple(entry.value for entry in expr.fields)
-        case Comprehension():
-            return (expr.iter_range,)
-        case Literal() | Ident():
-            return ()
+    """The parts that have one value: not those of a macro's rounds, and no name of a field."""
+    if isinstance(expr, Comprehension):
+        return (expr.iter_range,)
+    if isinstance(expr, Call) and expr.function == "_?._":
+        return expr.args[:1]
+    return parts(expr)

@@ -20,6 +20,7 @@ from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import NamedExpression
+from chartkit.engine.cel_policies.scope import Deferred
 from chartkit.engine.values.quoting import quote
 
 Scope = Mapping[str, Value]
@@ -114,32 +115,25 @@ def _declared(type_: Type) -> Type:
     return type_ if type_.kind in _PLAIN else types.DYN
 
 
-class _Variables(dict[str, Value]):
-    """A policy's variables, each computed when it is first asked for; so are their errors."""
+class _Variables(Deferred):
+    """A policy's `variables`, with the words of an API server for their errors."""
 
-    __slots__ = ("_errors", "_expressions", "_scope")
+    __slots__ = ("_expressions", "_scope")
 
     def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
-        super().__init__()
-        self._errors: dict[str, CelError] = {}
+        super().__init__(expressions)
         self._expressions = expressions
         self._scope = scope
 
-    def __missing__(self, name: str) -> Value:
-        if name in self._errors:
-            raise self._errors[name].with_traceback(None)
+    def compute(self, name: str) -> Value:
+        """The value of a variable; raises CelError."""
         expression = self._expressions[name]
         if expression.program is None:
             raise CelError(
                 f"composited variable {quote(name)} fails to compile: {expression.problem}"
             )
         try:
-            made = self[name] = expression.program.evaluate(self._scope, OFFLINE)
+            return expression.program.evaluate(self._scope, OFFLINE)
         except CelError as error:
             text = f"composited variable {quote(name)} fails to evaluate: {error.message}"
-            self._errors[name] = CelError(text)
-            raise self._errors[name] from error
-        return made
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._expressions
+            raise CelError(text) from error

@@ -14,6 +14,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressions, Expression
+from chartkit.engine.cel_policies.conditions import failed
 from chartkit.engine.cel_policies.policy import NamedExpression, Validation
 from chartkit.engine.cel_policies.scope import PolicyScope
 from chartkit.model import Body
@@ -80,9 +81,9 @@ class AdmissionValidation:
         """
         scope = PolicyScope(request)
         scope["params"] = params
-        scope["namespaceObject"] = None
-        scope["variables"] = self._expressions.variables(scope)
         if self._conditions:
+            scope["namespaceObject"] = None
+            scope["variables"] = self._expressions.variables(scope)
             decision = self._match(scope)
             if decision is not None:
                 return decision
@@ -98,16 +99,10 @@ class AdmissionValidation:
         return None
 
     def _match(self, scope: Mapping[str, Value]) -> Decision | None:
-        failures: list[str] = []
-        for condition in self._conditions:
-            try:
-                if condition.evaluate(scope) is False:
-                    return SKIPPED
-            except CelError as error:
-                failures.append(error.message)
-        if not failures:
+        failures = failed(lambda one: one.evaluate(scope), self._conditions)
+        if failures == []:
             return None
-        if self._ignores_errors:
+        if failures is None or self._ignores_errors:
             return SKIPPED
         unlike = list(dict.fromkeys(failures))
         text = unlike[0] if len(unlike) == 1 else f"[{', '.join(unlike)}]"

@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.engine.cluster import labels_of
 from chartkit.engine.kinds import kind_of, resource_name
 from chartkit.engine.request import Operation, Request, User
-from chartkit.model import Body, Json
+from chartkit.model import Body
 
 _NOBODY: Final = User()
 _NOTHING: Final[Body] = {}
@@ -80,7 +80,7 @@ class Attributes:
         shown.update(repeated)
         shown.update({key: text for key, text in optional_too.items() if text})
         shown["operation"] = str(self.operation)
-        shown["userInfo"] = _user(self.request.user or _NOBODY)
+        shown["userInfo"] = (self.request.user or _NOBODY).info()
         shown["object"] = self.object
         shown["oldObject"] = self.old
         shown["dryRun"] = False
@@ -94,16 +94,3 @@ def _old(request: Request, body: Body) -> Body | None:
     if request.operation is Operation.UPDATE:
         return (request.old or request.resource).body
     return request.old.body if request.old is not None else None
-
-
-def _user(user: User) -> Mapping[str, Json]:
-    shown: Body = {}
-    if user.name:
-        shown["username"] = user.name
-    if user.uid:
-        shown["uid"] = user.uid
-    if user.groups:
-        shown["groups"] = list(user.groups)
-    if user.extra:
-        shown["extra"] = dict(user.extra)
-    return shown

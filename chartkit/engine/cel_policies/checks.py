@@ -7,16 +7,16 @@ Sources: `pkg/cel/policies/*/validate.go` and `pkg/image/verification/evaluator/
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Final
 
-from chartkit.engine.cel.ast import Expr, Ident
+from chartkit.engine.cel.ast import Ident
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
+from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.parser import parse
 from chartkit.engine.cel_policies.generation_template import placeholders
-from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy
-from chartkit.model import Body, Diagnostic, Json, Location, Severity
+from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
+from chartkit.model import Body, Diagnostic, Json, Severity
 
 POLICY_RULE: Final = "policy"
 """The id of diagnostics for what Kyverno's webhook refuses, as for its other policies."""
@@ -99,26 +99,8 @@ def _names(text: str) -> frozenset[str]:
         root = parse(text, ENVIRONMENTS["standard"]).root
     except CelCompileError:
         return frozenset()
-    found: set[str] = set()
-    waiting: list[Expr] = [root]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, Ident):
-            found.add(node.name)
-        for field in fields(node):
-            member = getattr(node, field.name)
-            waiting += [
-                one for one in (member if isinstance(member, tuple) else (member,)) if _is_node(one)
-            ]
-    return frozenset(found)
-
-
-def _is_node(value: object) -> bool:
-    return hasattr(value, "__dataclass_fields__") and hasattr(value, "offset")
+    return frozenset(node.name for node in nodes(root) if isinstance(node, Ident))
 
 
 def _diagnostic(policy: CelPolicy, path: str, text: str, severity: Severity) -> Diagnostic:
-    place = policy.resource.location
-    pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
-    where = Location(place.file, place.line, place.column, pointer)
-    return Diagnostic(POLICY_RULE, severity, text, where)
+    return Diagnostic(POLICY_RULE, severity, text, field_at(policy, path))

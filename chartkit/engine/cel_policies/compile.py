@@ -16,14 +16,14 @@ from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.generating import GeneratingJudge
 from chartkit.engine.cel_policies.image_validating import ImageValidatingJudge
-from chartkit.engine.cel_policies.judging import Admission, Judge
+from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.mutating import MutatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.validating import ValidatingJudge
 from chartkit.engine.kinds import GroupVersionKind, is_custom
 from chartkit.engine.phase import Phase
-from chartkit.model import Json, Resource, RuleResult
+from chartkit.model import Json, Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +123,6 @@ class CompiledCelPolicy:
             found = tuple(judge for judge in self.judges if judge.concerns(attributes))
             self._by_kind[attributes.kind_key] = found
         return found
-
-    def run(self, admission: Admission) -> list[RuleResult]:
-        """What the policy says of a request, in each form that speaks of it."""
-        results = (judge.run(admission) for judge in self.judges)
-        return [result for result in results if result is not None]
 
     @property
     def actions(self) -> tuple[str, ...]:

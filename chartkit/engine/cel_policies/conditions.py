@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
+
+T = TypeVar("T")
 
 
 def holds(
@@ -20,15 +23,22 @@ def holds(
 
     Raises CelError with every failure's text otherwise.
     """
+    failures = failed(lambda one: one.evaluate(scope, host), conditions)
+    if failures and not ignores_errors:
+        raise CelError("; ".join(failures))
+    return failures == []
+
+
+def failed(evaluate: Callable[[T], Value], conditions: Iterable[T]) -> list[str] | None:
+    """Why conditions fail to evaluate, none of which is false; None where one of them is.
+
+    evaluate: raises CelError.
+    """
     failures: list[str] = []
     for condition in conditions:
         try:
-            if condition.evaluate(scope, host) is False:
-                return False
+            if evaluate(condition) is False:
+                return None
         except CelError as error:
             failures.append(error.message)
-    if not failures:
-        return True
-    if ignores_errors:
-        return False
-    raise CelError("; ".join(failures))
+    return failures

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -18,17 +17,15 @@ from chartkit.engine.cel_policies.constraints import Constraints, of_any_operati
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Admission, Judge, admission
-from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cleanup.policy import CLEANUP_RULE
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
 from chartkit.engine.values.quoting import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
-
-SCHEDULE_RULE: Final = "cleanup-policy"
-"""The id of diagnostics for what Kyverno's webhook refuses, as for cleanup policies."""
 
 _MATCHED: Final = "resource matched"
 _UNMATCHED: Final = "resource did not match"
@@ -141,8 +138,8 @@ def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...
             "cron format"
         )
         message = f"spec.schedule: {problem if text else 'Required value: schedule is required'}"
-        where = replace(policy.resource.location, path="/spec/schedule")
-        return None, (Diagnostic(SCHEDULE_RULE, Severity.WARNING, message, where),)
+        where = field_at(policy, "spec.schedule")
+        return None, (Diagnostic(CLEANUP_RULE, Severity.WARNING, message, where),)
 
 
 def read_deleting_policy(

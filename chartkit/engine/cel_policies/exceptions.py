@@ -62,11 +62,6 @@ class CelException:
         return not self.images and not self.values
 
 
-def is_cel_exception(resource: Resource) -> bool:
-    """Whether an object is a PolicyException of this group."""
-    return resource.kind in KINDS and resource.api_version.startswith("policies.kyverno.io/")
-
-
 def read_cel_exception(resource: Resource) -> CelException:
     """Reads a PolicyException; raises CompileError for one that its schema does not take."""
     check_served(resource, VERSIONS, KINDS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,11 +12,16 @@ from chartkit.engine.cel.declarations import Environment, StructType, Variable
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type
-from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, Validation
+from chartkit.engine.cel_policies.policy import (
+    CelPolicy,
+    NamedExpression,
+    Validation,
+    field_at,
+)
 from chartkit.engine.cel_policies.shared import shareable, shared_program
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError
-from chartkit.model import Diagnostic, Location, Severity
+from chartkit.model import Diagnostic, Severity
 
 EXPRESSION_RULE: Final = "policy-expression"
 """The id of diagnostics for expressions that do not compile."""
@@ -42,7 +47,7 @@ class ExpressionCompiler:
     """
 
     def __init__(self, policy: CelPolicy, environment: Environment) -> None:
-        self._location = policy.resource.location
+        self._policy = policy
         self._fields: dict[str, Type] = {}
         self._kind = environment
         self.environment = environment.extend(
@@ -131,10 +136,21 @@ class ExpressionCompiler:
         """Notes a problem with a text; `check` raises it."""
         message = f"{path}: Invalid value: {quote(text)}: {problem}"
         self._problems.append(
-            Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, _at(self._location, path))
+            Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, field_at(self._policy, path))
         )
 
 
-def _at(location: Location, path: str) -> Location:
-    pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
-    return Location(location.file, location.line, location.column, pointer)
+def expressions_of(policy: CelPolicy) -> Iterator[tuple[str, str, tuple[Type, ...]]]:
+    """The path, text and expected types (none: any) of each expression that most kinds have."""
+    for index, named in enumerate(policy.conditions):
+        yield f"spec.matchConditions[{index}].expression", named.expression, (types.BOOL,)
+    for index, named in enumerate(policy.variables):
+        yield f"spec.variables[{index}].expression", named.expression, ()
+    for index, one in enumerate(policy.validations):
+        path = f"spec.validations[{index}]"
+        yield f"{path}.expression", one.expression, (types.BOOL,)
+        if one.message_expression:
+            yield f"{path}.messageExpression", one.message_expression, (types.STRING,)
+    for index, named in enumerate(policy.annotations_made):
+        path = f"spec.auditAnnotations[{index}].valueExpression"
+        yield path, named.expression, (types.STRING, types.NULL)

@@ -24,7 +24,7 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.globs import GlobError, compile_glob
 from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from chartkit.engine.cel_policies.scope import Deferred, PolicyScope, Variables
 from chartkit.engine.cel_policies.validating import failure_message
 from chartkit.engine.values.image_reference import ImageReferenceError
 from chartkit.engine.values.registry_reference import parse_reference
@@ -183,7 +183,7 @@ def _without_digest(images: Sequence[str]) -> str | None:
     return None
 
 
-class _Attestors(dict[str, Value]):
+class _Attestors(Deferred):
     """The policy's attestors by name, with the texts that their expressions give."""
 
     __slots__ = ("_compiled", "_host", "_scope")
@@ -191,15 +191,12 @@ class _Attestors(dict[str, Value]):
     def __init__(
         self, compiled: Mapping[str, Json], scope: Mapping[str, Value], host: Host
     ) -> None:
-        super().__init__()
+        super().__init__(compiled)
         self._compiled, self._scope, self._host = compiled, scope, host
 
-    def __missing__(self, name: str) -> Value:
-        made = self[name] = self._resolved(self._compiled[name])
-        return made
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._compiled
+    def compute(self, name: str) -> Value:
+        """An attestor; raises CelError."""
+        return self._resolved(self._compiled[name])
 
     def _resolved(self, value: Json) -> Json:
         if isinstance(value, Program):

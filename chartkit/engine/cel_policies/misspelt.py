@@ -6,13 +6,12 @@ found is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
-from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.errors import CompileError
@@ -43,7 +42,7 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
     except CompileError:
         return []
     found: list[Diagnostic] = []
-    for path, text in _expressions(policy):
+    for path, text, _expected in expressions_of(policy):
         if compiler.one(path, text) is None:
             continue
         for issues in misspelt(text, compiler.environment, kinds):
@@ -62,13 +61,3 @@ def _kinds(policy: CelPolicy) -> list[GroupVersionKind]:
     rules = policy.constraints.rules if policy.constraints is not None else ()
     found = (kinds_matched(rule.groups, rule.versions, rule.resources) for rule in rules)
     return list(dict.fromkeys(kind for kinds in found for kind in kinds))
-
-
-def _expressions(policy: CelPolicy) -> Iterator[tuple[str, str]]:
-    for field, listed in (("matchConditions", policy.conditions), ("variables", policy.variables)):
-        for index, named in enumerate(listed):
-            yield f"spec.{field}[{index}].expression", named.expression
-    for index, validation in enumerate(policy.validations):
-        yield f"spec.validations[{index}].expression", validation.expression
-        if validation.message_expression:
-            yield f"spec.validations[{index}].messageExpression", validation.message_expression

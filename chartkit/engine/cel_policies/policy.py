@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from chartkit.engine.policy import LabelSelector
-from chartkit.model import Body, Resource, policy_id
+from chartkit.model import Body, Location, Resource, policy_id
 
 
 class CelKind(StrEnum):
@@ -117,3 +117,9 @@ class CelPolicy:
     def kind_name(self) -> str:
         """The kind as the document has it."""
         return self.resource.kind
+
+
+def field_at(policy: CelPolicy, path: str) -> Location:
+    """The place of a field, `spec.validations[0].expression`, in the policy's document."""
+    pointer = "/" + path.replace("[", "/").replace("]", "").replace(".", "/")
+    return replace(policy.resource.location, path=pointer)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Container, Mapping
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
@@ -79,35 +80,51 @@ class PolicyScope(dict[str, Value]):
         return made
 
 
-class Variables(dict[str, Value]):
-    """A policy's `variables`, each computed when it is first asked for; so are their errors."""
+class Deferred(dict[str, Value]):
+    """Values by name, each computed when it is first asked for; so are their errors."""
 
-    __slots__ = ("_computed", "_errors", "_host", "_programs", "_scope")
+    __slots__ = ("_errors", "_names")
 
-    def __init__(
-        self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
-    ) -> None:
+    def __init__(self, names: Container[object]) -> None:
         super().__init__()
-        self._computed = scope.computed if isinstance(scope, PolicyScope) else None
-        self._programs = programs
+        self._names = names
         self._errors: dict[str, CelError] = {}
-        self._scope = scope
-        self._host = host
+
+    @abstractmethod
+    def compute(self, name: str) -> Value:
+        """The value of a name; raises CelError, and KeyError for a name that there is not."""
 
     def __missing__(self, name: str) -> Value:
         if name in self._errors:
             raise self._errors[name].with_traceback(None)
         try:
-            made = self[name] = self._compute(self._programs[name])
+            made = self[name] = self.compute(name)
         except CelError as error:
             self._errors[name] = error
             raise
         return made
 
     def __contains__(self, name: object) -> bool:
-        return name in self._programs
+        return name in self._names
 
-    def _compute(self, program: Program) -> Value:
+
+class Variables(Deferred):
+    """A policy's `variables`."""
+
+    __slots__ = ("_computed", "_host", "_programs", "_scope")
+
+    def __init__(
+        self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
+    ) -> None:
+        super().__init__(programs)
+        self._computed = scope.computed if isinstance(scope, PolicyScope) else None
+        self._programs = programs
+        self._scope = scope
+        self._host = host
+
+    def compute(self, name: str) -> Value:
+        """The value of a variable; raises CelError."""
+        program = self._programs[name]
         computed = self._computed
         if computed is None or not sees_the_request_alone(program):
             return program.evaluate(self._scope, self._host)

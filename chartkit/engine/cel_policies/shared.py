@@ -6,23 +6,14 @@ nothing of its policy gives all of them the same value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from chartkit.engine.cel.ast import (
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListLiteral,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
+from chartkit.engine.cel.ast import Call, Comprehension, Ident
 from chartkit.engine.cel.compile import compile_expression
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.program.program import Program
 
 _OWN: Final = "variables"
@@ -52,7 +43,7 @@ def sees_the_request_alone(program: Program) -> bool:
     functions = program.environment.functions
     bound: set[str] = set()
     named: set[str] = set()
-    for node in _nodes(program.root):
+    for node in nodes(program.root):
         if isinstance(node, Comprehension):
             bound |= {node.iter_var, node.iter_var2, node.accu_var}
         elif isinstance(node, Ident):
@@ -62,29 +53,3 @@ def sees_the_request_alone(program: Program) -> bool:
             if declared is not None and any(one.hosted for one in declared.overloads):
                 return False
     return named - bound <= _REQUEST
-
-
-def _nodes(root: Expr) -> Iterator[Expr]:
-    """Every node of an expression."""
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting.extend(_parts(node))
-
-
-def _parts(node: Expr) -> tuple[Expr, ...]:
-    if isinstance(node, Select):
-        return (node.operand,)
-    if isinstance(node, Call):
-        return node.args if node.target is None else (node.target, *node.args)
-    if isinstance(node, ListLiteral):
-        return node.elements
-    if isinstance(node, MapLiteral):
-        return tuple(part for entry in node.entries for part in (entry.key, entry.value))
-    if isinstance(node, StructLiteral):
-        return tuple(entry.value for entry in node.fields)
-    if isinstance(node, Comprehension):
-        loop = (node.loop_condition, node.loop_step, node.result)
-        return (node.iter_range, node.accu_init, *loop)
-    return ()

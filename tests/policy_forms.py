@@ -20,6 +20,7 @@ from chartkit.engine.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Json, Resource, RuleResult
+from chartkit.scan.surroundings import around
 from tests.policy_library import library
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (
@@ -69,7 +70,7 @@ def compiled(found: Iterable[Resource]) -> tuple[AnyPolicy, ...]:
 
 def judge(policies: Iterable[AnyPolicy], resource: Resource) -> list[RuleResult]:
     """What policies say of an object that is created."""
-    return evaluate(tuple(policies), Request(in_namespace(resource)))
+    return evaluate(tuple(policies), Request(in_namespace(resource)), around(resource))
 
 
 @cache

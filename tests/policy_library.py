@@ -15,8 +15,10 @@ from chartkit.chart.parameters import helm_body
 from chartkit.documents import read_file, read_text, resources
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
+from chartkit.engine.kinds import in_namespace
 from chartkit.engine.request import Request
 from chartkit.model import Body, Json, Resource, RuleResult
+from chartkit.scan.surroundings import around
 
 _CHART = "apiVersion: v2\nname: library\nversion: 0.0.0\n"
 _TARGET = Target("library", "default")
@@ -66,7 +68,9 @@ def verdicts(policy: Body, found: Iterable[Resource]) -> dict[str, list[RuleResu
     """What a policy's rules say of each resource, by `Kind/name`; raises CompileError."""
     compiled = compile_policy(Resource(policy))
     return {
-        f"{resource.kind}/{resource.name}": evaluate([compiled], Request(resource))
+        f"{resource.kind}/{resource.name}": evaluate(
+            [compiled], Request(in_namespace(resource)), around(resource)
+        )
         for resource in found
     }
 

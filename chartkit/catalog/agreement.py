@@ -11,6 +11,7 @@ from chartkit.chart.library import BAD_FILE, POLICY_FILE, LibraryPolicy
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import Verdict, judge
 
 EXAMPLES: Final = "CK513"
@@ -31,12 +32,12 @@ def decided(policy: LibraryPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic
         if file is None:
             continue
         try:
-            found = resources(read_file(file))
+            found = [(one, around(one)) for one in resources(read_file(file))]
         except InputError as error:
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue
-        for resource in found:
-            verdicts = [judge(form.admitting, form.cleaning, resource) for form in forms]
+        for resource, lookups in found:
+            verdicts = [judge(form.admitting, form.cleaning, resource, lookups) for form in forms]
             yield from _wrong(forms, verdicts, resource, bad)
             for form, verdict in zip(forms, verdicts, strict=True):
                 acted[id(form)] |= verdict.rules

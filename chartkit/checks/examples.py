@@ -27,6 +27,7 @@ from chartkit.documents import read_file, resources
 from chartkit.engine.policies import is_policy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import PolicySet
+from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import judge
 
 _HIDDEN = (
@@ -126,7 +127,7 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
 def _judge(
     policy: LibraryPolicy, compiled: PolicySet, resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
-    verdict = judge(compiled.policies, compiled.cleanup, resource)
+    verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
     which = f"{'bad' if expected_bad else 'good'} example {resource.kind} {resource.name}"
     if verdict.error:
         message = f"{policy.name} cannot decide about its {which}: {verdict.error}"

@@ -15,6 +15,7 @@ from typing import Final
 from chartkit.engine.cleanup import plan_deletions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kinds import in_namespace
+from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policies import AnyPolicy, Cleaner
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
@@ -48,17 +49,20 @@ class Verdict:
 
 
 def judge(
-    admitting: Sequence[AnyPolicy], cleaning: Sequence[Cleaner], resource: Resource
+    admitting: Sequence[AnyPolicy],
+    cleaning: Sequence[Cleaner],
+    resource: Resource,
+    lookups: Lookups = OFFLINE,
 ) -> Verdict:
     """What policies do to an object that is created, or that is there for a cleanup policy.
 
     admitting, cleaning: the policies as `sorted_out` tells them apart; where there are some that
-    clean, the others are not asked.
+    clean, the others are not asked; lookups: what else is there.
     """
     given = in_namespace(resource)
     if cleaning:
         return _cleaning(cleaning, given)
-    results = evaluate(admitting, Request(given))
+    results = evaluate(admitting, Request(given), lookups)
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
     patched = [result.patched for result in acting if result.patched is not None]

@@ -1,0 +1,34 @@
+"""The cluster around the examples of a policy: the objects of `cluster.yaml` beside them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents import read_file, resources
+from chartkit.engine.cluster import Cluster
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.object_api import PartialApi
+from chartkit.engine.submitted import as_submitted
+from chartkit.engine.user_values import UserLookups
+from chartkit.model import Resource
+
+CLUSTER_FILE: Final = "cluster.yaml"
+
+
+def around(example: Resource) -> Lookups:
+    """The world in which an example is judged; raises InputError for a broken file."""
+    return _read(Path(example.location.file).parent / CLUSTER_FILE)
+
+
+@lru_cache(maxsize=256)
+def _read(file: Path) -> Lookups:
+    if not file.is_file():
+        return OFFLINE
+    bodies = [as_submitted(one).body for one in resources(read_file(file))]
+    return UserLookups(
+        api=PartialApi(bodies),
+        cluster=Cluster(bodies),
+        configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
+    )

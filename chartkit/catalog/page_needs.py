@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from chartkit.catalog.check import shared_parameters
-from chartkit.catalog.forms import default_bodies
 from chartkit.catalog.markdown import cell_code, code, prose, table
 from chartkit.catalog.model import Entry
-from chartkit.chart.library import read_policy
+from chartkit.catalog.needs import needs_of
 from chartkit.chart.needs import Permission
-from chartkit.chart.permissions import needs
-from chartkit.documents import read_file
-from chartkit.model import Body
 
 _HEAD = ("Controller", "API group", "Resources", "Verbs")
 
@@ -23,7 +17,7 @@ def needs_lines(entry: Entry) -> Iterator[str]:
 
     Raises the error of a form that cannot be rendered.
     """
-    found = needs(_bodies(entry))
+    found = needs_of(entry)
     if found.permissions:
         rows = [_row(each) for each in found.permissions]
         lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
@@ -39,16 +33,6 @@ def needs_lines(entry: Entry) -> Iterator[str]:
 
 def _bullets(texts: Iterable[str]) -> str:
     return "".join(f"- {text}\n" for text in texts)
-
-
-def _bodies(entry: Entry) -> list[Body]:
-    """A policy's forms as they are at the parameters' defaults."""
-    file = Path(entry.file)
-    if not entry.own:
-        return [each.body for each in read_file(file) if each.line == entry.line]
-    policy = read_policy(file.parent, "", shared_parameters(file.parent))
-    sources = [policy.template, *([policy.cel] if policy.cel else [])]
-    return [body for source in sources for body in default_bodies(policy, source)]
 
 
 def _row(each: Permission) -> list[str]:

@@ -14,6 +14,8 @@ from chartkit.catalog.entries import one_line
 from chartkit.catalog.examples import Shown, examples_of
 from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
+from chartkit.catalog.needs import as_json as needs_json
+from chartkit.catalog.needs import as_lines as needs_lines
 from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE, Control
 from chartkit.documents import Source, read_file, read_source
 from chartkit.model import Body, Json, Resource
@@ -98,8 +100,9 @@ def _mapping(file: Path) -> Body:
 
 
 def as_text(shown: Details) -> str:
-    """For people: what it is, its parameters, its text, what it does to examples."""
-    blocks = (_head(shown), _help_lines(shown), _parameter_lines(shown), _body(shown))
+    """For people: what it is, its parameters, what it needs, its text, what it does to examples."""
+    needed = needs_lines(shown.entry)
+    blocks = (_head(shown), _help_lines(shown), _parameter_lines(shown), needed, _body(shown))
     return "\n".join(line for block in blocks for line in block) + "\n"
 
 
@@ -170,7 +173,8 @@ def _printable(text: str) -> Iterator[str]:
 
 
 def as_json(shown: Details) -> str:
-    """One object: what a list says of the policy, and `parameters`, `policies`, `examples`."""
+    """One object: what a list says of the policy, and `parameters`, `needs`, `policies`,
+    `examples`."""
     control = shown.control
     examples = {"acts": shown.examples.acts, "leaves": shown.examples.leaves}
     body: Body = {
@@ -179,6 +183,7 @@ def as_json(shown: Details) -> str:
         "remediation": shown.remediation,
         "counterpart": list(shown.counterpart),
         "parameters": shown.parameters,
+        "needs": needs_json(shown.entry),
         "policies": [{"file": source.file, "text": source.text} for source in shown.sources],
         "examples": {name: _example(one) for name, one in examples.items()},
     }

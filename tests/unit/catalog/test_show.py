@@ -18,6 +18,20 @@ sharedParameters: [level]
 parameters:
   minimum: {type: integer, default: 2, description: How many.}
 """
+_MAKES = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata: {{name: {name}}}
+spec:
+  rules:
+    - name: r
+      match: {{any: [{{resources: {{kinds: [Namespace]}}}}]}}
+      context:
+        - {{name: a, configMap: {{namespace: rules, name: teams}}}}
+        - {{name: b, globalReference: {{name: nodes}}}}
+        - {{name: c, apiCall: {{urlPath: '/api/v1/{{{{ what }}}}'}}}}
+      generate: {{apiVersion: v1, kind: Secret, name: n, namespace: m, data: {{}}}}
+"""
 _MUTATES = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -99,3 +113,42 @@ def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
     file = folder / "policy.yaml"
     file.write_text(file.read_text() + "# \x1b[2J\x9b\n")
     assert "# �[2J�\n" in as_text(details(_only(tmp_path), tmp_path))
+
+
+def test_what_a_policy_needs(tmp_path: Path) -> None:
+    write_plain(tmp_path, "a/b", _MAKES)
+    shown = details(_only(tmp_path), tmp_path)
+    unknown = "a variable says which resource is called: '/api/v1/{{ what }}'"
+    assert (
+        "\nNeeds:\n"
+        "  background-controller: create, get secrets\n"
+        "  ConfigMap rules/teams\n"
+        "  GlobalContextEntry nodes\n"
+        f"  {unknown} (spec.rules.0.context.2.apiCall.urlPath)\n"
+    ) in as_text(shown)
+    needed = json.loads(as_json(shown))["needs"]
+    assert needed["permissions"] == [
+        {
+            "controller": "background-controller",
+            "group": "",
+            "resource": "secrets",
+            "verbs": ["create", "get"],
+        }
+    ]
+    assert needed["configMaps"] == [{"namespace": "rules", "name": "teams"}]
+    assert needed["globalContextEntries"] == ["nodes"]
+    assert [each["message"] for each in needed["unknown"]] == [unknown]
+
+
+def test_a_policy_that_needs_nothing_says_nothing(tmp_path: Path) -> None:
+    write_plain(tmp_path, "a/b", _MUTATES)
+    assert "Needs" not in as_text(details(_only(tmp_path), tmp_path))
+
+
+def test_needs_of_a_template_that_is_broken(tmp_path: Path) -> None:
+    folder = write_policy(tmp_path, "ours/mine")
+    file = folder / "policy.yaml"
+    file.write_text(file.read_text().replace("not so", "<%= nothing %>"))
+    shown = details(_only(tmp_path), tmp_path)
+    assert "\nNeeds: cannot be told, " in as_text(shown)
+    assert str(file) in json.loads(as_json(shown))["needs"]["error"]

@@ -1,0 +1,76 @@
+"""What a policy of a library needs beside itself, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from chartkit.catalog.check import shared_parameters
+from chartkit.catalog.entries import one_line
+from chartkit.catalog.forms import default_bodies
+from chartkit.catalog.model import Entry
+from chartkit.chart.library import read_policy
+from chartkit.chart.needs import Needs
+from chartkit.chart.permissions import as_json as permissions_json
+from chartkit.chart.permissions import needs
+from chartkit.documents import read_file
+from chartkit.errors import ChartkitError
+from chartkit.model import Body
+
+
+def needs_of(entry: Entry) -> Needs:
+    """What a policy needs in all its forms at its parameters' defaults; raises the error of a form
+    that cannot be rendered."""
+    return needs(_bodies(entry))
+
+
+def _bodies(entry: Entry) -> list[Body]:
+    file = Path(entry.file)
+    if not entry.own:
+        return [each.body for each in read_file(file) if each.line == entry.line]
+    policy = read_policy(file.parent, "", shared_parameters(file.parent))
+    sources = [policy.template, *([policy.cel] if policy.cel else [])]
+    return [body for source in sources for body in default_bodies(policy, source)]
+
+
+def as_lines(entry: Entry) -> Iterator[str]:
+    """A section for people, none where it needs nothing; why it cannot be told, where a form
+    cannot be rendered."""
+    try:
+        found = needs_of(entry)
+    except ChartkitError as error:
+        yield f"\nNeeds: cannot be told, {one_line(str(error))}"
+        return
+    lines = list(_lines(found))
+    if lines:
+        yield "\nNeeds:"
+        yield from (f"  {one_line(line)}" for line in lines)
+
+
+def _lines(found: Needs) -> Iterator[str]:
+    for each in found.permissions:
+        resource = f"{each.resource}.{each.group}".removesuffix(".")
+        scan = ", for background scans" if each.scan else ""
+        yield f"{each.controller}: {', '.join(each.verbs)} {resource}{scan}"
+    yield from (f"ConfigMap {each}" for each in found.config_maps)
+    yield from (f"GlobalContextEntry {each}" for each in found.global_entries)
+    for unknown in found.unknown:
+        place = ".".join(str(step) for step in unknown.path)
+        yield f"{unknown.message} ({place})" if place else unknown.message
+
+
+def as_json(entry: Entry) -> Body:
+    """An object with permissions, configMaps, globalContextEntries and unknown; with error, where a
+    form cannot be rendered."""
+    try:
+        found = needs_of(entry)
+    except ChartkitError as error:
+        return {"error": one_line(str(error))}
+    return {
+        "permissions": permissions_json(found),
+        "configMaps": [
+            {"namespace": each.namespace, "name": each.name} for each in found.config_maps
+        ],
+        "globalContextEntries": list(found.global_entries),
+        "unknown": [{"message": each.message, "path": list(each.path)} for each in found.unknown],
+    }

@@ -58,12 +58,26 @@ class Template:
 
 
 def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
-    """The templates of policies, each rendered and looked through; in one run of Helm.
+    """The templates of policies, each rendered and looked through; in one run of Helm. A policy
+    without metadata.yaml is known as it is written, and needs none.
 
     Raises InputError or RenderError for a policy that is no ClusterPolicy or whose second form is
     of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
     fields do.
     """
+    rendered = {each.policy.name: each for each in _rendered(policies)}
+    return [rendered.get(policy.name) or _as_written(policy) for policy in policies]
+
+
+def _as_written(policy: LibraryPolicy) -> Template:
+    plain = policy.plain
+    return Template(policy, policy.template.text, (plain.body,) if plain else ())
+
+
+def _rendered(found: Sequence[LibraryPolicy]) -> list[Template]:
+    policies = [policy for policy in found if policy.plain is None]
+    if not policies:
+        return []
     for policy in policies:
         _require_name(policy)
     texts = {policy.name: helm_body(policy) for policy in policies}

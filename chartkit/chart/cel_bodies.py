@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from chartkit.chart import cel_fields
+from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.library import LibraryPolicy
 from chartkit.documents import Document
 from chartkit.errors import InputError
@@ -13,7 +14,6 @@ from chartkit.model import Body, Json, Location
 
 API_VERSION = f"{cel_fields.GROUP}/v1"
 VALIDATING = "ValidatingPolicy"
-_PODS = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 _OWN_FIELD = re.compile(
     r"\b(?:object|oldObject)\.metadata\.(?:name|generateName|uid|ownerReferences)\b"
 )
@@ -48,25 +48,6 @@ def checked_cel(document: Document, policy: LibraryPolicy, rules: int) -> Body:
     if extends_to_controllers(body):
         _require_pod_fields(body["spec"], policy, place)
     return body
-
-
-def extends_to_controllers(body: Body) -> bool:
-    """Whether a policy speaks of Pods alone, so that it can be extended to their controllers.
-
-    Source: Kyverno's `CanAutoGen` of CEL policies.
-    """
-    kind = str(body["kind"]).removeprefix(cel_fields.NAMESPACED)
-    if "autogen" not in cel_fields.SETTINGS[kind]:
-        return False
-    constraints = body["spec"].get("matchConstraints") or {}
-    selector = constraints.get("objectSelector") or {}
-    rules = constraints.get("resourceRules") or []
-    if selector or constraints.get("excludeResourceRules") or len(rules) != 1:
-        return False
-    rule = rules[0]
-    return not rule.get("resourceNames") and all(
-        rule.get(key) == value for key, value in _PODS.items()
-    )
 
 
 def _require_validations(spec: Body, policy: LibraryPolicy, rules: int, place: Location) -> None:

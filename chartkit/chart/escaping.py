@@ -26,8 +26,20 @@ def escape(text: str) -> str:
         if position:
             parts.append(text[start:position])
             continue
-        position = _end_of_variable(text, start)
+        position = end_of_variable(text, start)
         parts.append(_escape_variable(text[start:position]))
+    parts.append(text[position:])
+    return "".join(parts)
+
+
+def escape_all(text: str) -> str:
+    """The text as a Helm template that renders to it, whatever stands between its braces."""
+    parts: list[str] = []
+    position = 0
+    while (start := text.find(OPEN, position)) >= 0:
+        parts.append(text[position:start])
+        position = end_of_variable(text, start)
+        parts.append(literal(text[start:position]))
     parts.append(text[position:])
     return "".join(parts)
 
@@ -47,7 +59,7 @@ def _end_of_escaped(text: str, start: int) -> int | None:
     return found.end() if OPEN in inside or CLOSE in inside else None
 
 
-def _end_of_variable(text: str, start: int) -> int:
+def end_of_variable(text: str, start: int) -> int:
     """The end of the variable that begins here, those inside it included.
 
     Braces that never close are text to Kyverno: then only the opening ones are taken.

@@ -6,6 +6,9 @@ a rule its second form `cel.yaml` (a template too, of a kind of policies.kyverno
 must pass and must fail, in both forms), and `cases/<case>/` with `parameters.yaml` and its own
 `good.yaml`, `bad.yaml` or both, where other parameter values are to be shown.
 `<folder>/parameters.yaml` holds the parameters that several policies share.
+
+Vendored libraries hold policies as Kyverno reads them (`chartkit.chart.plain_policies`); those are
+read when somebody names them.
 """
 
 from __future__ import annotations
@@ -15,12 +18,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from chartkit import bundled
 from chartkit.chart import schema
+from chartkit.chart.plain_policies import PlainLibrary, PlainPolicy
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import Document, Source, read_file, read_source
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 
+BUILT_IN = "chartkit"
+"""The name of the built-in library."""
+VENDOR = "vendor"
+"""Where vendored libraries stand, below the project's folder."""
+LOCK_FILE = "chartkit.lock"
+"""What every vendored library has, in its folder."""
 POLICY_FILE = "policy.yaml"
 CEL_FILE = "cel.yaml"
 METADATA_FILE = "metadata.yaml"
@@ -84,7 +95,8 @@ class LibraryPolicy:
     annotations say; minimum_kyverno: the version that its ClusterPolicy claims to need; template:
     `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation: what the
     owner of a refused object changes; counterpart: policies that mend, generate or guard what this
-    one refuses, by name or reference.
+    one refuses, by name or reference; library: its library's name; plain: the policy itself, where
+    it is one as Kyverno reads it, without metadata.yaml.
     """
 
     name: str
@@ -103,11 +115,20 @@ class LibraryPolicy:
     cel: Source | None = field(default=None, repr=False)
     remediation: str = ""
     counterpart: tuple[str, ...] = ()
+    library: str = ""
+    plain: PlainPolicy | None = field(default=None, repr=False)
 
     @property
     def reference(self) -> str:
         """How profiles name it: `baseline/disallow-privileged-containers`."""
+        if self.plain is not None:
+            return self.plain.reference
         return f"{self.group}/{self.name}" if self.group else self.name
+
+    @property
+    def qualified(self) -> str:
+        """Its reference with its library's name, unique among all policies."""
+        return f"{self.library}/{self.reference}"
 
     @property
     def defaults(self) -> dict[str, Json]:
@@ -117,40 +138,103 @@ class LibraryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Policies by name, in the order of their references."""
+    """Policies by library and reference, in the order of their references.
+
+    vendored: the libraries whose policies are read when they are named.
+    """
 
     policies: Mapping[str, LibraryPolicy]
+    vendored: tuple[PlainLibrary, ...] = ()
 
     def find(self, reference: str, location: Location | None = None) -> LibraryPolicy:
-        """The policy of a reference, `category/name` or `name`; raises InputError if unknown."""
-        found = self.policies.get(reference.rpartition("/")[2])
-        if found is None or reference not in (found.name, found.reference):
-            known = [policy.reference for policy in self.policies.values()]
-            hint = schema.suggestion(reference, [*known, *self.policies])
-            raise InputError(f"there is no policy '{reference}'", location, hint)
-        return found
+        """The policy of a reference: `category/name`, or from the end what is enough of
+        `library/category/name`.
+
+        The built-in library and a project's own go before the vendored ones. Raises InputError
+        where there is none, and where there are several.
+        """
+        found = _meant(self.policies.values(), reference) or [
+            _plain(each, library) for library in self.vendored for each in library.find(reference)
+        ]
+        exact = [each for each in found if reference in (each.reference, each.qualified)]
+        found = exact or found
+        if len(found) > 1:
+            names = ", ".join(each.qualified for each in found)
+            message = f"there are {len(found)} policies '{reference}'"
+            raise InputError(message, location, f"say which: {names}")
+        if not found:
+            raise self._unknown(reference, location)
+        return found[0]
+
+    def _unknown(self, reference: str, location: Location | None) -> InputError:
+        known = [each.reference for each in self.policies.values()]
+        known += [each.name for each in self.policies.values()]
+        known += [each for library in self.vendored for each in library.references]
+        hint = schema.suggestion(reference, known)
+        return InputError(f"there is no policy '{reference}'", location, hint)
+
+
+def _meant(policies: Iterable[LibraryPolicy], reference: str) -> list[LibraryPolicy]:
+    return [each for each in policies if f"/{each.qualified}".endswith(f"/{reference}")]
+
+
+def _plain(policy: PlainPolicy, library: PlainLibrary) -> LibraryPolicy:
+    """A policy as Kyverno reads it: its annotations say what metadata.yaml would."""
+    subjects = (part.strip() for part in policy.about("subject").split(","))
+    return LibraryPolicy(
+        name=policy.name,
+        group=policy.reference.rpartition("/")[0],
+        folder=Path(policy.location.file).parent,
+        title=policy.about("title") or policy.name,
+        category=policy.about("category"),
+        severity=policy.about("severity"),
+        subject=tuple(filter(None, subjects)),
+        description=policy.about("description"),
+        minimum_kyverno=policy.minimum,
+        control=Control("", ""),
+        parameters=MappingProxyType({}),
+        examples=(),
+        template=Source(policy.location.file, policy.text),
+        library=library.name,
+        plain=policy,
+    )
+
+
+def vendored_libraries(root: Path) -> list[PlainLibrary]:
+    """The libraries in `vendor/` of a project's folder: those that have a lock file."""
+    folder = root / VENDOR
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [PlainLibrary(each.name, each) for each in found if (each / LOCK_FILE).is_file()]
+
+
+def library_name(root: Path) -> str:
+    """What a library is called: its folder's name, and the built-in one by a name of its own."""
+    return BUILT_IN if root == bundled.library_dir() else root.resolve().name
 
 
 def read_library(
-    folders: Sequence[Path], named_at: Mapping[Path, Location] | None = None
+    folders: Sequence[Path],
+    named_at: Mapping[Path, Location] | None = None,
+    vendored: Sequence[PlainLibrary] = (),
 ) -> Library:
-    """Every policy below the folders; raises InputError, also for two policies of one name.
+    """Every policy below the folders; raises InputError, also for two policies of one reference.
 
     named_at: where a project file names the folders.
     """
     found: dict[str, LibraryPolicy] = {}
     for root in folders:
         for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
-            other = found.get(policy.name)
+            other = found.get(policy.qualified)
             if other is not None:
                 raise InputError(
-                    f"there are two policies '{policy.name}'",
+                    f"there are two policies '{policy.reference}'",
                     Location(str(policy.folder)),
                     f"the other is {other.folder}; rename one of them",
                 )
-            found[policy.name] = policy
+            found[policy.qualified] = policy
     ordered = sorted(found.values(), key=lambda policy: policy.reference)
-    return Library(MappingProxyType({policy.name: policy for policy in ordered}))
+    policies = {policy.qualified: policy for policy in ordered}
+    return Library(MappingProxyType(policies), tuple(vendored))
 
 
 def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
@@ -162,14 +246,21 @@ def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
     if not folders:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError(f"the policy library '{root}' is empty", place, hint)
+    library = library_name(root)
     for folder in folders:
-        yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared)
+        yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared, library)
 
 
 def read_policy(
-    folder: Path, group: str = "", shared: Mapping[str, Parameter] | None = None
+    folder: Path,
+    group: str = "",
+    shared: Mapping[str, Parameter] | None = None,
+    library: str = "",
 ) -> LibraryPolicy:
-    """One policy folder; shared: the library's shared parameters by name. Raises InputError."""
+    """One policy folder; shared: the library's shared parameters by name; library: its name.
+
+    Raises InputError.
+    """
     document = _one_document(folder / METADATA_FILE)
     schema.require(document, schema.load(METADATA_SCHEMA))
     body = document.body
@@ -191,6 +282,7 @@ def read_policy(
         cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
         remediation=body.get("remediation", ""),
         counterpart=tuple(body.get("counterpart", ())),
+        library=library,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,18 @@ from typing import Any
 from chartkit import bundled
 from chartkit.chart import cel_fields, fields, permissions
 from chartkit.chart.bodies import Template, read_templates
-from chartkit.chart.cel_bodies import VALIDATING, extends_to_controllers
+from chartkit.chart.cel_bodies import VALIDATING
 from chartkit.chart.compat import (
     ADMISSION_POLICIES,
     admission_policies,
     kube_version_range,
     matrix,
 )
-from chartkit.chart.escaping import escape
-from chartkit.chart.library import Library, LibraryPolicy, read_library
+from chartkit.chart.escaping import escape, escape_all
+from chartkit.chart.extension import extends_to_controllers
+from chartkit.chart.guards import GUARDS_FILE, guard_templates
+from chartkit.chart.library import Library, LibraryPolicy, read_library, vendored_libraries
+from chartkit.chart.plain_policies import PlainPolicy, written_about
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.policies_schema import (
     BASELINE,
@@ -37,7 +41,9 @@ from chartkit.chart.policies_values import (
 )
 from chartkit.chart.profiles import (
     Resolved,
+    ResolvedPolicy,
     read_profile,
+    require_same,
     resolve,
     resolve_environment,
     with_parameters,
@@ -52,6 +58,7 @@ from chartkit.yaml_dump import dump_yaml
 
 CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
+_UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
 _ANNOTATION = "policies.kyverno.io/"
@@ -59,12 +66,19 @@ _HEADER = "Written by chartkit render; values.schema.json checks it. Edits are k
 
 
 def read_libraries(project: Project | None = None) -> Library:
-    """The built-in policy library and a project's own; raises InputError."""
+    """The built-in policy library, a project's own and its vendored ones; raises InputError."""
     if project is None:
         return read_library([bundled.library_dir()])
     own = project.library
     named_at = {folder: project.locate("library", at) for at, folder in enumerate(own)}
-    return read_library([bundled.library_dir(), *own], named_at)
+    vendored = vendored_libraries(project.root)
+    return read_library([bundled.library_dir(), *own], named_at, vendored)
+
+
+def carried(project: Project) -> list[LibraryPolicy]:
+    """The policies that a project's chart carries; raises InputError."""
+    library = read_libraries(project)
+    return _carried(library, [_project_profiles(project, library), *_resolved(project, library)])
 
 
 def plan(project: Project) -> ChartPlan:
@@ -75,10 +89,7 @@ def plan(project: Project) -> ChartPlan:
     """
     library = read_libraries(project)
     base = _project_profiles(project, library)
-    resolved = {
-        name: resolve_environment(environment, library, project.root)
-        for name, environment in project.environments.items()
-    }
+    resolved = dict(zip(project.environments, _resolved(project, library), strict=True))
     chart = _Chart(library, [base, *resolved.values()])
     for name, environment in project.environments.items():
         chart.require_versions(environment, resolved[name])
@@ -94,10 +105,11 @@ def plan_for_profile(
 ) -> ChartPlan:
     """The policies of one profile, without a project.
 
-    reference: a built-in profile, or a file's path from folder; parameters: values by name, or by
-    policy and name (`disallow-latest-tag.tags`). Raises InputError.
+    reference: a built-in profile, or a file's path from folder, which vendor/ stands in too;
+    parameters: values by name, or by policy and name (`disallow-latest-tag.tags`). Raises
+    InputError.
     """
-    library = read_libraries()
+    library = read_library([bundled.library_dir()], {}, vendored_libraries(folder or Path()))
     profile = read_profile(reference, folder or Path())
     resolved = with_parameters(resolve([profile], library), parameters, library)
     chart = _Chart(library, [resolved])
@@ -125,6 +137,12 @@ def _project_profiles(project: Project, library: Library) -> Resolved:
     return resolve(profiles, library)
 
 
+def _resolved(project: Project, library: Library) -> list[Resolved]:
+    """What each environment gets, in their order."""
+    environments = project.environments.values()
+    return [resolve_environment(each, library, project.root) for each in environments]
+
+
 def _clusters(project: Project) -> str:
     """The range of clusters that the chart admits."""
     environments = project.environments.values()
@@ -141,7 +159,12 @@ class _Chart:
         self._templates = read_templates(policies)
         rules = {each.policy.name: each.rules for each in self._templates}
         cel = frozenset(each.policy.name for each in self._templates if each.cel_kind)
-        self._catalogue = Catalogue(tuple(policies), rules, cel)
+        standards = {
+            each.name: each.group for each in library.policies.values() if is_standard(each)
+        }
+        standing = {each.name: standards.get(each.name, each.group) for each in policies}
+        standing |= {each.name: each.group for each in policies if each.plain is None}
+        self._catalogue = Catalogue(tuple(policies), rules, cel, standing)
         self._schema = values_schema(self._catalogue)
 
     def require_versions(self, environment: Environment, resolved: Resolved) -> None:
@@ -184,7 +207,7 @@ class _Chart:
             f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "
             f"says otherwise than values.yaml.\n{_HEADER}"
         )
-        return environment_text(environment, values, self._schema, header)
+        return environment_text(environment, resolved, values, self._schema, header)
 
     def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:
         source = bundled.chart_source_dir(CHART_NAME)
@@ -204,15 +227,26 @@ class _Chart:
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
         for each in self._templates:
-            name = f"templates/{each.policy.group or 'policies'}/{each.policy.name}.yaml"
-            files[name] = render_text(text, _policy_context(each), str(template))
-        return files
+            group = self._catalogue.standing.get(each.policy.name, "")
+            context = _policy_context(each, group)
+            files[_template_file(each.policy)] = render_text(text, context, str(template))
+        guards = guard_templates(self._templates, files)
+        return files | ({GUARDS_FILE: guards} if guards else {})
+
+
+def _template_file(policy: LibraryPolicy) -> str:
+    folder = policy.group or "policies"
+    if policy.plain is not None:
+        folder = _UNSAFE.sub("-", policy.library)
+    return f"templates/{folder}/{policy.name}.yaml"
 
 
 def _permissions(template: Template) -> Body:
     """What Kyverno's controllers need for a policy, by its form; at its defaults and at all its
     examples' parameters."""
-    forms = {"plain": template.bodies, "cel": template.cel_bodies}
+    written = template.policy.plain is not None
+    cel = template.bodies if written else template.cel_bodies
+    forms = {"plain": template.bodies, "cel": cel}
     found = {form: permissions.as_json(permissions.needs(bodies)) for form, bodies in forms.items()}
     return found if any(found.values()) else {}
 
@@ -246,17 +280,29 @@ def _too_old(
 
 def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
     """What the chart carries: every policy that somebody names, and the whole Pod Security
-    Standards, so that podSecurityStandard means what it says."""
-    named = {name for each in resolved for name in each.policies}
-    policies = library.policies.values()
-    return [policy for policy in policies if policy.name in named or is_standard(policy)]
+    Standards, so that podSecurityStandard means what it says. A policy that somebody names stands
+    in the place of the standard's one of its name.
+
+    Raises InputError for two policies of one name.
+    """
+    named: dict[str, ResolvedPolicy] = {}
+    for each in resolved:
+        for name, given in each.policies.items():
+            require_same(named.setdefault(name, given), given.policy, given.location)
+    found = [given.policy for given in named.values()]
+    standards = filter(is_standard, library.policies.values())
+    found += [policy for policy in standards if policy.name not in named]
+    return sorted(found, key=lambda policy: policy.reference)
 
 
-def _policy_context(template: Template) -> Body:
+def _policy_context(template: Template, group: str) -> Body:
+    """What the policy's template is made of; group: the standard's group that it stands in."""
     policy = template.policy
+    if policy.plain is not None:
+        return _written_context(policy.plain, group)
     shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
     about: Body = {
-        "group": policy.group if policy.group in (BASELINE, RESTRICTED) else "other",
+        "group": group if group in (BASELINE, RESTRICTED) else "other",
         "standard": is_standard(policy),
         "minimum": str(policy.minimum_kyverno),
         **_cel_context(template),
@@ -277,6 +323,19 @@ def _policy_context(template: Template) -> Body:
         "about": escape(dump_yaml(about)).rstrip("\n"),
         "body": template.text.rstrip("\n"),
         "cel": (template.cel or "").rstrip("\n"),
+        "written": False,
+        "bindings": (),
+    }
+
+
+def _written_context(policy: PlainPolicy, group: str) -> Body:
+    return {
+        "name": policy.name,
+        "about": escape_all(dump_yaml(written_about(policy, group))).rstrip("\n"),
+        "body": policy.text,
+        "cel": "",
+        "written": True,
+        "bindings": policy.bindings,
     }
 
 

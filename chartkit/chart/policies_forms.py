@@ -32,14 +32,15 @@ OF_CEL = (
 )
 
 
-def rulings(cel: Mapping[str, Sequence[str]]) -> list[Body]:
+def rulings(cel: Mapping[str, Sequence[str]], only_cel: Sequence[str]) -> list[Body]:
     """What each form refuses, as conditions of the schema.
 
     cel: the rules by policy, of those that have a form in CEL; the others come as ClusterPolicy
-    whatever policyType says, and keep what only that can hold.
+    whatever policyType says, and keep what only that can hold; only_cel: those that are in CEL
+    whatever it says.
     """
     return [
-        _when([CLUSTER_POLICY], _of_cluster_policy()),
+        _when([CLUSTER_POLICY], _of_cluster_policy(only_cel)),
         *([_when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(cel))] if cel else []),
         *([_when([ADMISSION_POLICY], _of_admission(cel))] if cel else []),
     ]
@@ -54,23 +55,26 @@ def _refused(reason: str) -> Body:
     return {"const": reason}
 
 
-def _of_cluster_policy() -> Body:
+def _of_cluster_policy(only_cel: Sequence[str]) -> Body:
     refused = {"additionalProperties": _refused(OF_CEL)}
     lists = {
         key: {"items": _refused(OF_CEL)} for key in ("excludeResourceRules", "matchConditions")
     }
+    of_all = {"auditAnnotations": refused, "vpolExclude": {"properties": lists}}
+    own = {"properties": {"matchConditions": {"items": _refused(OF_CEL)}}}
     return {
-        "auditAnnotations": refused,
-        "auditAnnotationsByPolicy": {"additionalProperties": refused},
-        "policyMatchConditions": {"additionalProperties": {"items": _refused(OF_CEL)}},
-        "vpolExclude": {"properties": lists},
-        "vpolExcludeByPolicy": {"additionalProperties": {"properties": lists}},
-        "policies": {
-            "additionalProperties": {
-                "properties": {"matchConditions": {"items": _refused(OF_CEL)}},
-            }
-        },
+        **({} if only_cel else of_all),
+        "auditAnnotationsByPolicy": _but(only_cel, refused),
+        "policyMatchConditions": _but(only_cel, {"items": _refused(OF_CEL)}),
+        "vpolExcludeByPolicy": _but(only_cel, {"properties": lists}),
+        "policies": _but(only_cel, own),
     }
+
+
+def _but(names: Sequence[str], body: Body) -> Body:
+    """Every key's value by a schema, those of some names aside."""
+    aside: Body = {"properties": {name: {} for name in names}} if names else {}
+    return {**aside, "additionalProperties": body}
 
 
 def _of_cel(cel: Mapping[str, Sequence[str]]) -> Body:

@@ -12,28 +12,40 @@ from dataclasses import dataclass
 
 from chartkit import bundled
 from chartkit.chart.library import LibraryPolicy
+from chartkit.chart.plain_policies import PlainForm
 from chartkit.chart.policies_forms import filters_of_cel, rulings
 from chartkit.model import Body
 
 CHART_NAME = "kyverno-policies"
 SCHEMA_FILE = "values.schema.json"
 BASELINE, RESTRICTED = "baseline", "restricted"
+KEEP_ACTIONS = "keepOwnActions"
+"""The value that lets policies without metadata.yaml keep their actions."""
 _STANDARD_CATEGORY = "Pod Security Standards"
 
 
 def is_standard(policy: LibraryPolicy) -> bool:
     """Whether the policy is one of the Pod Security Standards'."""
-    return policy.category.startswith(_STANDARD_CATEGORY)
+    return policy.plain is None and policy.category.startswith(_STANDARD_CATEGORY)
+
+
+_IN_CEL = (PlainForm.CEL, PlainForm.ADMISSION)
+_OWN_VALUES: Body = {
+    "description": "What Helm code of the policy itself finds in .Values, over the chart's values.",
+    "type": "object",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """The policies that a chart carries; rules: the names of their rules, by policy; cel: the
-    policies that have a form in CEL."""
+    policies that have a form in CEL beside their ClusterPolicy; standing: the standard's group
+    (`baseline`, `restricted`) by policy, also of one from elsewhere that stands in its place."""
 
     policies: tuple[LibraryPolicy, ...]
     rules: Mapping[str, tuple[str, ...]]
     cel: frozenset[str]
+    standing: Mapping[str, str]
 
     @property
     def names(self) -> list[str]:
@@ -41,8 +53,19 @@ class Catalogue:
         return [policy.name for policy in self.policies]
 
     def group(self, name: str) -> list[str]:
-        """The names of a category's policies."""
-        return [policy.name for policy in self.policies if policy.group == name]
+        """The names of a standard's policies."""
+        return [policy.name for policy in self.policies if self.standing.get(policy.name) == name]
+
+    @property
+    def written(self) -> list[LibraryPolicy]:
+        """The policies without metadata.yaml."""
+        return [policy for policy in self.policies if policy.plain is not None]
+
+    @property
+    def only_cel(self) -> list[str]:
+        """The names of those that are in CEL whatever policyType says."""
+        forms = {each.name: each.plain.form for each in self.written if each.plain is not None}
+        return [name for name, form in forms.items() if form in _IN_CEL]
 
     @property
     def shared_parameters(self) -> dict[str, Body]:
@@ -60,6 +83,8 @@ def values_schema(catalogue: Catalogue) -> Body:
     file = bundled.chart_source_dir(CHART_NAME) / SCHEMA_FILE
     schema: Body = json.loads(file.read_text("utf-8"))
     properties = schema["properties"]
+    if not catalogue.written:
+        del properties[KEEP_ACTIONS]
     _open_by_name(properties.values(), catalogue)
     restricted = catalogue.group(RESTRICTED)
     standard = catalogue.group(BASELINE) + restricted
@@ -79,7 +104,7 @@ def values_schema(catalogue: Catalogue) -> Body:
     }
     cel = {name: catalogue.rules[name] for name in catalogue.names if name in catalogue.cel}
     schema["definitions"]["filtersOfCel"] = filters_of_cel()
-    schema["allOf"] = rulings(cel)
+    schema["allOf"] = rulings(cel, catalogue.only_cel)
     return schema
 
 
@@ -125,5 +150,7 @@ def _policy_schema(policy: LibraryPolicy, template: Body) -> Body:
     }
     parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
     properties["parameters"] = {**template["properties"]["parameters"], "properties": parameters}
+    if policy.plain is not None and policy.plain.has_code:
+        properties["values"] = _OWN_VALUES
     description = f"{policy.title}. {policy.description}"
     return {**template, "description": description, "properties": properties}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from chartkit.chart.commented_yaml import Path, comment, commented
 from chartkit.chart.library import LibraryPolicy
-from chartkit.chart.policies_schema import BASELINE, RESTRICTED, Catalogue
+from chartkit.chart.policies_schema import BASELINE, KEEP_ACTIONS, RESTRICTED, Catalogue
 from chartkit.chart.profiles import Resolved
 from chartkit.chart.project import Environment, Exclusion
 from chartkit.model import Body
@@ -50,6 +50,10 @@ def environment_values(
         "validationFailureAction": environment.action.value,
         "exclude": _filters(environment.exclude),
     }
+    if catalogue.written:
+        # An action that chartkit.yaml names holds for every policy; the default one does not.
+        body = environment.document.body["environments"][environment.name]
+        own[KEEP_ACTIONS] = "action" not in body
     if environment.policy_type is not None:
         own["policyType"] = environment.policy_type.value
     for name, body in own["policies"].items():
@@ -68,11 +72,13 @@ def values_text(values: Body, schema: Body, header: str) -> str:
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
 
-def environment_text(environment: Environment, values: Body, schema: Body, header: str) -> str:
+def environment_text(
+    environment: Environment, resolved: Resolved, values: Body, schema: Body, header: str
+) -> str:
     """An environment's values file; why something is excluded stands above it."""
     reasons: dict[Path, Sequence[Exclusion]] = {("exclude", "any"): environment.exclude} | {
-        ("policies", name.rpartition("/")[2], "exclude", "any"): settings.exclude
-        for name, settings in environment.policies.items()
+        ("policies", name, "exclude", "any"): policy.exclude
+        for name, policy in resolved.policies.items()
     }
 
     def comments(path: Path) -> str:
@@ -118,7 +124,7 @@ def _standard(catalogue: Catalogue, resolved: Resolved) -> tuple[str, dict[str, 
             {
                 policy.name: policy.name in enabled
                 for policy in catalogue.policies
-                if (policy.group in groups) != (policy.name in enabled)
+                if (catalogue.standing.get(policy.name) in groups) != (policy.name in enabled)
             },
         )
         for standard, groups in _STANDARDS.items()

@@ -100,7 +100,7 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
         check_for_all(name, value, library, place)
     resolved = _with_parameters(resolved, environment.parameters)
     for reference, settings in environment.policies.items():
-        policy = library.find(reference, settings.location)
+        policy = _meant(resolved, library, reference, settings.location)
         for name, value in settings.parameters.items():
             place = environment.locate("policies", reference, "parameters", name)
             check_for_policy(name, value, policy, place)
@@ -125,7 +125,7 @@ def with_parameters(
     for key, value in parameters.items():
         reference, _, name = key.rpartition(".")
         if reference:
-            policy = library.find(reference)
+            policy = _meant(resolved, library, reference, None)
             check_for_policy(name, value, policy, None)
             settings = PolicySettings(Location(reference), parameters={name: value})
             resolved = _with_policy(resolved, policy, settings)
@@ -190,7 +190,7 @@ def _with_profile(resolved: Resolved, profile: Profile, library: Library) -> Res
     resolved = _with_parameters(resolved, parameters)
     for reference, body in profile.spec.get("policies", {}).items():
         path = ("spec", "policies", reference)
-        policy = library.find(reference, locate(*path))
+        policy = _meant(resolved, library, reference, locate(*path))
         given = body.get("parameters", {})
         for name, value in given.items():
             place = locate(*path, "parameters", name)
@@ -219,10 +219,30 @@ def _with_parameters(resolved: Resolved, parameters: Mapping[str, Json]) -> Reso
     return replace(resolved, policies=policies, parameters={**resolved.parameters, **parameters})
 
 
+def _meant(
+    resolved: Resolved, library: Library, reference: str, location: Location | None
+) -> LibraryPolicy:
+    """The policy of a reference; a name alone is first that of a policy that is there already."""
+    there = resolved.policies.get(reference)
+    return there.policy if there else library.find(reference, location)
+
+
+def require_same(one: ResolvedPolicy, policy: LibraryPolicy, location: Location) -> None:
+    """Raises InputError where another policy of the name is there: values speak of names, and
+    Kubernetes has one object of each."""
+    if one.policy.qualified != policy.qualified:
+        raise InputError(
+            f"there are two policies '{policy.name}' in the chart: {policy.qualified} here",
+            location,
+            f"the other is {one.policy.qualified}, {one.location}; take one of them out",
+        )
+
+
 def _with_policy(resolved: Resolved, policy: LibraryPolicy, settings: PolicySettings) -> Resolved:
     before = resolved.policies.get(policy.name)
     if before is None:
         before = ResolvedPolicy(policy, True, settings.location)
+    require_same(before, policy, settings.location)
     after = replace(
         before,
         location=settings.location,

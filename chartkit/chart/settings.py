@@ -24,9 +24,18 @@ def check_for_policy(
 
 
 def check_for_all(name: str, value: Json, library: Library, location: Location | None) -> None:
-    """Raises InputError for a parameter that no policy has, or a value unfit for one of them."""
+    """Raises InputError for a parameter that no policy has, or a value unfit for all of them.
+
+    Policies that have a parameter of one name may want other things of it; what a policy in the
+    chart cannot use, the chart's schema refuses.
+    """
+    errors = []
     for parameter in _parameters(name, library, location):
-        _check(parameter, value, location)
+        try:
+            return _check(parameter, value, location)
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _parameters(name: str, library: Library, location: Location | None) -> Sequence[Parameter]:

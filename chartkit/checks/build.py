@@ -84,8 +84,8 @@ def _build(project: Project, options: Options) -> Build:
         for subject in subjects:
             for chart in subject.charts:
                 chart.start()
-        library = policies_chart.read_libraries(project)
-        found = [row for subject in subjects for row in check_environment(subject, library)]
+        carried = policies_chart.carried(project)
+        found = [row for subject in subjects for row in check_environment(subject, carried)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
         if failed(found) and not options.check:
             return Build(tuple(found))

@@ -16,7 +16,6 @@ from chartkit.chart.library import (
     GOOD_FILE,
     POLICY_FILE,
     Examples,
-    Library,
     LibraryPolicy,
 )
 from chartkit.chart.render import Rendered
@@ -36,10 +35,14 @@ _HIDDEN = (
 )
 
 
-def examples(subject: Subject, library: Library) -> Iterable[Row]:
-    """Do the policies' own good and bad resources come out right?"""
+def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
+    """Do the policies' own good and bad resources come out right?
+
+    carried: the policies of the chart; those without metadata.yaml have no examples.
+    """
     rendered = [each.name for each in subject.policies.rendered.resources if is_policy(each)]
-    policies = [library.policies[name] for name in rendered if name in library.policies]
+    known = {each.name: each for each in carried if each.plain is None}
+    policies = [known[name] for name in rendered if name in known]
     found: list[Diagnostic] = []
     judged: list[str] = []
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]

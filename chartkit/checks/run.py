@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from chartkit.chart.library import Library
+from collections.abc import Sequence
+
+from chartkit.chart.library import LibraryPolicy
 from chartkit.checks.cluster import availability, compatibility, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.checks.examples import examples
@@ -11,8 +13,8 @@ from chartkit.checks.permissions import permissions
 from chartkit.checks.subject import Subject
 
 
-def check_environment(subject: Subject, library: Library) -> list[Row]:
-    """Every row of an environment's summary.
+def check_environment(subject: Subject, carried: Sequence[LibraryPolicy]) -> list[Row]:
+    """Every row of an environment's summary; carried: the policies of its chart.
 
     Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
     RenderError where a chart does not render, InputError where a workload cannot be read.
@@ -24,7 +26,7 @@ def check_environment(subject: Subject, library: Library) -> list[Row]:
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
     found += permissions(subject)
-    found += examples(subject, library)
+    found += examples(subject, carried)
     found += workloads(subject, compiled)
     found += own_pods(subject, compiled)
     return found

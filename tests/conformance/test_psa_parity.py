@@ -47,7 +47,7 @@ def _page() -> Iterator[str]:
     yield "| control | check | policy | versions | forbids | " + " | ".join(FORMS) + " |"
     yield "|---|---|---|---|---|" + "---|" * len(FORMS)
     for check, policy in CHECKS.items():
-        control = library().policies[policy].control.name
+        control = library().find(policy).control.name
         for span in _spans(check):
             agree = " | ".join(_agreement(form, check, span) for form in FORMS)
             count = len(forbidden(check, span[0]))

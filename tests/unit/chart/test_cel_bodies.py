@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.chart import cel_fields
 from chartkit.chart.bodies import Template, read_templates
-from chartkit.chart.cel_bodies import extends_to_controllers
+from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.library import read_library
 from chartkit.chart.versions import Version
 from chartkit.errors import InputError, RenderError

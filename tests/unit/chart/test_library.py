@@ -66,15 +66,25 @@ def test_folders_are_read_together_in_order_of_references(tmp_path: Path) -> Non
     write_policy(tmp_path / "one", "b/second")
     write_policy(tmp_path / "two", "a/first")
     library = read_library([tmp_path / "one", tmp_path / "two"])
-    assert list(library.policies) == ["first", "second"]
+    assert list(library.policies) == ["two/a/first", "one/b/second"]
 
 
-def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_policies_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
     write_policy(tmp_path, "a/mine")
     write_policy(tmp_path, "b/mine")
-    with pytest.raises(InputError, match="two policies 'mine'") as caught:
-        read_library([tmp_path])
-    assert str(tmp_path / "a" / "mine") in (caught.value.hint or "")
+    library = read_library([tmp_path])
+    assert library.find("b/mine").folder == tmp_path / "b" / "mine"
+    with pytest.raises(InputError, match="there are 2 policies 'mine'") as caught:
+        library.find("mine")
+    assert caught.value.hint == f"say which: {tmp_path.name}/a/mine, {tmp_path.name}/b/mine"
+
+
+def test_two_policies_of_one_reference_are_refused(tmp_path: Path) -> None:
+    write_policy(tmp_path / "one" / "ours", "a/mine")
+    write_policy(tmp_path / "two" / "ours", "a/mine")
+    with pytest.raises(InputError, match="two policies 'a/mine'") as caught:
+        read_library([tmp_path / "one" / "ours", tmp_path / "two" / "ours"])
+    assert str(tmp_path / "one") in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +188,7 @@ def test_built_in_profiles_name_every_built_in_policy() -> None:
         for file in profiles_dir().glob("*.yaml")
         for reference in read_file(file)[0].body["spec"]["policies"]
     }
-    assert named == set(library.policies)
+    assert named == {policy.name for policy in library.policies.values()}
 
 
 def test_built_in_profiles_extend_one_another() -> None:

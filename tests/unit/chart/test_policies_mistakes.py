@@ -19,8 +19,8 @@ from chartkit.chart.policies_chart import (
 )
 from chartkit.chart.render import render_chart
 from chartkit.errors import ChartkitError, InputError, RenderError
-from tests.unit.chart.own_policy import PATTERN, RULE, mine, own_project
-from tests.unit.chart.project_files import POLICY, write_policy, write_profile
+from tests.unit.chart.own_policy import DEV, PATTERN, RULE, mine, own_project
+from tests.unit.chart.project_files import POLICY, write_policy, write_profile, write_project
 
 
 @pytest.mark.parametrize(
@@ -41,17 +41,31 @@ def test_mistakes_in_the_project(tmp_path: Path, lines: str, message: str) -> No
 
 
 def test_two_policies_of_one_name_are_refused(tmp_path: Path) -> None:
-    project = own_project(tmp_path)
     write_policy(tmp_path / "library", "other/mine")
-    with pytest.raises(InputError, match="two policies 'mine'"):
+    project = own_project(tmp_path, lines="    policies: {other/mine: {enabled: true}}\n")
+    with pytest.raises(InputError, match="two policies 'mine' in the chart") as caught:
         plan(project)
+    assert str(caught.value.location).startswith(f"{tmp_path}/chartkit.yaml:7:")
+    assert f"the other is library/own/mine, {tmp_path}/own.yaml:7:" in (caught.value.hint or "")
 
 
-def test_a_policy_of_a_built_in_one_s_name_is_refused(tmp_path: Path) -> None:
-    project = own_project(tmp_path)
+def test_two_policies_of_one_name_in_two_environments_are_refused(tmp_path: Path) -> None:
+    write_policy(tmp_path / "library", "other/mine")
+    write_profile(tmp_path / "other.yaml", "policies: {other/mine: {}}")
+    prd = '  prd: {kyverno: "1.19", kubernetes: "1.34", profiles: [other.yaml]}\n'
+    with pytest.raises(InputError, match="two policies 'mine' in the chart"):
+        plan(own_project(tmp_path, lines=prd))
+
+
+def test_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
     write_policy(tmp_path / "library", "own/disallow-host-path")
-    with pytest.raises(InputError, match="two policies 'disallow-host-path'"):
-        plan(project)
+    also = "    policies: {own/disallow-host-path: {enabled: true}}\n"
+    files = plan(own_project(tmp_path, lines=also)).files
+    assert "templates/own/disallow-host-path.yaml" in files
+    assert "templates/baseline/disallow-host-path.yaml" not in files
+    both = "    profiles: [own.yaml, pss-baseline]\n" + also
+    with pytest.raises(InputError, match="two policies 'disallow-host-path' in the chart"):
+        plan(write_project(tmp_path, DEV + both))
 
 
 def test_a_custom_policy_of_a_chart_s_name_is_refused(tmp_path: Path) -> None:
@@ -93,7 +107,7 @@ def test_a_name_that_is_none(tmp_path: Path, name: str) -> None:
     write_profile(tmp_path / "own.yaml", "policies: {own/mine: {}}")
     library = read_libraries(project)
     with pytest.raises(InputError, match="cannot be the name of a policy"):
-        read_templates([library.policies[name]])
+        read_templates([library.find(name)])
 
 
 @pytest.mark.parametrize(

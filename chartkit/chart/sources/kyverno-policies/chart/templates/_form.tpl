@@ -13,13 +13,17 @@ Which form the policies have: policyType, or what the Kyverno version asks for.
 
 {{/*
 The form that one policy gets. Takes root and name. A policy that the library has in no such form
-comes as ClusterPolicy, and NOTES says so.
+comes as ClusterPolicy, and one without metadata.yaml in the form that it is written in; NOTES says
+so.
 */}}
 {{- define "kyverno-policies.form" -}}
 {{- $type := include "kyverno-policies.type" .root -}}
-{{- $kind := (include "kyverno-policies.about" . | fromJson).cel -}}
-{{- $plain := eq (toString (include "kyverno-policies.about" . | fromJson).cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
-{{- if or (not $kind) (eq $type "ClusterPolicy") -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- $kind := $about.cel -}}
+{{- $plain := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
+{{- if $about.written -}}
+{{- $about.form -}}
+{{- else if or (not $kind) (eq $type "ClusterPolicy") -}}
 {{- $plain -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
 {{- $plain -}}

@@ -19,6 +19,8 @@ from chartkit.chart.project import Action, Project
 from chartkit.errors import InputError
 
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
+_Key = tuple[Path, str]
+"""A policy by its folder and name, however it was named."""
 
 
 class State(StrEnum):
@@ -79,7 +81,7 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
     Raises InputError for a policy that no library has, and for what is wrong with the project.
     """
     library = read_libraries(project)
-    in_force: dict[str, Mapping[Path, State]] = {}
+    in_force: dict[str, Mapping[_Key, State]] = {}
     if project is not None:
         entries = read_catalogue(libraries(project.root)).entries
         for name in project.environments:
@@ -90,11 +92,11 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
 
 def _in_force(
     project: Project, name: str, library: Library, entries: Iterable[Entry]
-) -> Mapping[Path, State]:
-    """The state of each policy that an environment switches on, by the policy's folder."""
+) -> Mapping[_Key, State]:
+    """The state of each policy that an environment switches on."""
     environment = project.environments[name]
     refusing = {
-        Path(entry.file).parent.resolve()
+        (Path(entry.file).parent.resolve(), entry.name)
         for entry in entries
         if _REFUSING.intersection(entry.kinds)
     }
@@ -103,21 +105,25 @@ def _in_force(
         if not each.enabled:
             continue
         state = State.ON
-        if each.policy.folder.resolve() in refusing:
+        if _key(each.policy) in refusing:
             action = each.action or environment.action
             state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-        found[each.policy.folder] = state
+        found[_key(each.policy)] = state
     return found
 
 
+def _key(policy: LibraryPolicy) -> _Key:
+    return policy.folder.resolve(), policy.name
+
+
 def _cover(
-    control: StandardControl, library: Library, in_force: Mapping[str, Mapping[Path, State]]
+    control: StandardControl, library: Library, in_force: Mapping[str, Mapping[_Key, State]]
 ) -> ControlCover:
     named = (*control.policies, *control.also)
     policies: list[PolicyCover] = []
     for position, reference in enumerate(named):
         policy = _find(control, position, reference, library)
-        states = {name: found.get(policy.folder, State.OFF) for name, found in in_force.items()}
+        states = {name: found.get(_key(policy), State.OFF) for name, found in in_force.items()}
         policies.append(PolicyCover(policy, position < len(control.policies), states))
     states = {name: _together(policies, name) for name in in_force if policies}
     return ControlCover(control, tuple(policies), states)

@@ -19,8 +19,10 @@ from chartkit.catalog.model import Entry
 from chartkit.catalog.page_needs import needs_lines
 from chartkit.catalog.show import Details, details, does
 from chartkit.catalog.standards import built_in_standards, read_standard
-from chartkit.model import Body, Resource
-from chartkit.yaml_dump import dump_yaml
+from chartkit.documents import read_file, resources
+from chartkit.model import Body
+from chartkit.scan.surroundings import CLUSTER_FILE
+from chartkit.yaml_dump import dump_documents, dump_yaml
 
 MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
 INDEX: Final = "README.md"
@@ -140,11 +142,12 @@ class _Page:
         acts, leaves = does(self.shown.entry)
         for verb, one in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
             if one is not None:
-                yield f"## An object that it {verb}\n\n{_yaml(one)}"
-
-
-def _yaml(one: Resource) -> str:
-    return block(dump_yaml(one.body), "yaml")
+                yield f"## An object that it {verb}\n\n{block(dump_yaml(one.body), 'yaml')}"
+        around = Path(self.shown.entry.file).parent / CLUSTER_FILE
+        if self.shown.entry.own and around.is_file():
+            bodies = [each.body for each in resources(read_file(around))]
+            shown = block(dump_documents(bodies), "yaml")
+            yield f"## What is in the cluster meanwhile\n\n{shown}"
 
 
 def _parameter(name: str, schema: Body) -> list[str]:

@@ -176,6 +176,15 @@ def test_what_a_policy_needs_is_told(tmp_path: Path) -> None:
     assert left.count("Gizmo") == 1
 
 
+def test_the_cluster_around_the_examples_is_shown(library: Path) -> None:
+    cluster = "apiVersion: v1\nkind: Node\nmetadata:\n  name: a\n"
+    (library / "others" / "mend-it" / "cluster.yaml").write_text(cluster)
+    found = pages(documented([str(library)], library.parent))
+    shown = f"## What is in the cluster meanwhile\n\n```yaml\n{cluster}```\n"
+    assert shown in found["others/mend-it.md"]
+    assert "in the cluster meanwhile" not in found["ours/mine.md"]
+
+
 def test_libraries_of_a_project_stand_side_by_side(tmp_path: Path, library: Path) -> None:
     (tmp_path / "chartkit.yaml").write_text("library: [policies]\n")
     write_plain(tmp_path / "vendor" / "public", "best/require-team")

@@ -3,7 +3,7 @@
 Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010`
 is 8, `1.0` is 1, dates stay strings, the last of two equal keys wins, merge keys work. Positions
 are not kept while reading: `Document.locate` reads the one document again when a place is asked
-for, so that reading stays fast.
+for, so that reading stays fast; the last few stay at hand, since places are asked for in rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,7 @@ def _read_json(source: Source) -> list[Document] | None:
     return [Document(body, source, 1, 0, len(source.text))]
 
 
+@lru_cache(maxsize=4)
 def _compose(text: str) -> yaml.Node | None:
     loader = yaml.CSafeLoader(text)
     try:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import FileSystemLoader, StrictUndefined, TemplateError
+from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from chartkit.errors import RenderError
@@ -38,12 +38,18 @@ def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
     )
 
 
+@lru_cache(maxsize=16)
+def _compiled(text: str, root: Path | None) -> Template:
+    """Most texts are rendered once; a policy's template is for every policy of a chart."""
+    return environment(root).from_string(text)
+
+
 def render_text(
     text: str, context: Mapping[str, Any], file: str = "<text>", root: Path | None = None
 ) -> str:
     """Render one template; raises RenderError with the template's own line."""
     try:
-        return environment(root).from_string(text).render(context)
+        return _compiled(text, root).render(context)
     except TemplateError as error:
         line = getattr(error, "lineno", None) or 0
         raise RenderError(f"template: {error.message}", Location(file, line)) from error

@@ -15,7 +15,7 @@ from typing import Final
 
 from chartkit import bundled
 from chartkit.catalog.agreement import EXAMPLES, decided
-from chartkit.catalog.entries import is_policy, kinds_of
+from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.forms import Form, forms_of
 from chartkit.catalog.libraries import own_libraries, vendored
 from chartkit.catalog.lockfile import LOCK_FILE
@@ -34,6 +34,7 @@ from chartkit.chart.library import (
     Parameter,
     read_policy,
 )
+from chartkit.chart.plain_policies import is_policy
 from chartkit.documents import Source, read_file
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.model import Body, Diagnostic, Location, Severity

@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.model import FORMS, GROUPS, RULES, Entry, Kind
+from chartkit.catalog.model import FORMS, RULES, Entry, Kind
 from chartkit.chart import cel_fields, fields
 from chartkit.chart.library import CEL_FILE, METADATA_FILE, POLICY_FILE
+from chartkit.chart.plain_policies import is_policy, read_policy_text, references
 from chartkit.chart.versions import Version, parse_version
-from chartkit.documents import Document, read_text
+from chartkit.documents import Document, Source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 
@@ -49,7 +50,7 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
         if "Policy" not in text:
             continue
         try:
-            documents = read_text(text, str(root / folder / name))
+            documents = _documents(Source(str(root / folder / name), text))
         except InputError as error:
             problems.append(str(error))
         else:
@@ -57,24 +58,19 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
     return list(_named(folder, found)), problems
 
 
+def _documents(source: Source) -> list[Document]:
+    """A file's documents, under what guards of Helm stand around them; of code that a chart would
+    refuse nothing is said here."""
+    try:
+        return read_policy_text(source)[1]
+    except InputError:
+        return read_text(source.text, source.file)
+
+
 def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry]:
-    """A policy is named by its folder; where one has several, by their files and own names too."""
-    files = [name for name, _ in found]
-    for name, document in found:
-        reference = folder
-        if not folder or len(set(files)) > 1:
-            reference = f"{folder}/{Path(name).stem}".lstrip("/")
-        if files.count(name) > 1:
-            reference = f"{reference}/{_name(document.body)}"
-        yield _plain(one_line(reference), f"{folder}/{name}".lstrip("/"), document)
-
-
-def is_policy(body: Json) -> bool:
-    """Whether a value is a policy of one of the forms."""
-    if not isinstance(body, dict):
-        return False
-    group = str(body.get("apiVersion") or "").partition("/")[0]
-    return group in GROUPS and body.get("kind") in FORMS and isinstance(body.get("spec"), dict)
+    names = references(folder, [(file, _name(document.body)) for file, document in found])
+    for reference, (file, document) in zip(names, found, strict=True):
+        yield _plain(one_line(reference), f"{folder}/{file}".lstrip("/"), document)
 
 
 def _plain(reference: str, file: str, document: Document) -> Entry:

@@ -52,8 +52,6 @@ RULES: Final[Mapping[str, Kind]] = MappingProxyType(
     }
 )
 """What a rule of a ClusterPolicy does, by the key that it has."""
-GROUPS: Final = ("kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io")
-"""The API groups of those forms."""
 SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
 """The severities, the gravest first."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission_validating import namespace_object, request_scope
 from chartkit.engine.cel_policies.admission_validation import SKIPPED, AdmissionValidation
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.params import read_param_ref
 from chartkit.engine.cel_policies.reader import named_expressions, read_validations
+from chartkit.engine.cel_policies.scope import server_scope
 from chartkit.engine.context import Context
 from chartkit.engine.handler import Handler
 from chartkit.engine.policy import Policy, Rule
@@ -41,7 +41,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
 
     def handle(context: Context, request: Request) -> RuleResult | None:
         attributes = Attributes(request)
-        scope, namespace = request_scope(attributes), namespace_object(attributes)
+        scope = server_scope(attributes)
         params: tuple[Body | None, ...] = (None,)
         if reference is not None:
             cluster = context.lookups.cluster(policy.name, rule.name)
@@ -54,7 +54,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
             if not params and not reference.allows_none:
                 raise EvaluationError("error in parameterized resource: no params found")
         for each in params:
-            decision = validation.decide(scope, namespace, each)
+            decision = validation.decide(scope, each)
             if decision is SKIPPED:
                 return skipped
             if decision is not None:

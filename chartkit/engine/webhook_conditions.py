@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressions
-from chartkit.engine.cel_policies.admission_validating import request_scope
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.conditions import failed
+from chartkit.engine.cel_policies.scope import server_scope
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
 
@@ -28,7 +28,8 @@ class WebhookConditions:
     def hold(self, attributes: Attributes) -> bool:
         """Whether all conditions are true; raises EvaluationError where one cannot be evaluated
         and none is false, for then an API server refuses the request."""
-        scope = request_scope(attributes)
+        scope = server_scope(attributes)
+        scope["namespaceObject"] = None
         failures = failed(lambda one: one.evaluate(scope), self._conditions)
         if failures:
             raise EvaluationError(f"failed to evaluate match conditions: {', '.join(failures)}")

@@ -20,7 +20,8 @@ from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import NamedExpression
-from chartkit.engine.cel_policies.scope import Deferred
+from chartkit.engine.cel_policies.scope import Deferred, once
+from chartkit.engine.cel_policies.shared import shareable, shared_program
 from chartkit.engine.values.quoting import quote
 
 Scope = Mapping[str, Value]
@@ -66,11 +67,12 @@ class Expression:
 class AdmissionExpressions:
     """Compiles the expressions of one policy, which all see its variables."""
 
-    __slots__ = ("_environment", "_fields", "_variables")
+    __slots__ = ("_environment", "_fields", "_kind", "_variables")
 
     def __init__(
         self, environment: Environment, variables: Sequence[NamedExpression], has_params: bool
     ) -> None:
+        self._kind = environment
         names = dict(environment.variables)
         names.pop(_PARAMS, None)
         if has_params:
@@ -91,7 +93,7 @@ class AdmissionExpressions:
     def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
         """An expression that sees the variables; expected: what it may come to, none: anything."""
         try:
-            program = compile_expression(text, self._environment)
+            program = self._program(text)
         except CelCompileError as error:
             if error.issues[0].offset is None:
                 return Expression(text, None, f"program instantiation failed: {error.text}")
@@ -103,9 +105,16 @@ class AdmissionExpressions:
             return Expression(text, None, f"must evaluate to {wanted} but got {found}")
         return Expression(text, program)
 
-    def variables(self, scope: Scope) -> Mapping[str, Value]:
-        """What `variables` is in a scope."""
-        return _Variables(self._variables, scope)
+    def _program(self, text: str) -> Program:
+        if shareable(text, self._kind):
+            return shared_program(text, self._kind.name)
+        return compile_expression(text, self._environment)
+
+    def variables(
+        self, scope: Scope, computed: dict[Program, Value] | None = None
+    ) -> Mapping[str, Value]:
+        """What `variables` is in a scope; computed: values that are known for its request."""
+        return _Variables(self._variables, scope, computed)
 
 
 def _declared(type_: Type) -> Type:
@@ -118,10 +127,16 @@ def _declared(type_: Type) -> Type:
 class _Variables(Deferred):
     """A policy's `variables`, with the words of an API server for their errors."""
 
-    __slots__ = ("_expressions", "_scope")
+    __slots__ = ("_computed", "_expressions", "_scope")
 
-    def __init__(self, expressions: Mapping[str, Expression], scope: Scope) -> None:
+    def __init__(
+        self,
+        expressions: Mapping[str, Expression],
+        scope: Scope,
+        computed: dict[Program, Value] | None,
+    ) -> None:
         super().__init__(expressions)
+        self._computed = computed
         self._expressions = expressions
         self._scope = scope
 
@@ -133,7 +148,7 @@ class _Variables(Deferred):
                 f"composited variable {quote(name)} fails to compile: {expression.problem}"
             )
         try:
-            return expression.program.evaluate(self._scope, OFFLINE)
+            return once(expression.program, self._scope, OFFLINE, self._computed)
         except CelError as error:
             text = f"composited variable {quote(name)} fails to evaluate: {error.message}"
             raise CelError(text) from error

@@ -13,8 +13,6 @@ from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressi
 from chartkit.engine.cel_policies.admission_validating import (
     UNMET,
     BoundJudge,
-    namespace_object,
-    request_scope,
 )
 from chartkit.engine.cel_policies.admission_validation import SKIPPED, AdmissionValidation
 from chartkit.engine.cel_policies.apply_configuration import apply_configuration
@@ -61,18 +59,16 @@ class MutatingAdmissionJudge(BoundJudge):
         patched = attributes.object
         if patched is None:
             return None
-        request = request_scope(attributes)
-        namespace = namespace_object(attributes)
+        request = admission.as_served
         applied = False
         try:
             for params in self.params(admission.lookups, attributes.namespace):
-                decision = self._conditions.decide(request, namespace, params)
+                decision = self._conditions.decide(request, params)
                 if decision is SKIPPED:
                     continue
                 if decision is not None:
                     return self.said(Status.ERROR, decision.message)
                 scope = PolicyScope(request, changes=True)
-                scope["namespaceObject"] = namespace
                 scope["params"] = params
                 patched, applied = self._patch(scope, patched), True
         except (CelError, EvaluationError) as error:

@@ -15,7 +15,6 @@ from chartkit.engine.cel_policies.bindings import Binding, bindings_of
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import RequestScope
 from chartkit.engine.lookups import Lookups
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -75,24 +74,25 @@ class BoundJudge(Judge):
 class ValidatingAdmissionJudge(BoundJudge):
     """A compiled ValidatingAdmissionPolicy with one of its bindings, or none."""
 
-    __slots__ = ("_validation",)
+    __slots__ = ("_passed", "_skipped", "_validation")
 
     def __init__(
         self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None
     ) -> None:
         super().__init__(policy, binding)
         self._validation = validation
+        self._passed = self.said(Status.PASS, "")
+        self._skipped = self.said(Status.SKIP, UNMET)
 
     def judge(self, admission: Admission) -> RuleResult | None:
         """The first parameter that refuses the request decides; nothing where there is none and
         the binding admits that."""
         attributes = admission.attributes
-        scope = request_scope(attributes)
-        namespace = namespace_object(attributes)
+        scope = admission.as_served
         result: RuleResult | None = None
         try:
             for params in self.params(admission.lookups, attributes.namespace):
-                result = self._answer(self._validation.decide(scope, namespace, params))
+                result = self._answer(self._validation.decide(scope, params))
                 if result.status in (Status.FAIL, Status.ERROR):
                     break
         except EvaluationError as error:
@@ -101,28 +101,10 @@ class ValidatingAdmissionJudge(BoundJudge):
 
     def _answer(self, decision: Decision | None) -> RuleResult:
         if decision is None:
-            return self.said(Status.PASS, "")
+            return self._passed
         if decision is SKIPPED:
-            return self.said(Status.SKIP, UNMET)
+            return self._skipped
         return self.said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
-
-
-def request_scope(attributes: Attributes) -> RequestScope:
-    """A request as Kubernetes' own policies see it: an object that there is not is null."""
-    return RequestScope(attributes, None, absent=None)
-
-
-def namespace_object(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace, or what is known of it: its labels."""
-    if not attributes.namespace or attributes.is_namespace:
-        return None
-    known = attributes.request.namespace
-    if known is not None:
-        return {key: known.get(key) or {} for key in ("metadata", "spec", "status")}
-    metadata: Body = {"name": attributes.namespace}
-    if attributes.namespace_labels:
-        metadata["labels"] = dict(attributes.namespace_labels)
-    return {"metadata": metadata, "spec": {}, "status": {}}
 
 
 def compile_validating_admission(

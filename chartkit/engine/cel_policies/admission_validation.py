@@ -72,12 +72,10 @@ class AdmissionValidation:
             for each in validations
         ]
 
-    def decide(
-        self, request: Mapping[str, Value], namespace: Body | None, params: Body | None = None
-    ) -> Decision | None:
+    def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Decision | None:
         """What keeps a request from being admitted; None where nothing does.
 
-        namespace: the object that `namespaceObject` is, which match conditions do not see.
+        request: a `server_scope`; match conditions do not see its `namespaceObject`.
         """
         scope = PolicyScope(request)
         scope["params"] = params
@@ -87,8 +85,8 @@ class AdmissionValidation:
             decision = self._match(scope)
             if decision is not None:
                 return decision
-        scope["namespaceObject"] = namespace
-        scope["variables"] = self._expressions.variables(scope)
+            scope["namespaceObject"] = request["namespaceObject"]
+        scope["variables"] = self._expressions.variables(scope, scope.computed)
         for each in self._validations:
             try:
                 if each.expression.evaluate(scope) is True:

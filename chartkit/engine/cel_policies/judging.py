@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
@@ -17,7 +18,7 @@ from chartkit.engine.cel.values import Value, type_of
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import JsonScope, RequestScope
+from chartkit.engine.cel_policies.scope import JsonScope, RequestScope, server_scope
 from chartkit.engine.lookups import Lookups
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
@@ -26,13 +27,18 @@ EVALUATION: Final = "evaluation"
 """The rule that results name where a policy could not be evaluated."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Admission:
     """A request on its way through the policies; scope: the variables that every policy sees."""
 
     attributes: Attributes
     scope: RequestScope | JsonScope
     lookups: Lookups
+
+    @cached_property
+    def as_served(self) -> RequestScope:
+        """The variables that Kubernetes' own policies see."""
+        return server_scope(self.attributes)
 
 
 def admission(attributes: Attributes, lookups: Lookups) -> Admission:

@@ -47,6 +47,24 @@ class RequestScope(dict[str, Value]):
         return made
 
 
+def server_scope(attributes: Attributes) -> RequestScope:
+    """A request as Kubernetes' own policies see it: an object that there is not is null."""
+    return RequestScope(attributes, _namespace_object(attributes), absent=None)
+
+
+def _namespace_object(attributes: Attributes) -> Body | None:
+    """The object of the request's namespace, or what is known of it: its labels."""
+    if not attributes.namespace or attributes.is_namespace:
+        return None
+    known = attributes.request.namespace
+    if known is not None:
+        return {key: known.get(key) or {} for key in ("metadata", "spec", "status")}
+    metadata: Body = {"name": attributes.namespace}
+    if attributes.namespace_labels:
+        metadata["labels"] = dict(attributes.namespace_labels)
+    return {"metadata": metadata, "spec": {}, "status": {}}
+
+
 class JsonScope(dict[str, Value]):
     """A payload that is no admission request: there is the `object`, and all else is null.
 
@@ -124,10 +142,16 @@ class Variables(Deferred):
 
     def compute(self, name: str) -> Value:
         """The value of a variable; raises CelError."""
-        program = self._programs[name]
-        computed = self._computed
-        if computed is None or not sees_the_request_alone(program):
-            return program.evaluate(self._scope, self._host)
-        if program not in computed:
-            computed[program] = program.evaluate(self._scope, self._host)
-        return computed[program]
+        return once(self._programs[name], self._scope, self._host, self._computed)
+
+
+def once(
+    program: Program, scope: Mapping[str, Value], host: Host, computed: dict[Program, Value] | None
+) -> Value:
+    """The value of a program; computed: what is known already for the request, None where it may
+    change. Raises CelError."""
+    if computed is None or not sees_the_request_alone(program):
+        return program.evaluate(scope, host)
+    if program not in computed:
+        computed[program] = program.evaluate(scope, host)
+    return computed[program]

@@ -16,15 +16,16 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.program.program import Program
 
-_OWN: Final = "variables"
-"""What a policy's environment has beside that of its kind."""
+_OWN: Final = ("variables", "params")
+"""What a policy's environment may have beside that of its kind."""
 _REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
 
 
 def shareable(text: str, environment: Environment) -> bool:
     """Whether an expression means the same in every policy of a kind; environment: the kind's."""
     name = environment.name
-    return _OWN not in text and name in ENVIRONMENTS and ENVIRONMENTS[name] is environment
+    own = any(each in text for each in _OWN)
+    return not own and name in ENVIRONMENTS and ENVIRONMENTS[name] is environment
 
 
 @lru_cache(maxsize=4096)
@@ -52,4 +53,5 @@ def sees_the_request_alone(program: Program) -> bool:
             declared = functions.get(node.function)
             if declared is not None and any(one.hosted for one in declared.overloads):
                 return False
-    return named - bound <= _REQUEST
+    # A name of the environment that a macro takes for its own may stand outside of it, too.
+    return named - (bound - program.environment.variables.keys()) <= _REQUEST

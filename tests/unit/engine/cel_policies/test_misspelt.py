@@ -37,3 +37,25 @@ def test_a_misspelt_field_is_named_with_the_one_that_was_meant() -> None:
 def test_fields_that_are_there_and_kinds_of_others() -> None:
     assert _found("object.spec.containers.all(c, c.image != '')") == []
     assert _found("object.spec.nope == 1", "widgets", "example.org") == []
+
+
+def test_audit_annotations_too() -> None:
+    rule: Body = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods"],
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "true"}],
+        "auditAnnotations": [{"key": "k", "valueExpression": "string(object.specs)"}],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    (found,) = misspelt_fields(read_cel_policy(Resource(body)))
+    assert found.message.startswith("p: spec.auditAnnotations[0].valueExpression: ")

@@ -21,6 +21,7 @@ from chartkit.chart.compat import (
 from chartkit.chart.escaping import escape, escape_all
 from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.guards import GUARDS_FILE, guard_templates
+from chartkit.chart.kyverno_calls import kyverno_call
 from chartkit.chart.library import Library, LibraryPolicy, read_library, vendored_libraries
 from chartkit.chart.plain_policies import PlainPolicy, written_about
 from chartkit.chart.plan import ChartPlan
@@ -256,7 +257,8 @@ def _minimum(template: Template, form: PolicyType) -> Version:
     if form is PolicyType.VALIDATING and template.cel_bodies:
         return max(cel_fields.minimum_version(each)[0] for each in template.cel_bodies)
     if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
-        return fields.OLDEST
+        asks = any(map(kyverno_call, template.cel_bodies))
+        return template.policy.minimum_kyverno if asks else fields.OLDEST
     return template.policy.minimum_kyverno
 
 
@@ -341,13 +343,15 @@ def _written_context(policy: PlainPolicy, group: str) -> Body:
 
 def _cel_context(template: Template) -> Body:
     """What the chart knows of a policy's form in CEL: its kind (null for none), the oldest Kyverno
-    that has its fields, and whether it speaks of Pods alone."""
+    that has its fields, whether it speaks of Pods alone, and what it asks of Kyverno that an API
+    server has not (null for nothing)."""
     if not template.cel_bodies:
         return {"cel": None}
     body = template.cel_bodies[0]
     minimum = max(cel_fields.minimum_version(each)[0] for each in template.cel_bodies)
     pods = extends_to_controllers(body)
-    return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods}
+    asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
+    return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}
 
 
 def _json_lines(items: Sequence[Json]) -> str:

@@ -13,8 +13,8 @@ Which form the policies have: policyType, or what the Kyverno version asks for.
 
 {{/*
 The form that one policy gets. Takes root and name. A policy that the library has in no such form
-comes as ClusterPolicy, and one without metadata.yaml in the form that it is written in; NOTES says
-so.
+comes as ClusterPolicy, one whose CEL an API server has not as ValidatingPolicy where Kyverno serves
+that, and one without metadata.yaml in the form that it is written in; NOTES says so.
 */}}
 {{- define "kyverno-policies.form" -}}
 {{- $type := include "kyverno-policies.type" .root -}}
@@ -27,6 +27,8 @@ so.
 {{- $plain -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
 {{- $plain -}}
+{{- else if and (eq $type "ValidatingAdmissionPolicy") $about.asksKyverno -}}
+{{- ge (include "kyverno-policies.release" .root | int) 1014 | ternary "ValidatingPolicy" $plain -}}
 {{- else -}}
 {{- $type -}}
 {{- end -}}

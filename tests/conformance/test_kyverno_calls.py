@@ -1,0 +1,58 @@
+"""The names by which a chart tells Kyverno's CEL from an API server's are those of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chartkit.chart.cel_bodies import VALIDATING
+from chartkit.chart.kyverno_calls import CALLS, kyverno_call
+from chartkit.engine.cel.environments import ENVIRONMENTS
+
+_INTERNAL = {"__orValueCompat__", "math.@max", "math.@min", "globalContext.Context"}
+_MACROS = {"math": {"greatest", "least"}, "exceptions": {"allowedImages", "allowedValues"}}
+"""What is no function of an environment: macros, and fields of a variable."""
+
+
+def _names() -> Iterator[tuple[str, str]]:
+    """The functions that Kyverno adds, by what stands before their dot."""
+    kyverno, server = ENVIRONMENTS["vpol"], ENVIRONMENTS["k8s"]
+    holders = {
+        variable.type.name: name
+        for name, variable in kyverno.variables.items()
+        if name not in server.variables and "." not in name
+    }
+    for name, function in kyverno.functions.items():
+        if name in server.functions or name in _INTERNAL:
+            continue
+        for overload in function.overloads:
+            root, _, last = name.rpartition(".")
+            if not overload.member:
+                yield root, last
+            elif overload.parameters[0].name in holders:
+                yield holders[overload.parameters[0].name], name
+
+
+def test_every_function_of_kyverno_is_known() -> None:
+    found: dict[str, set[str]] = {root: set(names) for root, names in _MACROS.items()}
+    for root, name in _names():
+        found.setdefault(root, set()).add(name)
+    assert found == {root: set(names) for root, names in CALLS.items()}
+
+
+@pytest.mark.parametrize(
+    ("expression", "call"),
+    [
+        ("resource.List('v1', 'pods', '').items.size() > 0", "resource.List"),
+        ("object.spec.x == image ( 'a' ).registry()", "image"),
+        ("images.all(image, image.contains('a'))", None),
+        ("object.resource.List == 1", None),
+        ("object.spec.random('x')", None),
+        ("'resource.Get' == \"image(\" // image()", None),
+        ("math.greatest(1, 2) == 2", "math.greatest"),
+    ],
+)
+def test_what_is_a_call(expression: str, call: str | None) -> None:
+    spec = {"variables": [{"name": "resource.Get('a')", "expression": expression}]}
+    assert kyverno_call({"kind": VALIDATING, "spec": spec}) == call

@@ -52,6 +52,15 @@ _KINDS: Final[Mapping[str, str]] = MappingProxyType(
 """Kubernetes' kinds by their groups. Source: the API reference of Kubernetes 1.35; Event stands in
 its first group, which is what policies mean."""
 
+_MISGUESSED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
+    {
+        ("gateway.networking.k8s.io", "Gateway"): "gateways",
+        ("networking.istio.io", "Gateway"): "gateways",
+    }
+)
+"""Kinds of others that policies often speak of, and whose plurals are not what Kubernetes would
+guess. Source: their definitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResourceName:
@@ -109,7 +118,8 @@ def _own_kinds() -> KnownKinds:
         for group, kinds in _KINDS.items()
         for kind in kinds.split()
     }
-    return _indexed(plurals | {(each.group, each.kind): each.plural for each in crds.kinds()})
+    plurals |= {(each.group, each.kind): each.plural for each in crds.kinds()}
+    return _indexed({**_MISGUESSED, **plurals})
 
 
 def _indexed(plurals: Mapping[tuple[str, str], str]) -> KnownKinds:

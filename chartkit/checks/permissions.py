@@ -11,10 +11,11 @@ from typing import Final
 
 from chartkit.chart.needs import Needs, Permission
 from chartkit.chart.permissions import LABEL, needs
+from chartkit.chart.versions import Version
 from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.engine.policies import is_policy
-from chartkit.model import Diagnostic, Json, Resource, Severity
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity
 
 _KEYS: Final = {
     "admission-controller": "admissionController",
@@ -24,6 +25,8 @@ _KEYS: Final = {
 }
 _COMPONENT: Final = "app.kubernetes.io/component"
 """The label by which the roles of Kyverno's own chart are gathered."""
+_GATHERS: Final = Version(1, 13)
+"""The Kyverno whose chart is the first to gather roles by the label."""
 _Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
 
@@ -44,8 +47,21 @@ def permissions(subject: Subject) -> Iterable[Row]:
             found += _lacking(policy, needed.permissions, allowed)
         found += _read(policy, needed, there)
     place = subject.policies.values.location
+    if subject.environment.kyverno < _GATHERS and any(
+        each.kind == "ClusterRole" for each in rendered
+    ):
+        found.append(_not_gathered(subject, place))
     right = f"{counted(count, 'permission', 'permissions')} beyond those of Kyverno's chart"
     return rows(subject.environment.name, "permissions", found, right, place)
+
+
+def _not_gathered(subject: Subject, place: Location) -> Diagnostic:
+    message = (
+        f"the chart of Kyverno {subject.environment.kyverno} does not gather the ClusterRoles that "
+        f"the policies' chart makes; that of {_GATHERS} is the first"
+    )
+    hint = "give the permissions in the values of Kyverno's chart, or update it"
+    return Diagnostic("permissions", Severity.WARNING, message, place, hint)
 
 
 def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:

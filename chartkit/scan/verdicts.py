@@ -61,7 +61,7 @@ def judge(
     """
     given = in_namespace(resource)
     if cleaning:
-        return _cleaning(cleaning, given)
+        return _cleaning(cleaning, given, lookups)
     results = evaluate(admitting, Request(given), lookups)
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
@@ -91,8 +91,8 @@ def _targets(result: RuleResult) -> Iterator[RuleResult]:
     return (other for other in result.others if other.patched_target or other.generated)
 
 
-def _cleaning(policies: Sequence[Cleaner], given: Resource) -> Verdict:
-    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {})
+def _cleaning(policies: Sequence[Cleaner], given: Resource, lookups: Lookups) -> Verdict:
+    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, lookups)
     error = _one_line(diagnostics[0].message) if diagnostics else ""
     return Verdict(acts=bool(planned), looks=True, error=error)
 

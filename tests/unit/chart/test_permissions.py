@@ -232,12 +232,12 @@ def test_rights_that_are_given_away_are_told() -> None:
 
 def test_definitions_name_their_kinds() -> None:
     definition: Body = {
-        "spec": {"group": "example.com", "names": {"kind": "Gateway", "plural": "gateways"}}
+        "spec": {"group": "example.com", "names": {"kind": "Relay", "plural": "relays"}}
     }
-    rule = GENERATE % ("example.com/v1", "Gateway")
-    assert shown(needs([policy(rule, kinds="Gateway")], [definition, {}])) == [
-        "background example.com/gateways create,get,list",
-        "reports example.com/gateways get,list,watch scan",
+    rule = GENERATE % ("example.com/v1", "Relay")
+    assert shown(needs([policy(rule, kinds="Relay")], [definition, {}])) == [
+        "background example.com/relays create,get,list",
+        "reports example.com/relays get,list,watch scan",
     ]
 
 

@@ -32,6 +32,13 @@ def test_known_kinds_are_found_without_a_group() -> None:
     ]
 
 
+def test_plurals_that_would_be_guessed_wrong() -> None:
+    kinds = known_kinds()
+    expected = ResourceName("networking.istio.io", "gateways")
+    assert kinds.find("networking.istio.io", "Gateway") == [expected]
+    assert expected in kinds.find(None, "Gateway")
+
+
 def test_foreign_kinds_are_guessed_in_their_group_and_not_known_without() -> None:
     kinds = known_kinds()
     assert kinds.find("example.com", "Widget") == [ResourceName("example.com", "widgets", "Widget")]

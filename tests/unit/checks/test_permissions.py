@@ -38,7 +38,9 @@ READS = [
 ]
 
 
-def check(folder: Path, values: str = "", parameters: str = "{}") -> list[Row]:
+def check(
+    folder: Path, values: str = "", parameters: str = "{}", kyverno: str = "1.19"
+) -> list[Row]:
     """The rows of a project whose values are edited so."""
     made = write_policy(folder / "policies", "own/make", MAKE, "1.12", PARAMETERS)
     for name in ("good.yaml", "bad.yaml"):
@@ -46,7 +48,8 @@ def check(folder: Path, values: str = "", parameters: str = "{}") -> list[Row]:
     write_profile(folder / "all.yaml", f"policies:\n  own/make: {{parameters: {parameters}}}")
     (folder / "chartkit.yaml").write_text(
         "library: [policies]\nprofiles: [./all.yaml]\nenvironments:\n"
-        '  dev: {kubernetes: "1.34", kyverno: "1.19", engine: false, policyType: ClusterPolicy}\n'
+        f'  dev: {{kubernetes: "1.34", kyverno: "{kyverno}", engine: false, '
+        "policyType: ClusterPolicy}\n"
     )
     project = read_project(folder)
     options = Options(tuple(project.environments.values()))
@@ -103,3 +106,9 @@ customPolicies:
         (Outcome.WARNING, "mine: Kyverno's cleanup-controller may not delete, list pods"),
         (Outcome.NOTE, "mine: no group is known for kind 'Widget'"),
     ]
+
+
+def test_an_old_chart_of_kyvernos_gathers_no_roles(tmp_path: Path) -> None:
+    found = check(tmp_path, kyverno="1.12")
+    (warning,) = (row for row in found if row.outcome is Outcome.WARNING)
+    assert "chart of Kyverno 1.12 does not gather the ClusterRoles" in warning.message

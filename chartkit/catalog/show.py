@@ -65,14 +65,13 @@ def details(entry: Entry, root: Path) -> Details:
         cel = file.parent / CEL_FILE
         if cel.is_file():
             sources.append(Source(str(cel), read_source(cel)))
-    counterpart = metadata.get("counterpart")
     return Details(
         entry,
         parameters,
         tuple(sources),
         examples_of(entry, root),
         one_line(str(metadata.get("remediation") or "")),
-        tuple(one_line(str(name)) for name in counterpart or ()),
+        tuple(one_line(name) for name in _names(metadata, "counterpart")),
         _control(metadata),
     )
 
@@ -86,11 +85,17 @@ def _control(metadata: Body) -> Control | None:
 
 def _parameters(metadata: Body, root: Path) -> dict[str, Body]:
     shared = _mapping(root / PARAMETERS_FILE) if (root / PARAMETERS_FILE).is_file() else {}
-    named = metadata.get("sharedParameters")
-    found = {name: shared[name] for name in named or () if name in shared}
+    named = _names(metadata, "sharedParameters")
+    found = {name: shared[name] for name in named if name in shared}
     own = metadata.get("parameters")
     found.update(own if isinstance(own, dict) else {})
     return {str(name): body for name, body in found.items() if isinstance(body, dict)}
+
+
+def _names(metadata: Body, key: str) -> list[str]:
+    """The texts of a list; none where something else stands there, which `check` tells."""
+    named = metadata.get(key)
+    return [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
 
 
 def _mapping(file: Path) -> Body:

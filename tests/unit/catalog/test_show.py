@@ -60,6 +60,8 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
     assert f"# an example that it refuses: {folder / 'bad.yaml'}:1\napiVersion: v1" in text
     assert f"# an example that it accepts: {folder / 'good.yaml'}:1\napiVersion: v1" in text
     body = json.loads(as_json(shown))
+    assert body["control"] == {"name": "mine", "source": "https://example.test/mine"}
+    assert "  control   mine, https://example.test/mine\n" in text
     assert (body["remediation"], body["counterpart"]) == ("Name it good.", ["name-it"])
     assert body["parameters"]["minimum"]["default"] == 2
     assert body["examples"]["acts"]["object"]["metadata"]["name"] == "other"
@@ -67,6 +69,17 @@ def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
         str(folder / "policy.yaml"),
         str(folder / "cel.yaml"),
     ]
+
+
+def test_metadata_that_check_would_refuse_are_shown_as_far_as_they_go(tmp_path: Path) -> None:
+    folder = write_policy(tmp_path, "mine")
+    metadata = folder / "metadata.yaml"
+    broken = "counterpart: 7\nremediation: [a]\nparameters: x\nsharedParameters: 3\n"
+    text = metadata.read_text().replace("https://", "javascript://") + broken
+    metadata.write_text(text)
+    shown = details(_only(tmp_path), tmp_path)
+    assert (shown.counterpart, shown.control, shown.parameters) == ((), None, {})
+    assert "  control   " not in as_text(shown)
 
 
 def test_a_policy_with_kyvernos_tests(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from chartkit.catalog.model import Entry
 from chartkit.chart.library import read_policy
 from chartkit.chart.needs import Needs
 from chartkit.chart.permissions import as_json as permissions_json
-from chartkit.chart.permissions import needs
+from chartkit.chart.permissions import definitions_beside, needs
 from chartkit.documents import read_file
 from chartkit.errors import ChartkitError
 from chartkit.model import Body
@@ -21,7 +21,7 @@ from chartkit.model import Body
 def needs_of(entry: Entry) -> Needs:
     """What a policy needs in all its forms at its parameters' defaults; raises the error of a form
     that cannot be rendered."""
-    return needs(_bodies(entry))
+    return needs(_bodies(entry), definitions_beside(Path(entry.file).parent))
 
 
 def _bodies(entry: Entry) -> list[Body]:

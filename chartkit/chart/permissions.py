@@ -8,6 +8,7 @@ makes ClusterRoles of what the installed ones need, which Kyverno's own roles ga
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Final
 
 from chartkit.chart.cel_fields import GROUP, KINDS, NAMESPACED
@@ -16,10 +17,14 @@ from chartkit.chart.granted import granted
 from chartkit.chart.needs import Findings, Needs, Permission
 from chartkit.chart.resource_names import known_kinds
 from chartkit.chart.rule_needs import cleanup_needs, policy_needs
+from chartkit.documents import read_file
 from chartkit.model import Body
 
 LABEL: Final = "rbac.kyverno.io/aggregate-to-"
 """What a ClusterRole's label begins with that Kyverno's roles gather; the controller follows."""
+DEFINITIONS_FILE: Final = "crds.yaml"
+"""The definitions of the custom kinds that a policy names, in its folder."""
+_DEFINITION: Final = "CustomResourceDefinition"
 _PLAIN_GROUP: Final = "kyverno.io"
 _RULES: Final = {
     "ClusterPolicy": policy_needs,
@@ -49,6 +54,15 @@ def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
         global_entries=tuple(sorted(found.global_entries)),
         unknown=tuple(found.unknown),
     )
+
+
+def definitions_beside(folder: Path) -> tuple[Body, ...]:
+    """The custom resource definitions in a policy's folder; raises InputError where they cannot be
+    read."""
+    file = folder / DEFINITIONS_FILE
+    found = read_file(file) if file.is_file() else ()
+    bodies = (each.body for each in found if isinstance(each.body, dict))
+    return tuple(body for body in bodies if body.get("kind") == _DEFINITION)
 
 
 def _missing(found: Findings) -> Iterator[Permission]:

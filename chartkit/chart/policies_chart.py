@@ -248,7 +248,11 @@ def _permissions(template: Template) -> Body:
     written = template.policy.plain is not None
     cel = template.bodies if written else template.cel_bodies
     forms = {"plain": template.bodies, "cel": cel}
-    found = {form: permissions.as_json(permissions.needs(bodies)) for form, bodies in forms.items()}
+    known = permissions.definitions_beside(template.policy.folder)
+    found = {
+        form: permissions.as_json(permissions.needs(bodies, known))
+        for form, bodies in forms.items()
+    }
     return found if any(found.values()) else {}
 
 

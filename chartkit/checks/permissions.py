@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from chartkit.chart.library import LibraryPolicy
 from chartkit.chart.needs import Needs, Permission
-from chartkit.chart.permissions import LABEL, needs
+from chartkit.chart.permissions import LABEL, definitions_beside, needs
 from chartkit.chart.versions import Version
 from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
@@ -31,8 +32,12 @@ _Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
 
 
-def permissions(subject: Subject) -> Iterable[Row]:
-    """Is there what the policies need of Kyverno's controllers, and what else do they read?"""
+def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
+    """Is there what the policies need of Kyverno's controllers, and what else do they read?
+
+    carried: the policies of the chart, for the definitions that stand beside them.
+    """
+    definitions = [each for policy in carried for each in definitions_beside(policy.folder)]
     rendered = subject.policies.rendered.resources
     engine = subject.engine.rendered.resources if subject.engine else ()
     allowed = frozenset(_allowed([*rendered, *engine]))
@@ -41,7 +46,7 @@ def permissions(subject: Subject) -> Iterable[Row]:
     found: list[Diagnostic] = []
     count = 0
     for policy in filter(is_policy, rendered):
-        needed = needs([policy.body])
+        needed = needs([policy.body], definitions)
         count += len(needed.permissions)
         if makes is not False:
             found += _lacking(policy, needed.permissions, allowed)

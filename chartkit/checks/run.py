@@ -25,7 +25,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy]) -> lis
     found += [*helm(subject), *availability(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
-    found += permissions(subject)
+    found += permissions(subject, carried)
     found += examples(subject, carried)
     found += workloads(subject, compiled)
     found += own_pods(subject, compiled)

@@ -112,3 +112,23 @@ def test_an_old_chart_of_kyvernos_gathers_no_roles(tmp_path: Path) -> None:
     found = check(tmp_path, kyverno="1.12")
     (warning,) = (row for row in found if row.outcome is Outcome.WARNING)
     assert "chart of Kyverno 1.12 does not gather the ClusterRoles" in warning.message
+
+
+def test_definitions_beside_the_policy_name_its_kinds(tmp_path: Path) -> None:
+    names = "{kind: Relay, plural: relays}"
+    folder = tmp_path / "policies" / "own" / "make"
+    parameters = "{version: example.com/v1, kind: Relay}"
+    check(tmp_path, "", parameters)
+    (folder / "crds.yaml").write_text(
+        "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+        f"spec: {{group: example.com, names: {names}}}\n"
+    )
+    text = (folder / "metadata.yaml").read_text()
+    text = text.replace("default: v1", "default: example.com/v1").replace("Secret", "Relay")
+    (folder / "metadata.yaml").write_text(text)
+    project = read_project(tmp_path)
+    done = build(project, Options(tuple(project.environments.values())))
+    assert not [row for row in done.rows if row.outcome is Outcome.WARNING]
+    role = (tmp_path / "rendered" / "dev" / "kyverno-policies.yaml").read_text()
+    assert 'resources: ["relays"]' in role
+    assert "guess" not in role

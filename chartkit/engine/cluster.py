@@ -39,15 +39,17 @@ class Cluster:
     __slots__ = ("_by_kind",)
 
     def __init__(self, objects: Iterable[Body] = ()) -> None:
-        self._by_kind: dict[tuple[str, str], dict[tuple[str, str], Body]] = {}
-        for body in objects:
-            key = key_of(body)
+        found = {key_of(body): body for body in objects}
+        # By kind, namespace and name, each in order.
+        self._by_kind: dict[tuple[str, str], dict[str, dict[str, Body]]] = {}
+        for key in sorted(found):
             of_kind = self._by_kind.setdefault((key.api_version, key.kind), {})
-            of_kind[key.namespace, key.name] = body
+            of_kind.setdefault(key.namespace, {})[key.name] = found[key]
 
     def find(self, key: ObjectKey) -> Body | None:
         """The object of a key; None where there is none."""
-        return self._by_kind.get((key.api_version, key.kind), {}).get((key.namespace, key.name))
+        of_kind = self._by_kind.get((key.api_version, key.kind), {})
+        return of_kind.get(key.namespace, {}).get(key.name)
 
     def select(
         self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
@@ -55,21 +57,34 @@ class Cluster:
         """The objects of a kind, by name; namespace: empty for all, selector: None for all."""
         fits = compile_selector(selector) if selector is not None else None
         of_kind = self._by_kind.get((api_version, kind), {})
-        for (there, _), body in sorted(of_kind.items(), key=lambda item: item[0]):
-            if namespace in ("", there) and (fits is None or fits(labels_of(body))):
-                yield body
+        for there in [of_kind.get(namespace, {})] if namespace else of_kind.values():
+            for body in there.values():
+                if fits is None or fits(labels_of(body)):
+                    yield body
 
     def objects(self) -> Iterator[Body]:
         """Every object, by kind, namespace and name."""
-        for _, of_kind in sorted(self._by_kind.items()):
-            for _, body in sorted(of_kind.items(), key=lambda item: item[0]):
-                yield body
+        for of_kind in self._by_kind.values():
+            for there in of_kind.values():
+                yield from there.values()
 
     def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
         """The objects of a resource as URLs name it (`pods`), by name; namespace: empty for all."""
-        for version, kind in sorted(self._by_kind):
+        for kind in self._kinds(api_version, resource):
+            yield from self.select(api_version, kind, namespace, None)
+
+    def found(self, api_version: str, resource: str, namespace: str, name: str) -> Body | None:
+        """The object of a resource as URLs name it; None where there is none."""
+        keys = (
+            ObjectKey(api_version, kind, namespace, name)
+            for kind in self._kinds(api_version, resource)
+        )
+        return next(filter(None, map(self.find, keys)), None)
+
+    def _kinds(self, api_version: str, resource: str) -> Iterator[str]:
+        for version, kind in self._by_kind:
             if version == api_version and resource_name(kind) == resource:
-                yield from self.select(version, kind, namespace, None)
+                yield kind
 
 
 EMPTY: Final = Cluster()

@@ -19,7 +19,7 @@ from chartkit.engine.kinds import (
 )
 from chartkit.engine.lookups import Lookups, NoSource, UnknownEntry
 from chartkit.errors import LookupFailed
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Json
 
 _OK: Final = 200
 
@@ -59,24 +59,25 @@ class ClusterHost(OfflineHost):
         self, api_version: str, resource: str, namespace: str, name: str, /
     ) -> Body | None:
         main, _, _ = resource.partition("/")
-        for body in self._cluster.listed(api_version, main, namespace):
-            one = Resource(body)
-            if (one.namespace, one.name) == (namespace, name):
-                return body
-        return None
+        return self._cluster.found(api_version, main, namespace, name)
 
     def list_resources(
         self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
     ) -> Body:
-        known = list(self._cluster.listed(api_version, resource, ""))
         own = own_kind(api_version, resource)
-        if not known and own is None:
-            group, _ = parse_api_version(api_version)
-            name = f"{resource}.{group}" if group else resource
-            raise CelError(f"{name} resource not found")
-        items = [body for body in known if _selected(body, namespace, labels)]
-        kind = known[0]["kind"] if own is None else own.kind
+        kind = self._kind_there(api_version, resource) if own is None else own.kind
+        listed = self._cluster.listed(api_version, resource, namespace)
+        items = [body for body in listed if _selected(body, labels)]
         return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
+
+    def _kind_there(self, api_version: str, resource: str) -> str:
+        """The kind of the objects of a resource; raises `CelError` where there is none."""
+        for body in self._cluster.listed(api_version, resource, ""):
+            kind: str = body["kind"]
+            return kind
+        group, _ = parse_api_version(api_version)
+        name = f"{resource}.{group}" if group else resource
+        raise CelError(f"{name} resource not found")
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
         path = _path(api_version, resource, namespace)
@@ -153,10 +154,7 @@ class ClusterHost(OfflineHost):
         return super().random_below(limit) if self._chance is None else self._chance(limit)
 
 
-def _selected(body: Body, namespace: str, labels: Mapping[str, str]) -> bool:
-    one = Resource(body)
-    if namespace not in ("", one.namespace):
-        return False
+def _selected(body: Body, labels: Mapping[str, str]) -> bool:
     metadata = body.get("metadata")
     own = metadata.get("labels") if isinstance(metadata, dict) else None
     found = own if isinstance(own, dict) else {}

@@ -6,6 +6,7 @@ the schema calls atomic is refused. Messages are those of Kubernetes' structured
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 
 from chartkit.engine.cel.errors import CelError
@@ -277,11 +278,10 @@ class _Joined:
         self._sort = sort
         self._left, self._right = left, right
         self._wanted = dict(right)
-        steps = [step for step, _ in left]
+        counts = Counter(step for step, _ in left)
         # Of elements with one key in the first list none is merged: the new one replaces them.
-        self._known = {step: member for step, member in left if steps.count(step) == 1}
-        there = set(steps)
-        self._shared = [step for step, _ in right if step in there]
+        self._known = {step: member for step, member in left if counts[step] == 1}
+        self._shared = deque(step for step, _ in right if step in counts)
         self._done: set[str] = set()
         self._made: list[Json] = []
 
@@ -320,4 +320,4 @@ class _Joined:
         merged = member if known is None else _merge(self._sort.elements, known, member)
         self._made.append(merged)
         if self._shared and self._shared[0] == step:
-            del self._shared[0]
+            self._shared.popleft()

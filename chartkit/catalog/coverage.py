@@ -19,8 +19,6 @@ from chartkit.chart.project import Action, Project
 from chartkit.errors import InputError
 
 _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
-_Key = tuple[Path, str]
-"""A policy by its folder and name, however it was named."""
 
 
 class State(StrEnum):
@@ -37,13 +35,25 @@ class State(StrEnum):
     OFF = "off"
 
 
+_Key = tuple[Path, str]
+"""A policy by its folder and name, however it was named."""
+_InForce = Mapping[_Key, tuple[State, bool]]
+"""The policies that an environment switches on: how, and whether it leaves something out of it."""
+_NOT_THERE: Final = (State.OFF, False)
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyCover:
-    """A policy that covers a control; needed: False where it only helps; states: by environment."""
+    """A policy that covers a control.
+
+    needed: False where it only helps; states: by environment; excluding: the environments that
+    leave something out of this policy alone.
+    """
 
     policy: LibraryPolicy
     needed: bool
     states: Mapping[str, State] = field(default_factory=dict)
+    excluding: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,11 @@ class ControlCover:
     control: StandardControl
     policies: tuple[PolicyCover, ...]
     states: Mapping[str, State] = field(default_factory=dict)
+
+    @property
+    def excluding(self) -> frozenset[str]:
+        """The environments that leave something out of a policy that is needed."""
+        return frozenset().union(*(each.excluding for each in self.policies if each.needed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +96,7 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
     Raises InputError for a policy that no library has, and for what is wrong with the project.
     """
     library = read_libraries(project)
-    in_force: dict[str, Mapping[_Key, State]] = {}
+    in_force: dict[str, _InForce] = {}
     if project is not None:
         entries = read_catalogue(libraries(project.root)).entries
         for name in project.environments:
@@ -90,9 +105,7 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
     return Coverage(standard, tuple(in_force), covers)
 
 
-def _in_force(
-    project: Project, name: str, library: Library, entries: Iterable[Entry]
-) -> Mapping[_Key, State]:
+def _in_force(project: Project, name: str, library: Library, entries: Iterable[Entry]) -> _InForce:
     """The state of each policy that an environment switches on."""
     environment = project.environments[name]
     refusing = {
@@ -100,7 +113,7 @@ def _in_force(
         for entry in entries
         if _REFUSING.intersection(entry.kinds)
     }
-    found: dict[Path, State] = {}
+    found: dict[_Key, tuple[State, bool]] = {}
     for each in resolve_environment(environment, library, project.root).policies.values():
         if not each.enabled:
             continue
@@ -108,7 +121,7 @@ def _in_force(
         if _key(each.policy) in refusing:
             action = each.action or environment.action
             state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-        found[_key(each.policy)] = state
+        found[_key(each.policy)] = state, bool(each.exclude)
     return found
 
 
@@ -117,14 +130,16 @@ def _key(policy: LibraryPolicy) -> _Key:
 
 
 def _cover(
-    control: StandardControl, library: Library, in_force: Mapping[str, Mapping[_Key, State]]
+    control: StandardControl, library: Library, in_force: Mapping[str, _InForce]
 ) -> ControlCover:
     named = (*control.policies, *control.also)
     policies: list[PolicyCover] = []
     for position, reference in enumerate(named):
         policy = _find(control, position, reference, library)
-        states = {name: found.get(_key(policy), State.OFF) for name, found in in_force.items()}
-        policies.append(PolicyCover(policy, position < len(control.policies), states))
+        here = {name: found.get(_key(policy), _NOT_THERE) for name, found in in_force.items()}
+        states = {name: state for name, (state, _) in here.items()}
+        excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
+        policies.append(PolicyCover(policy, position < len(control.policies), states, excluding))
     states = {name: _together(policies, name) for name in in_force if policies}
     return ControlCover(control, tuple(policies), states)
 

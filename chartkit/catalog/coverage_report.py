@@ -15,6 +15,7 @@ from chartkit.catalog.standards import Covered
 from chartkit.model import Body
 
 _WIDTH: Final = 100
+_EXCLUDING: Final = "*"
 _REASON: Final[Mapping[Covered, str]] = MappingProxyType(
     {Covered.PARTLY: "open: ", Covered.NOT: "no policy: "}
 )
@@ -56,7 +57,7 @@ def _sections(found: Coverage) -> Iterator[tuple[str, list[ControlCover]]]:
 
 def _widths(found: Coverage) -> list[int]:
     ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
-    longest = max(map(len, State))
+    longest = max(map(len, State)) + len(_EXCLUDING)
     return [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
 
 
@@ -68,16 +69,24 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _control_lines(found: Coverage, cover: ControlCover, widths: Sequence[int]) -> Iterator[str]:
     control = cover.control
-    states = [str(cover.states.get(name, "-")) for name in found.environments]
+    states = _states(found, cover)
     yield _row([control.id, control.covered, *states, control.title], widths)
     for each in cover.policies:
-        states = [str(each.states[name]) for name in found.environments]
+        states = _states(found, each)
         yield _row(["", "", *states, f"  {_policy_text(each)}"], widths)
     blank = [""] * len(widths)
     if control.reason:
         text = f"{_REASON[control.covered]}{control.reason}"
         for line in textwrap.wrap(text, _WIDTH, break_long_words=False):
             yield _row([*blank, f"  {line}"], widths)
+
+
+def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
+    """How far it is in force in each environment, marked where something is left out of it."""
+    return [
+        f"{cover.states.get(name, '-')}{_EXCLUDING if name in cover.excluding else ''}"
+        for name in found.environments
+    ]
 
 
 def _policy_text(cover: PolicyCover) -> str:
@@ -92,6 +101,8 @@ def _totals(found: Coverage) -> Iterator[str]:
         states = found.by_state(name)
         texts = [text.format(states[state]) for state, text in _IN_FORCE.items() if states[state]]
         yield f"{name}: of {states.total()} that policies cover, {', '.join(texts)}"
+    if any(each.excluding for each in found.controls):
+        yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
 
 
 def as_json(found: Coverage) -> str:
@@ -125,6 +136,7 @@ def _control_body(cover: ControlCover) -> Body:
                 "reference": each.policy.reference,
                 "needed": each.needed,
                 "environments": {name: str(state) for name, state in each.states.items()},
+                "excluding": sorted(each.excluding),
             }
             for each in cover.policies
         ],
@@ -151,14 +163,15 @@ def _cells(found: Coverage, cover: ControlCover) -> list[str]:
     for each in cover.policies:
         text = cell_code(each.policy.reference)
         if each.states != cover.states:
-            listed = ", ".join(f"{name} {each.states[name]}" for name in found.environments)
+            states = zip(found.environments, _states(found, each), strict=True)
+            listed = ", ".join(f"{name} {state}" for name, state in states)
             text += f": {prose(listed)}"
         texts.append(text if each.needed else f"{text} (helps)")
     if control.reason:
         texts.append(prose(f"{_REASON[control.covered]}{control.reason}"))
-    states_by_name = [str(cover.states.get(name, "-")) for name in found.environments]
+    shown = [prose(state) for state in _states(found, cover)]
     title = link(prose(control.title), control.source)
-    return [prose(control.id), title, str(control.covered), *states_by_name, "<br>".join(texts)]
+    return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
 
 
 FORMATS: Final[Mapping[str, Callable[[Coverage], str]]] = MappingProxyType(

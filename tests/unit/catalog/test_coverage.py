@@ -32,7 +32,9 @@ environments:
     kyverno: "1.19"
     kubernetes: "1.34"
     action: Enforce
-    policies: {ours/two: {action: Audit}, ours/helping: {enabled: false}}
+    policies:
+      ours/two: {action: Audit, exclude: [{namespaces: [old]}]}
+      ours/helping: {enabled: false}
   prd:
     kyverno: "1.19"
     kubernetes: "1.34"
@@ -85,6 +87,7 @@ def test_a_control_is_in_force_with_all_of_its_policies_at_the_weakest_action(
         ("helping", False),
     ]
     assert list(both[0].states.values()) == [enforce, enforce, off, off, off]
+    assert [cover.excluding for cover in found.controls] == [{"qa"}, {"qa"}, set(), set()]
     assert found.by_cover() == {Covered.WHOLLY: 2, Covered.PARTLY: 1, Covered.NOT: 1}
     assert found.by_state("qa") == {audit: 2, off: 1}
 
@@ -94,20 +97,20 @@ def test_as_text(found: Coverage) -> None:
         "Our rules",
         "https://example.test/rules",
         "",
-        "  CONTROL  COVERED  dev      qa       prd      bare     mending  TITLE",
+        "  CONTROL  COVERED  dev       qa        prd       bare      mending   TITLE",
         "",
         "First",
-        "  1.1      wholly   Enforce  Audit    some     off      some     Both | <b>",
-        "                    Enforce  Enforce  off      off      off        ours/one",
-        "                    Enforce  Audit    Audit    off      off        ours/two",
-        "                    on       off      on       off      on         ours/helping (helps)",
-        "  1.2      partly   Enforce  Audit    Audit    off      off      One",
-        "                    Enforce  Audit    Audit    off      off        ours/two",
-        "                                                                   open: the rest is open",
-        "  1.3      wholly   on       off      on       off      on       Mending",
-        "                    on       off      on       off      on         ours/helping",
-        "  1.4      not      -        -        -        -        -        Nothing",
-        "                                                                   no policy: people know",
+        "  1.1      wholly   Enforce   Audit*    some      off       some      Both | <b>",
+        "                    Enforce   Enforce   off       off       off         ours/one",
+        "                    Enforce   Audit*    Audit     off       off         ours/two",
+        f"{'':20}on        off       on        off       on          ours/helping (helps)",
+        "  1.2      partly   Enforce   Audit*    Audit     off       off       One",
+        "                    Enforce   Audit*    Audit     off       off         ours/two",
+        f"{'':72}open: the rest is open",
+        "  1.3      wholly   on        off       on        off       on        Mending",
+        "                    on        off       on        off       on          ours/helping",
+        "  1.4      not      -         -         -         -         -         Nothing",
+        f"{'':72}no policy: people know",
         "",
         "4 controls, covered by policies: 2 wholly, 1 partly, 1 not",
         "dev: of 3 that policies cover, 2 enforced, 1 switched on",
@@ -115,6 +118,7 @@ def test_as_text(found: Coverage) -> None:
         "prd: of 3 that policies cover, 1 audited, 1 switched on, 1 in part",
         "bare: of 3 that policies cover, 3 not in force",
         "mending: of 3 that policies cover, 1 switched on, 1 in part, 1 not in force",
+        "* something is left out of the policy alone, by its 'exclude'",
     ]
 
 
@@ -127,8 +131,10 @@ def test_as_json(found: Coverage) -> None:
     assert first["policies"][2] == {
         "reference": "ours/helping",
         "needed": False,
+        "excluding": [],
         "environments": {"dev": "on", "qa": "off", "prd": "on", "bare": "off", "mending": "on"},
     }
+    assert first["policies"][1]["excluding"] == ["qa"]
     assert body["controls"][3]["reason"] == "people know"
 
 
@@ -138,6 +144,7 @@ def test_as_markdown(found: Coverage) -> None:
     assert "| 1.1 | [Both \\| &lt;b&gt;](https://example.test/rules) | wholly | Enforce |" in text
     assert "`ours/two`<br>open: the rest is open |\n" in text
     assert "`ours/one`: dev Enforce, qa Enforce, prd off, bare off, mending off<br>" in text
+    assert "| Enforce | Audit\\* | some |" in text
     assert "- 4 controls, covered by policies: 2 wholly, 1 partly, 1 not\n" in text
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.decision import NO_ELEMENT, Check, Checked
-from chartkit.engine.kinds import kind_of
-from chartkit.engine.match import Facts, bind_match
+from chartkit.engine.kinds import GroupVersionKind, kind_of
+from chartkit.engine.match import Facts, Predicate, bind_match
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Json, Status
 
@@ -44,6 +45,10 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
         # Kyverno fails to read the preconditions here, and takes the old object as not matched.
         return check
 
+    @cache
+    def bound(kind: GroupVersionKind) -> Predicate | None:
+        return bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
+
     def checked(context: Context, request: Request, element: Json) -> Checked | None:
         found = check(context, request, element)
         if found is None or found.status is not Status.FAIL or request.old is None:
@@ -53,18 +58,13 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
         before = replace(
             request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
         )
-        if not _matches(rule, policy, before):
+        matches = bound(kind_of(before.resource))
+        if matches is None or not matches(Facts(before)):
             return found
         prior = check(_before(context, before), before, NO_ELEMENT)
         return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
 
     return checked
-
-
-def _matches(rule: Rule, policy: Policy, before: Request) -> bool:
-    kind = kind_of(before.resource)
-    matches = bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
-    return matches is not None and matches(Facts(before))
 
 
 def _before(context: Context, before: Request) -> Context:

@@ -45,8 +45,10 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     existing = _is_on(evaluation, "mutateExisting", False)
     background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
     matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
+    # Parts of objects are no objects that could be looked up, scanned or deleted.
+    objects_matched = [each for each in matched if "/" not in each.resource]
     if background:
-        found.allow([Controller.REPORTS], matched, READ, scan=True)
+        found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
     controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
     scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
     known = constants(_variables(spec))
@@ -56,7 +58,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
             _read_needs(text, known, path, [Controller.REPORTS], True, found)
     if existing or kind == "GeneratingPolicy":
         # The objects that set such a policy off are looked up again before it runs.
-        found.allow([Controller.BACKGROUND], matched, ("get", "list"))
+        found.allow([Controller.BACKGROUND], objects_matched, ("get", "list"))
     if existing:
         for target in _targets(spec, matched, found):
             # A part of an object is written alone, after the whole was read.
@@ -66,7 +68,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
     if kind == "GeneratingPolicy":
         _generating_needs(spec, evaluation, known, found)
     if kind == "DeletingPolicy":
-        found.allow([Controller.CLEANUP], matched, ("list", "delete"))
+        found.allow([Controller.CLEANUP], objects_matched, ("list", "delete"))
 
 
 def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> list[ResourceName]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -20,6 +21,11 @@ SECRETS_NOTE: Final = (
     "its background scan needs to read Secrets, which the chart does not open: where that is "
     "wanted, give it to Kyverno's reports controller"
 )
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9./]{0,251}[A-Za-z0-9])?")
+"""A resource and its group; anything else is no name, and must not get into a role."""
+_CONNECTING: Final = frozenset({"exec", "attach", "portforward", "proxy"})
+"""Parts of objects that whoever may read them connects to: a GET of `pods/exec` runs commands."""
 RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 RBAC_NOTE: Final = (
     "Kubernetes lets a controller give away only rights that it has itself: for the role that is "
@@ -109,10 +115,16 @@ class Findings:
     ) -> None:
         """Controllers need verbs on resources.
 
-        What a scan alone asks for never opens Secrets: that is for people to decide.
+        What a scan alone asks for never opens Secrets, and nothing opens what one connects to, or
+        resources that are not named: that is for people to decide.
         """
         allowed = set(verbs)
         for resource in resources:
+            part = resource.resource.partition("/")[2]
+            shown = f"{resource.resource}.{resource.group}".removesuffix(".")
+            if part in _CONNECTING or not _NAME.fullmatch(shown):
+                self.note(f"the chart does not open {shown}", ())
+                continue
             if scan and resource == SECRETS:
                 self.note(SECRETS_NOTE, ())
                 continue
@@ -134,6 +146,9 @@ class Findings:
                 return []
         if "*" in kind or "?" in kind:
             self.note(f"'{kind}' stands for kinds that are not named", path)
+            return []
+        if not _KIND.fullmatch(kind):
+            self.note(f"'{kind}' is no kind", path)
             return []
         found = self.kinds.find(None if group is not None and "*" in group else group, kind)
         if not found:

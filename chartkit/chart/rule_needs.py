@@ -233,7 +233,7 @@ def _call_needs(
     if _PLACEHOLDER in group or _PLACEHOLDER in rest[0]:
         found.note(f"a variable says which resource is called: '{url}'", path)
         return
-    resource = ResourceName(group, "/".join([rest[0], *rest[2:]]))
+    resource = ResourceName(group, "/".join([rest[0], *rest[2:3]]))
     needed = verb or ("get" if len(rest) > 1 else "list")
     found.allow(controllers, [resource], [needed], scan)
 

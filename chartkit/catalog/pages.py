@@ -15,10 +15,10 @@ from typing import Final
 
 from chartkit.catalog.libraries import BUILT_IN
 from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
+from chartkit.catalog.mentions import Mentioned, mentions
 from chartkit.catalog.model import Entry
 from chartkit.catalog.page_needs import needs_lines
 from chartkit.catalog.show import Details, details, does
-from chartkit.catalog.standards import built_in_standards, read_standard
 from chartkit.documents import read_file, resources
 from chartkit.model import Body
 from chartkit.scan.surroundings import CLUSTER_FILE
@@ -52,9 +52,10 @@ def pages(libraries: Sequence[Documented]) -> dict[str, str]:
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""
         paths = {each.reference: _path(prefix, each.reference) for each in library.entries}
-        controls = _controls() if library.name == BUILT_IN else {}
+        said = mentions() if library.name == BUILT_IN else {}
         for entry in library.entries:
-            page = _Page(details(entry, library.root), paths, controls.get(entry.reference, ()))
+            mentioned = said.get(entry.reference, Mentioned())
+            page = _Page(details(entry, library.root), paths, mentioned)
             found[paths[entry.reference]] = page.text()
     found[INDEX] = _index(libraries)
     return dict(sorted(found.items()))
@@ -66,28 +67,13 @@ def _path(prefix: str, reference: str) -> str:
     return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
 
 
-def _controls() -> Mapping[str, Sequence[str]]:
-    """What standards say of the built-in policies: names of controls, by reference."""
-    found: dict[str, list[str]] = {}
-    for name in built_in_standards():
-        standard = read_standard(name)
-        for control in standard.controls:
-            for reference in (*control.policies, *control.also):
-                text = link(prose(f"{name.upper()} {control.id}"), control.source)
-                found.setdefault(reference, []).append(text)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """One policy's page.
-
-    paths: of all pages of its library, by reference; controls: of standards, as Markdown.
-    """
+    """One policy's page; paths: of all pages of its library, by reference."""
 
     shown: Details
     paths: Mapping[str, str]
-    controls: Sequence[str]
+    mentioned: Mentioned
 
     def text(self) -> str:
         parts = [f"{MARK}# {prose(self.shown.entry.title)}\n", self._traits(), *self._about()]
@@ -110,7 +96,10 @@ class _Page:
             "Forms": prose(", ".join(entry.forms)),
             "Kyverno": prose(f"{entry.minimum} or newer") if entry.minimum else "",
             "Control": link(prose(control.name), control.source) if control else "",
-            "Standards": ", ".join(self.controls),
+            "Standards": ", ".join(
+                link(prose(name), source) for name, source in self.mentioned.controls
+            ),
+            "Profiles": prose(", ".join(self.mentioned.profiles)),
         }
         rows = [[name, value] for name, value in traits.items() if value]
         return table(["", ""], rows)

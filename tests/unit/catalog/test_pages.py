@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from chartkit.bundled import library_dir
+from chartkit.catalog.libraries import BUILT_IN
 from chartkit.catalog.pages import INDEX, MARK, pages
 from chartkit.catalog.pages_folder import differences, documented, publish
 from chartkit.errors import InputError
@@ -160,6 +163,15 @@ def test_a_policy_in_a_library_keeps_its_place_and_its_parameters(library: Path)
     assert pages(documented(both, library.parent)) == pages(
         documented([str(library)], library.parent)
     )
+
+
+def test_a_built_in_policy_names_controls_and_profiles() -> None:
+    groups = library_dir() / "other"
+    (found,) = (replace(each, name=BUILT_IN) for each in documented([str(groups)], _ROOT))
+    page = pages([found])["other/require-non-root-groups.md"]
+    assert "| Standards | [CIS 5.2.7](https://www.cisecurity.org/benchmark/kubernetes), " in page
+    assert "| Profiles | " in page
+    assert "pss-baseline (switched off)" in page
 
 
 def test_what_a_policy_needs_is_told(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from chartkit.bundled import library_dir
 from chartkit.chart.compat import matrix
 from chartkit.documents import read_file
@@ -26,14 +28,19 @@ def test_the_default_is_the_newest_release_of_the_matrix() -> None:
     assert target["default"] == str(newest)
 
 
-def test_what_came_in_a_newer_version_is_not_what_was_asked_for() -> None:
+@pytest.mark.parametrize(
+    ("request_", "judged"),
+    [
+        ({}, True),
+        ({"operation": "CREATE", "requestKind": {"group": "policy", "version": "v1beta1"}}, True),
+        ({"operation": "CREATE", "requestKind": {"group": "policy", "version": "v1"}}, False),
+        ({"operation": "UPDATE", "requestKind": {"group": "apps", "version": "v1beta1"}}, False),
+        ({"operation": "DELETE"}, False),
+    ],
+)
+def test_only_what_came_in_the_old_version_is_judged(request_: Json, judged: bool) -> None:
     rule = (_FOLDER / "policy.yaml").read_text("utf-8")
-    key = rule.partition('- key: "{{ request.requestKind')[2].partition(" }}")[0]
-    asked = compile_expression(f"request.requestKind{key}")
-
-    def version(request: Json) -> Json:
-        return asked.search({"request": request})
-
-    kind = {"group": "policy", "version": "v1", "kind": "PodDisruptionBudget"}
-    assert version({"requestKind": kind}) == "policy/v1"
-    assert version({"object": {}}) == ""
+    text = rule.partition("- key: >-\n")[2].partition("{{")[2].partition("}}")[0]
+    asked = compile_expression(" ".join(text.split()))
+    given = {**request_, "object": {"apiVersion": "policy/v1beta1"}}
+    assert asked.search({"request": given}) is judged

@@ -63,8 +63,10 @@ def _documents(source: Source) -> list[Document]:
     refuse nothing is said here."""
     try:
         return read_policy_text(source)[1]
-    except InputError:
-        return read_text(source.text, source.file)
+    except InputError as error:
+        with contextlib.suppress(InputError):
+            return read_text(source.text, source.file)
+        raise error from None
 
 
 def _named(folder: str, found: Sequence[tuple[str, Document]]) -> Iterator[Entry]:

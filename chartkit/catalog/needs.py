@@ -13,7 +13,8 @@ from chartkit.chart.library import read_policy
 from chartkit.chart.needs import Needs
 from chartkit.chart.permissions import as_json as permissions_json
 from chartkit.chart.permissions import definitions_beside, needs
-from chartkit.documents import read_file
+from chartkit.chart.plain_policies import read_policy_text
+from chartkit.documents import Source, read_source
 from chartkit.errors import ChartkitError
 from chartkit.model import Body
 
@@ -27,7 +28,9 @@ def needs_of(entry: Entry) -> Needs:
 def _bodies(entry: Entry) -> list[Body]:
     file = Path(entry.file)
     if not entry.own:
-        return [each.body for each in read_file(file) if each.line == entry.line]
+        source = Source(entry.file, read_source(file))
+        documents = read_policy_text(source)[1]
+        return [each.body for each in documents if each.line == entry.line]
     policy = read_policy(file.parent, "", shared_parameters(file.parent))
     sources = [policy.template, *([policy.cel] if policy.cel else [])]
     return [body for source in sources for body in default_bodies(policy, source)]

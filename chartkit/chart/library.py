@@ -207,6 +207,11 @@ def vendored_libraries(root: Path) -> list[PlainLibrary]:
     return [PlainLibrary(each.name, each) for each in found if (each / LOCK_FILE).is_file()]
 
 
+def plain_library(root: Path) -> PlainLibrary:
+    """What a library of a project's own has of policies without metadata.yaml."""
+    return PlainLibrary(library_name(root), root)
+
+
 def library_name(root: Path) -> str:
     """What a library is called: its folder's name, and the built-in one by a name of its own."""
     return BUILT_IN if root == bundled.library_dir() else root.resolve().name
@@ -243,7 +248,7 @@ def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
         raise InputError(f"there is no policy library '{root}'", place, hint)
     shared = _shared_parameters(root)
     folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
-    if not folders:
+    if not folders and not plain_library(root).references:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError(f"the policy library '{root}' is empty", place, hint)
     library = library_name(root)

@@ -22,7 +22,13 @@ from chartkit.chart.escaping import escape, escape_all
 from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.guards import GUARDS_FILE, guard_templates
 from chartkit.chart.kyverno_calls import kyverno_call
-from chartkit.chart.library import Library, LibraryPolicy, read_library, vendored_libraries
+from chartkit.chart.library import (
+    Library,
+    LibraryPolicy,
+    plain_library,
+    read_library,
+    vendored_libraries,
+)
 from chartkit.chart.plain_policies import PlainPolicy, written_about
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.policies_schema import (
@@ -72,7 +78,7 @@ def read_libraries(project: Project | None = None) -> Library:
         return read_library([bundled.library_dir()])
     own = project.library
     named_at = {folder: project.locate("library", at) for at, folder in enumerate(own)}
-    vendored = vendored_libraries(project.root)
+    vendored = [*map(plain_library, own), *vendored_libraries(project.root)]
     return read_library([bundled.library_dir(), *own], named_at, vendored)
 
 

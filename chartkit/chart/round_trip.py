@@ -30,7 +30,7 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     yaml.preserve_quotes = True
     yaml.width = 4096
     target = yaml.load(text)
-    offset = _list_indentation(target)
+    offset = list_indentation(target)
     yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
     if target is None:
         target = CommentedMap()
@@ -50,7 +50,7 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     return out.getvalue()
 
 
-def _list_indentation(target: Any) -> int:
+def list_indentation(target: Any) -> int:
     """How far lists stand to the right of their keys in most places: 2 where there are none."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
@@ -76,9 +76,9 @@ def _put(parent: Any, giver: Any, key: str, lines: list[str]) -> None:
     keys = list(giver)
     before = [each for each in keys[: keys.index(key)] if each in parent]
     place = list(parent).index(before[-1]) + 1 if before else 0
-    following = _take_following(parent, before[-1]) if before else ""
+    following = take_following(parent, before[-1]) if before else ""
     parent.insert(place, key, giver[key])
-    _give_following(parent, key, following)
+    give_following(parent, key, following)
     comment = _comment_above(giver, key, lines)
     if comment:
         parent.yaml_set_comment_before_after_key(key, before=comment, indent=giver.lc.col)
@@ -94,7 +94,7 @@ def _comment_above(giver: Any, key: str, lines: list[str]) -> str:
     return "\n".join(found)
 
 
-def _take_following(parent: Any, key: str) -> str:
+def take_following(parent: Any, key: str) -> str:
     """Removes and gives the comment lines below a key: ruamel keeps them with it, people mean
     the next key."""
     container, slot, at = _last_leaf(parent, key)
@@ -107,7 +107,8 @@ def _take_following(parent: Any, key: str) -> str:
     return str(following)
 
 
-def _give_following(parent: Any, key: str, following: str) -> None:
+def give_following(parent: Any, key: str, following: str) -> None:
+    """Puts comment lines below a key's value."""
     from ruamel.yaml.error import CommentMark
     from ruamel.yaml.tokens import CommentToken
 

@@ -260,6 +260,28 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
 
 
 @policies.command()
+@click.argument("name")
+@click.option(
+    "--profile",
+    default="",
+    metavar="PROFILE",
+    help="A profile of your own, by path or name; the first that chartkit.yaml names, or a new "
+    "one, if not given.",
+)
+@_project
+def add(name: str, profile: str, project: Path) -> None:
+    """Put the policy NAME into a profile of your own, and say what else it needs.
+
+    NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
+    name alone, where that is enough. Comments in the profile and in chartkit.yaml stay.
+    """
+    from chartkit.catalog.add import add
+    from chartkit.catalog.add_report import as_text
+
+    click.echo(as_text(add(name, project, profile)), nl=False)
+
+
+@policies.command()
 @click.option(
     "--standard",
     required=True,

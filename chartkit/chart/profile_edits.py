@@ -1,0 +1,136 @@
+"""Policies put into profiles, and profiles into chartkit.yaml: as edits that keep comments."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chartkit.documents import parse_yaml
+from chartkit.errors import InputError
+from chartkit.model import Body, Location
+
+_NEW = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata:
+  name: {name}
+spec:
+  title: {title}
+  policies:
+    {reference}: {{}}
+"""
+
+
+def new_profile(name: str, title: str, reference: str) -> str:
+    """A profile's text with one policy."""
+    return _NEW.format(name=name, title=title, reference=reference)
+
+
+def with_policy(text: str, reference: str, file: Path) -> str:
+    """A profile's text with one policy more, the last; raises InputError where it cannot be
+    edited."""
+    body: Body = parse_yaml(text)
+    spec = body["spec"]
+    policies = {**spec.get("policies", {}), reference: {}}
+    wanted: Body = {**body, "spec": {**spec, "policies": policies}}
+
+    def put(root: Any) -> None:
+        from ruamel.yaml.comments import CommentedMap
+
+        from chartkit.chart.round_trip import give_following, take_following
+
+        parent, key, value = root["spec"], "policies", CommentedMap({reference: CommentedMap()})
+        if "policies" in parent:
+            parent, key, value = parent["policies"], reference, CommentedMap()
+        following = take_following(parent, list(parent)[-1]) if parent else ""
+        parent[key] = value
+        if following:
+            give_following(parent, key, following)
+
+    return _edited(text, put, wanted, file, f"`{reference}: {{}}` under spec.policies")
+
+
+def with_profile(text: str, profile: str, default: Sequence[str], file: Path) -> str:
+    """chartkit.yaml's text with one profile more, the last; raises InputError where it cannot be
+    edited. default: the profiles that a project has which names none."""
+    wanted: Body = parse_yaml(text)
+    wanted["profiles"] = [*wanted.get("profiles", default), profile]
+
+    def put(root: Any) -> None:
+        if "profiles" in root:
+            root["profiles"].append(profile)
+        else:
+            root.insert(0, "profiles", [*default, profile])
+
+    return _edited(text, put, wanted, file, f"`- {profile}` under profiles")
+
+
+def write_files(texts: Mapping[Path, str]) -> None:
+    """Writes files, all of them or none; raises InputError where one cannot be written."""
+    staged: list[tuple[Path, Path, str | None]] = []
+    current = Path()
+    try:
+        for current, text in texts.items():
+            current.parent.mkdir(parents=True, exist_ok=True)
+            new = current.with_name(f".{current.name}.{uuid.uuid4().hex[:8]}")
+            before = current.read_text("utf-8") if current.exists() else None
+            staged.append((new, current, before))
+            new.write_text(text, "utf-8", newline="\n")
+            if before is not None:
+                new.chmod(current.stat().st_mode & 0o777)
+        done: list[tuple[Path, str | None]] = []
+        try:
+            for new, current, before in staged:
+                os.replace(new, current)
+                done.append((current, before))
+        except OSError:
+            for file, before in done:
+                _restore(file, before)
+            raise
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise InputError(what, Location(str(current))) from None
+    finally:
+        for new, _, _ in staged:
+            new.unlink(missing_ok=True)
+
+
+def _restore(file: Path, before: str | None) -> None:
+    with contextlib.suppress(OSError):
+        if before is None:
+            file.unlink()
+        else:
+            file.write_text(before, "utf-8", newline="\n")
+
+
+def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, what: str) -> str:
+    """The text after an edit, with its comments; wanted: the value that it must have then."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    from chartkit.chart.round_trip import list_indentation
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    out = io.StringIO()
+    hint = f"put it there by hand: {what}"
+    error = InputError(
+        "cannot be edited without a change to other lines", Location(str(file)), hint
+    )
+    try:
+        root = yaml.load(text)
+        offset = list_indentation(root)
+        yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+        put(root)
+        yaml.dump(root, out)
+    except YAMLError:
+        raise error from None
+    if parse_yaml(out.getvalue()) != wanted:
+        raise error
+    return out.getvalue()

@@ -1,0 +1,190 @@
+"""Policies put into profiles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from chartkit.catalog.add import add
+from chartkit.chart.profile_edits import with_policy
+from chartkit.cli.policies import policies
+from chartkit.errors import InputError
+from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
+from tests.unit.chart.project_files import write_policy, write_profile
+
+_PROJECT = """\
+# The shop's clusters.
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.35"}   # the newest
+"""
+_OWN = """\
+# What our teams keep to.
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata: {name: ours}
+spec:
+  title: Ours
+  policies:
+    # Nothing but the newest.
+    eks-best-practices/disallow-latest-tag: {}   # asked for by security
+
+  # The end.
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "Our Shop"
+    vendored(root, "theirs", {"one/require-a": CLUSTER_POLICY, "two/require-a": CLUSTER_POLICY})
+    vendored(root, "theirs", {"two/require-b": CLUSTER_POLICY})
+    (root / "chartkit.yaml").write_text(_PROJECT)
+    return root
+
+
+def _ours(project: Path) -> Path:
+    (project / "chartkit.yaml").write_text("profiles: [./ours.yaml]\n" + _PROJECT)
+    (project / "ours.yaml").write_text(_OWN)
+    return project / "ours.yaml"
+
+
+def test_the_first_policy_makes_a_profile(project: Path) -> None:
+    added = add("two/require-b", project)
+    file = project / "profiles" / "our-shop.yaml"
+    assert added.written == (file, project / "chartkit.yaml")
+    assert "    theirs/two/require-b: {}\n" in file.read_text()
+    assert (project / "chartkit.yaml").read_text() == _PROJECT.replace(
+        "environments:",
+        "profiles:\n  - pss-restricted\n  - ./profiles/our-shop.yaml\nenvironments:",
+    )
+    again = add("theirs/two/require-b", project)
+    assert again.written == ()
+    assert str(again.there).startswith(f"{file}:8:")
+
+
+def test_a_policy_goes_to_the_first_profile_and_comments_stay(project: Path) -> None:
+    file = _ours(project)
+    before = (project / "chartkit.yaml").read_bytes()
+    assert add("one/require-a", project).written == (file,)
+    new = "    theirs/one/require-a: {}\n"
+    assert file.read_text() == _OWN.replace("security\n", f"security\n{new}")
+    assert (project / "chartkit.yaml").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("extends: [pss-baseline]", "extends: [pss-baseline]\n  policies:\n    NEW: {}"),
+        ("policies: {a/b: {}}", "policies: {a/b: {}, NEW: {}}"),
+        (
+            "policies:\n  a/b: {action: Audit}  # b\n# for all\nparameters: {x: 1}",
+            "policies:\n    a/b: {action: Audit}  # b\n    NEW: {}\n"
+            "  # for all\n  parameters: {x: 1}",
+        ),
+        ("policies: {}\nparameters: {}", "policies:\n    NEW: {}\n  parameters: {}"),
+    ],
+)
+def test_profiles_of_any_shape(tmp_path: Path, spec: str, expected: str) -> None:
+    text = write_profile(tmp_path / "a.yaml", spec).read_text()
+    found = with_policy(text, "NEW", tmp_path / "a.yaml")
+    assert found == text[: text.index("  title: a\n") + 11] + f"  {expected}\n"
+
+
+def test_a_profile_that_shares_its_policies_is_left_to_people(tmp_path: Path) -> None:
+    text = "spec: {policies: &a {}, parameters: *a}\n"
+    with pytest.raises(InputError, match="cannot be edited") as caught:
+        with_policy(text, "NEW", tmp_path / "a.yaml")
+    assert caught.value.hint == "put it there by hand: `NEW: {}` under spec.policies"
+
+
+def _run(project: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(policies, ["add", *arguments, "--project", str(project)])
+
+
+def test_the_command_says_what_else_there_is_to_do(project: Path) -> None:
+    generating = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: {name}
+spec:
+  rules:
+    - name: make
+      match:
+        any:
+          - resources:
+              kinds: [Namespace]
+      context:
+        - name: settings
+          configMap: {{name: settings, namespace: ops}}
+      generate:
+        apiVersion: batch/v1
+        kind: CronJob
+        name: "{{{{ settings.data.name }}}}"
+        namespace: "{{{{ request.object.metadata.name }}}}"
+        data: {{}}
+"""
+    vendored(project, "theirs", {"three/make-jobs": generating})
+    (project / "chartkit.yaml").write_text(
+        _PROJECT + '  prd: {kyverno: "1.19", kubernetes: "1.35", profiles: [pss-baseline]}\n'
+    )
+    done = _run(project, "make-jobs", "--profile", "jobs")
+    file = project / "profiles" / "jobs.yaml"
+    lines = done.output.splitlines()
+    assert lines[0] == f"wrote {file}: it has theirs/three/make-jobs"
+    assert lines[1] == f"wrote {project / 'chartkit.yaml'}: it names jobs.yaml"
+    assert any("background-controller create" in line for line in lines)
+    assert any("ConfigMap ops/settings" in line for line in lines)
+    assert any(line.startswith("not in prd: ") for line in lines)
+    assert lines[-1] == "next: chartkit render"
+    again = _run(project, "make-jobs", "--profile", "./profiles/jobs.yaml")
+    assert again.output.startswith(f"theirs/three/make-jobs is in {file} already: {file}:8:")
+    assert "wrote" not in again.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["require-c"], "there is no policy 'require-c'"),
+        (["require-a"], "there are 2 policies 'require-a'"),
+        (["require-b", "--profile", "pss-baseline"], "is built in and cannot be written"),
+        (["two/require-a"], "the chart has another policy 'require-a': theirs/one/require-a"),
+        (["disallow-privileged-containers"], "is switched off"),
+        (["own/format"], "whose templates are run"),
+        (["helm/reads-files"], "may read no file"),
+    ],
+)
+def test_what_is_refused(project: Path, arguments: list[str], message: str) -> None:
+    file = _ours(project)
+    more = "    theirs/one/require-a: {}\n    disallow-privileged-containers: {enabled: false}\n"
+    file.write_text(_OWN.replace("security\n", f"security\n{more}"))
+    write_policy(project / "vendor" / "theirs", "own/format")
+    reads = CLUSTER_POLICY.replace('"?*"', "'{{{{ .Files.Get \"a\" }}}}'")
+    vendored(project, "theirs", {"helm/reads-files": reads})
+    before = {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
+    done = _run(project, *arguments)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+    assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+def test_nothing_is_half_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = os.replace
+
+    def failing(source: Path, target: Path) -> None:
+        if Path(target).name == "chartkit.yaml":
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(InputError, match=r"chartkit.yaml: cannot be written: No space left"):
+        add("two/require-b", project)
+    assert not any((project / "profiles").iterdir())
+    assert (project / "chartkit.yaml").read_text() == _PROJECT
+    assert sorted(path.name for path in project.iterdir()) == [
+        "chartkit.yaml",
+        "profiles",
+        "vendor",
+    ]

@@ -1,0 +1,69 @@
+"""What stands between braces, read as Helm reads it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chartkit.chart.helm_syntax import Call, Literal, Path, read_action, terms
+
+
+@pytest.mark.parametrize(
+    ("text", "keyword", "declares", "trims"),
+    [
+        ("{{ .Values.a }}", "", (), False),
+        ("{{- if eq .a 1 -}}", "if", (), True),
+        ("{{else if .a}}", "else if", (), False),
+        ("{{ end }}", "end", (), False),
+        ('{{- $name := "a" }}', "", ("$name",), True),
+        ("{{ range $key, $value := .Values.a }}", "range", ("$key", "$value"), False),
+        ("{{/* }} of a comment */}}", "comment", (), True),
+        ("{{- /* both */ -}}", "comment", (), True),
+        ("{{ .a   -}}", "", (), True),
+    ],
+)
+def test_actions(text: str, keyword: str, declares: tuple[str, ...], trims: bool) -> None:
+    action = read_action(text + " }}", 0)
+    assert action is not None
+    assert (action.keyword, action.declares, action.trims) == (keyword, declares, trims)
+    assert action.end == len(text)
+
+
+def test_a_pipeline_hands_its_value_on_as_the_last_argument() -> None:
+    action = read_action('{{ $.Values.a | default "b" | quote }}', 0)
+    assert action is not None
+    default = Call("default", (Literal("b", True), Path("$", ("Values", "a"))), True)
+    assert action.value == Call("quote", (default,))
+    assert [each.name for each in terms(action.value) if isinstance(each, Call)] == [
+        "quote",
+        "default",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ keys(labels) }}",
+        "{{ first.name }}",
+        "{{ request.object.metadata.labels.\"a/b\" || '' }}",
+        "{{ a[0] }}",
+        "{{ @ }}",
+        "{{-x }}",
+        "{{ }}",
+        "{{ .a",
+        "{{ .a .b | }}",
+        '{{ "a\\/b" }}',
+        '{{ "a\\x41" }}',
+        '{{ "\\ud800" }}',
+        '{{ print "a""b" }}',
+        "{{ " + "(" * 50 + ".a" + ")" * 50 + " }}",
+        "{{ print " + '"a" ' * 5000 + "}}",
+    ],
+)
+def test_what_is_no_helm(text: str) -> None:
+    assert read_action(text, 0) is None
+
+
+def test_a_method_is_a_call_by_its_path() -> None:
+    action = read_action('{{ $.Files.Get "a" }}', 0)
+    assert action is not None
+    assert action.value == Call("$.Files.Get", (Literal("a", True),), True)

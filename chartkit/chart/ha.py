@@ -60,6 +60,11 @@ class Controller:
         return f"{controller}.{'autoscaling.minReplicas' if self.scaler else 'replicas'}"
 
 
+def minimum(component: str) -> int:
+    """The fewest replicas with which a controller is highly available."""
+    return _MINIMUM.get(component, _OTHER_MINIMUM)
+
+
 def controllers(resources: Sequence[Resource]) -> list[Controller]:
     """The engine's controllers among rendered objects; an absent number of replicas is 1."""
     found = []
@@ -100,8 +105,8 @@ def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
     place = (controller.scaler or controller.deployment).location
     what = f"{component} has {'at least ' if controller.scaler else ''}{count} replica"
     what += "" if count == 1 else "s"
-    minimum = _MINIMUM.get(component, _OTHER_MINIMUM)
-    hint = f"set {controller.values_key}: {minimum}"
+    least = minimum(component)
+    hint = f"set {controller.values_key}: {least}"
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         message = f"{component} has {count!r} for its number of replicas"
         yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
@@ -109,11 +114,11 @@ def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
         message = f"{what}, which is refused everywhere: no majority is left while one is drained"
         one = hint if required else f"{hint}, or 1 where it need not be highly available"
         yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, place, one)
-    elif required and count < minimum:
+    elif required and count < least:
         message = f"{what}, and this environment must be highly available"
         yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
-    elif required and component == ADMISSION and count > minimum:
-        message = f"{what}; {minimum} are enough to be highly available"
+    elif required and component == ADMISSION and count > least:
+        message = f"{what}; {least} are enough to be highly available"
         yield Diagnostic(RULE_REPLICAS, Severity.NOTE, message, place, None)
 
 

@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from chartkit.chart.schema import RULE_ID
 from chartkit.lint.apis import monitors_without_definition, objects_without_definition
+from chartkit.lint.exposure import cleanup_off, metrics_by_load_balancer, metrics_by_node_port
+from chartkit.lint.features import misplaced_features
+from chartkit.lint.filters import filters_taken_out, kube_system_fails_closed, webhooks_as_list
 from chartkit.lint.keys import merged_violations, null_overrides, schema_violations
 from chartkit.lint.ports import node_port_range, shared_node_ports
+from chartkit.lint.scaling import scaler_below_minimum
 from chartkit.lint.subject import Subject
 from chartkit.model import Diagnostic
 
@@ -21,6 +26,14 @@ VALUES_RULES: Final[tuple[Rule, ...]] = (
     merged_violations,
     null_overrides,
     monitors_without_definition,
+    filters_taken_out,
+    misplaced_features,
+    webhooks_as_list,
+    scaler_below_minimum,
+    metrics_by_node_port,
+    metrics_by_load_balancer,
+    kube_system_fails_closed,
+    cleanup_off,
 )
 """What is seen in the values alone, before Helm renders."""
 
@@ -33,8 +46,11 @@ RENDERED_RULES: Final[tuple[Rule, ...]] = (
 
 
 def lint(subject: Subject, rules: Sequence[Rule]) -> list[Diagnostic]:
-    """Everything that the rules find."""
-    return [diagnostic for rule in rules for diagnostic in rule(subject)]
+    """Everything that the rules find; where one knows more of a place than that the schema
+    refuses it, that one alone."""
+    found = [diagnostic for rule in rules for diagnostic in rule(subject)]
+    explained = {each.location for each in found if each.rule_id != RULE_ID}
+    return [each for each in found if each.rule_id != RULE_ID or each.location not in explained]
 
 
 __all__ = ["RENDERED_RULES", "VALUES_RULES", "Subject", "lint"]

@@ -46,6 +46,12 @@ class Subject:
         return best
 
 
+def mapping(values: Json, key: str) -> Body:
+    """What stands below a key; empty where that, or what holds it, is no mapping."""
+    value = values.get(key) if isinstance(values, Mapping) else None
+    return value if isinstance(value, dict) else {}
+
+
 def leaves(values: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
     """Every value that is neither a mapping nor a list, with its path."""
     if isinstance(values, Mapping):

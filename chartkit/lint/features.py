@@ -1,0 +1,34 @@
+"""Checks of feature flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.lint.subject import Path, Subject, mapping
+from chartkit.model import Body, Diagnostic, Severity
+
+MISPLACED: Final = "CK007"
+_PLACES: Final = ("features", "featuresOverride")
+
+
+def misplaced_features(subject: Subject) -> Iterator[Diagnostic]:
+    """CK007: a feature that stands elsewhere than below `features`, where no template reads it."""
+    known = mapping(subject.defaults.body, "features")
+    for document in subject.overlays:
+        if isinstance(document.body, dict):
+            for path in misplaced(document.body, subject.defaults.body or {}, known):
+                message = f"feature '{path[-1]}' is read below 'features' alone"
+                hint = f"write it as features.{path[-1]}; `chartkit values lint --fix` moves it"
+                place = document.locate(*path)
+                yield Diagnostic(MISPLACED, Severity.ERROR, message, place, hint)
+
+
+def misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) -> Iterator[Path]:
+    """The paths of features that stand where the chart has no such key."""
+    for key, value in values.items():
+        at = (*path, key)
+        if key in features and key not in defaults and (not path or path[-1] not in _PLACES):
+            yield at
+        elif isinstance(value, dict):
+            yield from misplaced(value, mapping(defaults, key), features, at)

@@ -1,0 +1,114 @@
+"""The mistakes that people make in values of the engine's chart: each rule has examples of what it
+reports and of what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pytest
+
+from chartkit.chart import engine_chart
+from chartkit.documents import Document, Source, read_text
+from chartkit.lint import VALUES_RULES, Subject, lint
+from chartkit.model import Body
+
+
+@cache
+def chart() -> tuple[Document, Body]:
+    plan = engine_chart.plan({}, ">=1.33-0 <1.36-0")
+    (defaults,) = read_text(plan.values["values.yaml"], "values.yaml")
+    schema: Body = json.loads(plan.files["values.schema.json"])
+    return defaults, schema
+
+
+def findings(text: str) -> list[str]:
+    documents = read_text(text, "mine.yaml")
+    overlay = documents[0] if documents else Document({}, Source("mine.yaml", text), 1, 0, 0)
+    defaults, schema = chart()
+    return [str(each) for each in lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES)]
+
+
+REPORTED = {
+    "CK006": [
+        "config:\n  resourceFiltersExcludeNamespaces: [kube-system]\n",
+        "config:\n  resourceFiltersExcludeNamespaces:\n    - shop\n",
+    ],
+    "CK007": [
+        "policyExceptions:\n  enabled: true\n",
+        "admissionController:\n  policyExceptions: {enabled: true}\n",
+        "features:\n  logging:\n    dumpPayload: {enabled: true}\n",
+    ],
+    "CK008": [
+        "config:\n  webhooks:\n    - objectSelector: {matchLabels: {a: b}}\n",
+        "config:\n  webhooks:\n    - namespaceSelector: {matchLabels: {a: b}}\n",
+    ],
+    "CK009": [
+        "admissionController:\n  autoscaling: {enabled: true}\n",
+        "admissionController:\n  replicas: 3\n  autoscaling: {enabled: true, minReplicas: 2}\n",
+    ],
+    "CK011": ["cleanupController:\n  metricsService: {type: NodePort}\n"],
+    "CK012": [
+        "reportsController:\n  metricsService: {type: LoadBalancer}\n",
+        "reportsController:\n  metricsService:\n    type: LoadBalancer\n    annotations:\n"
+        "      service.beta.kubernetes.io/aws-load-balancer-scheme: internet-facing\n",
+    ],
+    "CK013": [
+        "config:\n  webhooks:\n    namespaceSelector: {matchExpressions: []}\n",
+        "config:\n  webhooks:\n    namespaceSelector:\n      matchExpressions:\n"
+        "        - {key: kubernetes.io/metadata.name, operator: NotIn, values: [shop]}\n",
+        "config:\n  webhooks:\n    namespaceSelector:\n      matchExpressions:\n"
+        "        - {key: kubernetes.io/metadata.name, operator: In, values: [kube-system]}\n",
+    ],
+    "CK014": ["webhooksCleanup:\n  enabled: false\n"],
+}
+LEFT_ALONE = {
+    "CK006": ["config:\n  resourceFiltersIncludeNamespaces: [shop]\n"],
+    "CK007": [
+        "features:\n  policyExceptions: {enabled: true, namespace: x}\n",
+        "admissionController:\n  featuresOverride: {admissionReports: {backPressureThreshold: 9}}\n",
+    ],
+    "CK008": [
+        "config:\n  webhooks:\n    namespaceSelector:\n      matchExpressions:\n"
+        "        - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}\n"
+    ],
+    "CK009": [
+        "admissionController:\n  autoscaling: {enabled: true, minReplicas: 3}\n",
+        "admissionController:\n  autoscaling: {enabled: false, minReplicas: 1}\n",
+    ],
+    "CK011": [
+        "cleanupController:\n  metricsService: {type: NodePort}\n  networkPolicy: {enabled: true}\n",
+        "cleanupController:\n  metricsService: {type: ClusterIP}\n",
+    ],
+    "CK012": [
+        "reportsController:\n  metricsService:\n    type: LoadBalancer\n    annotations:\n"
+        "      service.beta.kubernetes.io/aws-load-balancer-scheme: internal\n"
+    ],
+    "CK013": [
+        "config:\n  webhooks:\n    namespaceSelector: {matchExpressions: []}\n"
+        "features:\n  forceFailurePolicyIgnore: {enabled: true}\n",
+        "config:\n  webhooks:\n    namespaceSelector:\n      matchLabels: {guarded: 'yes'}\n",
+    ],
+    "CK014": ["webhooksCleanup:\n  enabled: true\n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, text) for rule, texts in REPORTED.items() for text in texts]
+)
+def test_reported(rule: str, text: str) -> None:
+    found = findings(text)
+    assert found
+    assert all(f" {rule}: " in each for each in found), found
+    assert all(each.startswith("mine.yaml:") and " (" in each for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"), [(rule, text) for rule, texts in LEFT_ALONE.items() for text in texts]
+)
+def test_left_alone(rule: str, text: str) -> None:
+    assert not [each for each in findings(text) if f" {rule}: " in each]
+
+
+def test_defaults_have_none_of_them() -> None:
+    assert findings("") == []

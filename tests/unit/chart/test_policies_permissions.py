@@ -12,7 +12,7 @@ from chartkit.chart.engine_chart import plan as engine_plan
 from chartkit.chart.needs import Controller
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.policies_chart import plan
-from chartkit.chart.render import Rendered, render_chart
+from chartkit.chart.render import Rendered, dry_run, render_chart
 from chartkit.errors import ChartkitError
 from chartkit.model import Body
 from tests.unit.chart.project_files import write_policy, write_profile, write_project
@@ -183,3 +183,10 @@ def test_config_maps_come_from_values() -> None:
 def test_config_maps_that_are_refused(given: list[Body], said: str) -> None:
     with pytest.raises(ChartkitError, match=said):
         render(configMaps=given)
+
+
+@pytest.mark.parametrize("policy_type", ["ClusterPolicy", "ValidatingPolicy"])
+def test_notes_tell_what_refuses_nothing(policy_type: str) -> None:
+    notes = dry_run(chart(), [{"policyType": policy_type}], kube_version="1.34").notes
+    assert "Refusing nothing, they change, generate or delete (1):\n  copy\n" in notes + "\n"
+    assert "Audit, a violation is reported (2):\n  pods\n  roles\n" in notes + "\n"

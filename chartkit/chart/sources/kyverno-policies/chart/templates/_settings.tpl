@@ -118,6 +118,18 @@ the defaults.
 {{- end -}}
 {{- end -}}
 
+{{/* "true" where the policy judges objects, so that it has an action; others change, generate or delete. */}}
+{{- define "kyverno-policies.judges" -}}
+{{- $spec := (include "kyverno-policies.body" . | fromYaml).spec | default dict -}}
+{{- $judges := not (empty $spec.validations) -}}
+{{- range $spec.rules -}}
+{{- if or .validate .verifyImages -}}
+{{- $judges = true -}}
+{{- end -}}
+{{- end -}}
+{{- $judges -}}
+{{- end -}}
+
 {{/* The policy's annotations beside its own, as JSON. */}}
 {{- define "kyverno-policies.annotations" -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}

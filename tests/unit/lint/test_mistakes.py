@@ -66,7 +66,7 @@ LEFT_ALONE = {
     "CK006": ["config:\n  resourceFiltersIncludeNamespaces: [shop]\n"],
     "CK007": [
         "features:\n  policyExceptions: {enabled: true, namespace: x}\n",
-        "admissionController:\n  featuresOverride: {admissionReports: {backPressureThreshold: 9}}\n",
+        "admissionController:\n  featuresOverride: {admissionReports: {enabled: false}}\n",
     ],
     "CK008": [
         "config:\n  webhooks:\n    namespaceSelector:\n      matchExpressions:\n"
@@ -77,7 +77,7 @@ LEFT_ALONE = {
         "admissionController:\n  autoscaling: {enabled: false, minReplicas: 1}\n",
     ],
     "CK011": [
-        "cleanupController:\n  metricsService: {type: NodePort}\n  networkPolicy: {enabled: true}\n",
+        "cleanupController:\n  networkPolicy: {enabled: true}\n  metricsService: {type: NodePort}",
         "cleanupController:\n  metricsService: {type: ClusterIP}\n",
     ],
     "CK012": [

@@ -32,10 +32,19 @@ LATEST: Final = 37
 """The newest minor version of which the library knows the Pod Security Standards."""
 
 _PROJECT: Final = """\
-profiles: [eks-best-practices]
+profiles: [all.yaml]
 environments:
   any: {kyverno: "1.19", kubernetes: "1.36"}
 """
+_PROFILE: Final = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata: {name: all}
+spec:
+  title: All
+  policies:
+"""
+_POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io")
 
 Parameters = Mapping[str, Mapping[str, Json]]
 """The values of parameters, by policy."""
@@ -76,14 +85,16 @@ def judge(policies: Iterable[AnyPolicy], resource: Resource) -> list[RuleResult]
 @cache
 def _render(form: str, parameters: str) -> Rendered:
     given: dict[str, Body] = json.loads(parameters)
-    settings: Body = {name: {"enabled": name in given} for name in library().policies}
+    names = [policy.name for policy in library().policies.values()]
+    settings: Body = {name: {"enabled": name in given} for name in names}
     for name, values in given.items():
         settings[name] = {"enabled": True, "parameters": values}
     values = {"policyType": form, "kyvernoVersion": "1.19", "policies": settings}
     made = render_chart(_chart(), [values], namespace="kyverno", kube_version="v1.36.0")
     found: dict[str, list[Resource]] = {name: [] for name in given}
     for each in made.resources:
-        found[Path(each.location.file).stem].append(each)
+        if each.api_version.partition("/")[0] in _POLICY_GROUPS:
+            found[Path(each.location.file).stem].append(each)
     return MappingProxyType({name: tuple(each) for name, each in found.items()})
 
 
@@ -91,4 +102,6 @@ def _render(form: str, parameters: str) -> Rendered:
 def _chart() -> ChartPlan:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "chartkit.yaml").write_text(_PROJECT)
+        named = [f"    {each.reference}: {{}}\n" for each in library().policies.values()]
+        (Path(folder) / "all.yaml").write_text(_PROFILE + "".join(named))
         return plan(read_project(Path(folder)))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chartkit.chart.kyverno_calls import kyverno_call
 from chartkit.chart.library import Examples, LibraryPolicy
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -18,12 +19,25 @@ from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressi
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kinds import GroupVersionKind
 from chartkit.model import Body, Json, Resource, RuleResult, Status
+from chartkit.scan import verdicts
+from chartkit.scan.surroundings import around
 from tests.policy_forms import ADMISSION, CLUSTER, FORMS, VALIDATING, compiled, judge, render
 from tests.policy_library import library, read
 
-POLICIES = list(library().policies.values())
-EXAMPLES = [(policy, examples) for policy in POLICIES for examples in policy.examples]
+ALL = list(library().policies.values())
 IN_CEL = (VALIDATING, ADMISSION)
+
+
+def _kind(policy: LibraryPolicy) -> str:
+    found = re.search(r"^kind: (\w+)$", policy.cel.text if policy.cel else "", re.MULTILINE)
+    assert found, policy.name
+    return found[1]
+
+
+POLICIES = [policy for policy in ALL if _kind(policy) == VALIDATING]
+"""Those that validate; the others change, make or verify, and have no form for an API server."""
+EXAMPLES = [(policy, examples) for policy in POLICIES for examples in policy.examples]
+EVERY_EXAMPLE = [(policy, examples) for policy in ALL for examples in policy.examples]
 
 
 def _name(value: LibraryPolicy | Examples) -> str:
@@ -37,35 +51,42 @@ each_form = pytest.mark.parametrize("form", FORMS)
 
 def _rendered(form: str, policy: LibraryPolicy, examples: Examples) -> tuple[Resource, ...]:
     """A policy at an example's values; those at default values share a render."""
-    defaults: dict[str, dict[str, Json]] = {each.name: {} for each in POLICIES}
+    defaults: dict[str, dict[str, Json]] = {each.name: {} for each in ALL}
     given = {policy.name: dict(examples.parameters)} if examples.parameters else defaults
     return render(form, given)[policy.name]
 
 
-@each_policy
+@pytest.mark.parametrize("policy", ALL, ids=_name)
 def test_every_policy_has_a_form_in_cel(policy: LibraryPolicy) -> None:
-    for form in FORMS:
-        found = _rendered(form, policy, policy.examples[0])
-        assert {each.kind for each in found} - {f"{ADMISSION}Binding"} == {form}
+    kind, first = _kind(policy), policy.examples[0]
+    assert {each.kind for each in _rendered(CLUSTER, policy, first)} == {CLUSTER}
+    rendered = _rendered(VALIDATING, policy, first)
+    assert {each.kind for each in rendered} == {kind}
+    asks = any(kyverno_call(each.body) for each in rendered)
+    found = {each.kind for each in _rendered(ADMISSION, policy, first)} - {f"{ADMISSION}Binding"}
+    if kind == VALIDATING:
+        assert found == {VALIDATING if asks else ADMISSION}
+    else:
+        assert found == {CLUSTER}
 
 
 @each_form
-@each_example
+@pytest.mark.parametrize(("policy", "examples"), EVERY_EXAMPLE, ids=_name)
 def test_good_and_bad_resources_come_out_right(
     policy: LibraryPolicy, examples: Examples, form: str
 ) -> None:
     rendered = _rendered(form, policy, examples)
     policies = compiled(rendered)
     for resource in read(examples.good):
-        results = judge(policies, resource)
-        assert bool(results) is bool(rendered), resource.name
-        assert {each.status for each in results} <= {Status.PASS, Status.SKIP}, resource.name
+        verdict = verdicts.judge(policies, (), resource, around(resource))
+        assert not verdict.error, resource.name
+        assert not verdict.acts, resource.name
     bad = read(examples.bad)
     assert rendered or not bad, "a policy that is not written cannot refuse anything"
     for resource in bad:
-        statuses = {each.status for each in judge(policies, resource)}
-        assert Status.FAIL in statuses, resource.name
-        assert Status.ERROR not in statuses, resource.name
+        verdict = verdicts.judge(policies, (), resource, around(resource))
+        assert not verdict.error, resource.name
+        assert verdict.acts, resource.name
 
 
 @each_example
@@ -200,7 +221,7 @@ def _holders(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | i
 def test_an_api_server_warns_of_no_expression(policy: LibraryPolicy, examples: Examples) -> None:
     """It checks expressions against the kinds they speak of and writes what it finds into the
     policy's status; for its own kinds and for what the chart derives of them there is nothing."""
-    for each in _policies(_rendered(ADMISSION, policy, examples)):
+    for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):
         assert list(_warnings(each.body["spec"])) == [], each.name
 
 
@@ -208,7 +229,7 @@ def test_an_api_server_warns_of_no_expression(policy: LibraryPolicy, examples: E
 def test_an_api_server_compiles_every_expression(policy: LibraryPolicy, examples: Examples) -> None:
     """It refuses a policy with one that does not compile. It has `orValue` of optional values
     alone, with types; Kyverno's, which scans use, takes anything."""
-    for each in _policies(_rendered(ADMISSION, policy, examples)):
+    for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):
         assert list(_refusals(each.body["spec"])) == [], each.name
 
 
@@ -264,6 +285,10 @@ def _texts(spec: Mapping[str, Any]) -> Iterator[str]:
     for name in ("variables", "validations", "matchConditions"):
         for each in spec.get(name, ()):
             yield from (each[key] for key in ("expression", "messageExpression") if key in each)
+
+
+def _for_api_servers(found: Iterable[Resource]) -> list[Resource]:
+    return [each for each in found if each.kind == ADMISSION]
 
 
 def _policies(found: Iterable[Resource]) -> list[Resource]:

@@ -6,7 +6,7 @@ with them is found by `chartkit.engine.cel.syntax`, which knows more of it but i
 
 from __future__ import annotations
 
-from chartkit.engine.cel import lexer, syntax
+from chartkit.engine.cel import lexer
 from chartkit.engine.cel.ast import Parsed
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
@@ -35,7 +35,10 @@ def parse(source: str, environment: Environment) -> Parsed:
     try:
         root = reader.whole()
     except UnexpectedTokenError:
-        raise _failure(source, issues + syntax.complaints(source, tokens)) from None
+        # Few texts are no expression, and the graph that tells why takes long to be made.
+        from chartkit.engine.cel.syntax import complaints
+
+        raise _failure(source, issues + complaints(source, tokens)) from None
     except TooDeepError as error:
         raise _failure(source, [*issues, *reader.issues, _placeless(str(error))]) from None
     except RecursionError:

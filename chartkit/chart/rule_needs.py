@@ -39,6 +39,9 @@ _NESTED: Final = 16
 _PLACEHOLDER: Final = "\x00"
 _NAMESPACE_PARTS: Final = ("status", "finalize")
 _CALLS: Final = {"POST": "create"}
+_SECRET_NOTE: Final = (
+    "which Kyverno's admission and reports controllers may read in Kyverno's own namespace alone"
+)
 _OPEN: Final = frozenset({"version", "healthz", "livez", "readyz", "openapi"})
 """What Kubernetes shows to every account, beside what it serves."""
 
@@ -69,6 +72,8 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findin
     for index, target in enumerate(_list(mutate.get("targets"))):
         if isinstance(target, dict):
             _target_needs(target, (*path, "mutate", "targets", index), found)
+    for secret, place in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
+        found.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", place)
     for entry, place in _contexts(rule, path):
         _context_needs(entry, place, _EXTENDING if extending else _JUDGING, found)
         if scanned and not extending:
@@ -187,6 +192,20 @@ def _contexts(node: Json, path: Path) -> Iterator[tuple[Body, Path]]:
                         yield entry, (*path, key, index)
             elif key not in _PAYLOAD:
                 yield from _contexts(value, (*path, key))
+
+
+def _keys_of_images(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
+    """The Secrets that hold keys of images' signatures, wherever attestors name them."""
+    if isinstance(node, list):
+        for index, each in enumerate(node):
+            yield from _keys_of_images(each, (*path, index))
+    elif isinstance(node, dict):
+        secret = _mapping(_mapping(node.get("keys")).get("secret"))
+        if secret:
+            name = f"{secret.get('namespace')}/{secret.get('name')}"
+            yield name, (*path, "keys", "secret")
+        for key, value in node.items():
+            yield from _keys_of_images(value, (*path, key))
 
 
 def _context_needs(

@@ -453,3 +453,14 @@ def test_nothing_opens_what_one_connects_to(body: Body) -> None:
     opened = [f"{each.group}{each.resource}" for each in found.permissions]
     assert not [each for each in opened if "/" in each or "*" in each]
     assert any(each.startswith("the chart does not open ") for each in notes(found))
+
+
+def test_keys_of_images_in_secrets_are_told() -> None:
+    rule = (
+        "    verifyImages:\n    - attestors:\n      - entries:\n"
+        "        - keys: {secret: {name: cosign, namespace: keys}}\n"
+    )
+    found = needs([policy(rule, kinds="Pod")])
+    (unknown,) = found.unknown
+    assert "Secret keys/cosign" in unknown.message
+    assert unknown.path[-3:] == (0, "keys", "secret")

@@ -15,9 +15,10 @@ from chartkit.engine.cel.checker.format_strings import check_format
 from chartkit.engine.cel.checker.formatting import format_type
 from chartkit.engine.cel.checker.unification import is_same
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import CelError, Issue
+from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Issue
+from chartkit.engine.cel.library.searching import Patterns
 from chartkit.engine.cel.types import Type
-from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.engine.values.regexp import RegexError
 
 _EVALUATED = ("duration", "timestamp")
 _MATCHES = "matches"
@@ -33,20 +34,21 @@ def validate_calls(
 
     Format strings are read in every environment, the others where its options ask for it.
     """
+    patterns = Patterns()
     for call in calls:
         if call.function == _FORMAT:
             yield from _format_issues(checked, call)
-        elif environment.options.validate and not _is_valid(checked, environment, call):
+        elif environment.options.validate and not _is_valid(checked, environment, call, patterns):
             yield Issue(f"invalid {call.function} argument", call.args[0].offset)
 
 
-def _is_valid(checked: Checked, environment: Environment, call: Call) -> bool:
+def _is_valid(checked: Checked, environment: Environment, call: Call, patterns: Patterns) -> bool:
     literal = call.args[0] if call.args else None
     if not isinstance(literal, Literal):
         return True
     if call.function == _MATCHES:
         # The first argument, which in `matches(text, pattern)` is the text: so does cel-go.
-        return not isinstance(literal.value, str) or _is_regex(literal.value)
+        return not isinstance(literal.value, str) or _is_regex(literal.value, patterns)
     kind = checked.types[literal.id].kind
     overloads = environment.functions[call.function].overloads
     found = next((each for each in overloads if each.parameters[0].kind is kind), None)
@@ -60,10 +62,10 @@ def _is_valid(checked: Checked, environment: Environment, call: Call) -> bool:
     return True
 
 
-def _is_regex(pattern: str) -> bool:
+def _is_regex(pattern: str, patterns: Patterns) -> bool:
     try:
-        compile_regex(pattern)
-    except RegexError:
+        patterns.read(pattern)
+    except (RegexError, CostLimitExceeded):
         return False
     return True
 

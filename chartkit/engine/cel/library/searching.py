@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from chartkit.engine.cel.library.sizes import bounded_search
+from chartkit.engine.cel.library.sizes import bounded_patterns, bounded_search
 from chartkit.engine.cel.values import Value
 from chartkit.engine.values.regexp import Regex, compile_regex
 
@@ -31,6 +31,21 @@ to be compiled."""
 
 _REPLACED: Final = 2000
 """Matches that are taken for granted where nobody counted them."""
+
+
+class Patterns:
+    """The patterns that one expression writes out: together they may only be so large."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def read(self, pattern: str) -> None:
+        """Takes one more; raises `RegexError`, and `CostLimitExceeded` where they are too large."""
+        bounded_patterns(self._size)
+        self._size += compile_regex(pattern).size
+        bounded_patterns(self._size)
 
 
 def _steps(regex: Regex, length: int) -> int:

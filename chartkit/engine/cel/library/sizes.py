@@ -14,6 +14,9 @@ MAX_MEMBERS = 2_000_000
 MAX_STEPS = 500_000_000
 """Steps that one call may search with, for regular expressions."""
 
+MAX_PATTERNS = 2_000_000
+"""Instructions of all regular expressions that one expression writes out."""
+
 MAX_WORK = 300_000
 """Comparisons that one call may make, and members that it may write out."""
 
@@ -36,6 +39,11 @@ def bounded_work(steps: int) -> None:
 def bounded_search(steps: int) -> None:
     """Raises `CostLimitExceeded` where a search for a regular expression takes too many steps."""
     _limit(steps, MAX_STEPS)
+
+
+def bounded_patterns(instructions: int) -> None:
+    """Raises `CostLimitExceeded` where the regular expressions of an expression are too large."""
+    _limit(instructions, MAX_PATTERNS)
 
 
 def bounded_value(value: Value) -> None:

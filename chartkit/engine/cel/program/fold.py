@@ -24,6 +24,7 @@ from chartkit.engine.cel.ast import (
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, Issue
+from chartkit.engine.cel.library.searching import Patterns
 from chartkit.engine.cel.program.aggregates import keyed
 from chartkit.engine.cel.program.dispatch import dispatch_for
 from chartkit.engine.cel.program.names import NO_CONSTANT, constant_named, function_and_arguments
@@ -31,7 +32,7 @@ from chartkit.engine.cel.program.naming import go_type
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Uint, Value
-from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.engine.values.regexp import RegexError
 
 CONVERSIONS: Final = frozenset(
     {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
@@ -66,12 +67,13 @@ def fold(checked: Checked, environment: Environment) -> Folded:
 class _Folder:
     """One walk over an expression, the parts before the whole."""
 
-    __slots__ = ("_checked", "_environment", "_optimize", "folded")
+    __slots__ = ("_checked", "_environment", "_optimize", "_patterns", "folded")
 
     def __init__(self, checked: Checked, environment: Environment) -> None:
         self._checked = checked
         self._environment = environment
         self._optimize = environment.options.fold
+        self._patterns = Patterns()
         self.folded = Folded()
 
     def visit(self, expr: Expr) -> bool:
@@ -150,7 +152,7 @@ class _Folder:
         if len(known) > 1 and known[1] and self._has_pattern(function):
             pattern = self._value(arguments[1])
             if isinstance(pattern, str):
-                compile_regex(pattern)
+                self._patterns.read(pattern)
         return False
 
     def _check_key(self, expr: Expr) -> None:

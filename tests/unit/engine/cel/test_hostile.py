@@ -136,6 +136,8 @@ def test_outsized_arguments_are_errors(source: str) -> None:
         "#" * 100_000,
         "9" * 90_000,
         "f(" + "1," * 5_000,
+        " || ".join(f"'a'.matches(r'\\pL{{{each},100}}')" for each in range(60)),
+        " || ".join(f"'a'.find(r'\\pL{{{each},99}}') == ''" for each in range(60)),
     ],
 )
 def test_outsized_texts_do_not_compile(source: str) -> None:

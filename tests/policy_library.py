@@ -16,7 +16,7 @@ from chartkit.documents import read_file, read_text, resources
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kinds import in_namespace
-from chartkit.engine.request import Request
+from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.scan.surroundings import around
 
@@ -64,12 +64,14 @@ def _template(policy: LibraryPolicy) -> str:
     )
 
 
-def verdicts(policy: Body, found: Iterable[Resource]) -> dict[str, list[RuleResult]]:
+def verdicts(
+    policy: Body, found: Iterable[Resource], operation: Operation = Operation.CREATE
+) -> dict[str, list[RuleResult]]:
     """What a policy's rules say of each resource, by `Kind/name`; raises CompileError."""
     compiled = compile_policy(Resource(policy))
     return {
         f"{resource.kind}/{resource.name}": evaluate(
-            [compiled], Request(in_namespace(resource)), around(resource)
+            [compiled], Request(in_namespace(resource), operation=operation), around(resource)
         )
         for resource in found
     }

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.check import Checked
+from chartkit.lint.findings import finding
 from chartkit.model import Severity
 
 
@@ -32,16 +33,7 @@ def as_json(found: Checked) -> str:
     body = {
         "policies": found.policies,
         "libraries": found.libraries,
-        "findings": [
-            {
-                "rule": each.rule_id,
-                "severity": str(each.severity),
-                "message": each.message,
-                "location": str(each.location) if each.location else "",
-                "hint": each.hint or "",
-            }
-            for each in found.diagnostics
-        ],
+        "findings": [finding(each) for each in found.diagnostics],
     }
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 

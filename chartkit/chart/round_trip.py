@@ -23,15 +23,9 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     text: what is edited; source: where values come from, with their comments; paths: the keys,
     each with whether it is to be there. The mappings above a key are in both texts.
     """
-    from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
 
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 4096
-    target = yaml.load(text)
-    offset = list_indentation(target)
-    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    yaml, target = loaded(text)
     if target is None:
         target = CommentedMap()
     origin = yaml.load(source)
@@ -48,6 +42,19 @@ def edit(text: str, source: str, paths: Iterable[tuple[tuple[str, ...], bool]]) 
     out = io.StringIO()
     yaml.dump(target, out)
     return out.getvalue()
+
+
+def loaded(text: str) -> tuple[Any, Any]:
+    """ruamel's reader, set to write as a text is written, and what it reads of it."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = 4096
+    document = yaml.load(text)
+    offset = list_indentation(document)
+    yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+    return yaml, document
 
 
 def list_indentation(target: Any) -> int:

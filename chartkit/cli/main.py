@@ -33,6 +33,8 @@ COMMANDS = {
         "chartkit.cli.policies:policies",
         "Find policies, take whole libraries of them, start and check your own.",
     ),
+    "values": ("chartkit.cli.values:values", "Check values files, and mend them."),
+    "explain": ("chartkit.cli.explain:explain", "Say what the id of a finding means."),
     "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),
 }
 """Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""

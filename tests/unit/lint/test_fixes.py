@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from chartkit.documents import read_text
+from chartkit.errors import InputError
+from chartkit.lint.files import defaults
+from chartkit.lint.fixes import mend
+from chartkit.model import Body
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "ids"),
+    [
+        (
+            "# top\npolicyExceptions: # why\n  enabled: true\nx: 1 # last\n",
+            "# top\nx: 1 # last\nfeatures:\n  policyExceptions: # why\n    enabled: true\n",
+            ["CK007"],
+        ),
+        (
+            "features: {logging: {format: json}}\nadmissionController: {logging: {format: text}}\n",
+            None,
+            [],
+        ),
+        (
+            "admissionController:\n  logging: {format: json}\n  replicas: 3\n",
+            "admissionController:\n  replicas: 3\nfeatures:\n  logging: {format: json}\n",
+            ["CK007"],
+        ),
+        (
+            "config:\n  webhooks:\n  - objectSelector:\n      matchLabels: {a: b}  # why\n",
+            "config:\n  webhooks:\n    objectSelector:\n      matchLabels: {a: b}  # why\n",
+            ["CK008"],
+        ),
+        ("config:\n  webhooks:\n  - a: 1\n  - b: 2\n", None, []),
+        ("config:\n  webhooks: []\n", None, []),
+        ("", None, []),
+        ("- a list\n", None, []),
+    ],
+)
+def test_mend(text: str, expected: str | None, ids: list[str]) -> None:
+    mended, done = mend(text, "x.yaml", defaults(None))
+    assert done == ids
+    if expected is None:
+        assert mended == text
+        return
+    assert body(mended) == body(expected)
+    for comment in ("# top", "# why", "# last"):
+        assert (comment in mended) == (comment in text)
+    assert mend(mended, "x.yaml", defaults(None)) == (mended, [])
+
+
+def test_what_cannot_be_edited() -> None:
+    with pytest.raises(InputError, match="cannot be edited without a change to other lines"):
+        mend("a: 1\na: 2\n", "x.yaml", {})
+
+
+def body(text: str) -> Body:
+    found: Body = read_text(text, "x")[0].body
+    return found

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.engine.admission import NO_VALUES
-from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.lookups import OFFLINE, NoSource
 from chartkit.errors import CompileError, InputError
 from chartkit.scan.policies import compile_all
 from chartkit.scan.statements import read_exceptions, read_statements
@@ -92,6 +92,16 @@ def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
     asking = compile_all([policy_resource(rule(context=context))]).policies
     world = statements.lookups(asking, [obj("ConfigMap")])
     assert world.configmap("default", "a")["kind"] == "ConfigMap"
+
+
+def test_scanned_objects_answer_calls_of_the_api() -> None:
+    context = [{"name": "c", "apiCall": {"urlPath": "/api/v1/namespaces/default/configmaps"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = read_statements([], [], None).lookups(asking, [obj("ConfigMap")])
+    path = "/api/v1/namespaces/default/configmaps"
+    assert [one["kind"] for one in world.api_call("GET", path, None)["items"]] == ["ConfigMap"]
+    with pytest.raises(NoSource):
+        world.api_call("GET", "/apis/example.com/v1/things", None)
 
 
 def test_global_context_entries_stand_among_the_objects() -> None:

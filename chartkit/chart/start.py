@@ -26,14 +26,16 @@ _AVAILABLE = frozenset({"prd"})
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What Kyverno's own pods need of a policy.
+    """What Kyverno's own objects need of a policy.
 
-    available: whether a highly available engine needs it too.
+    available: whether a highly available engine needs it too; exclude: what the policy leaves
+    alone, in lines of YAML.
     """
 
     policy: str
     reason: str
     available: bool = True
+    exclude: tuple[str, ...] = ("namespaces: [kyverno]",)
 
 
 NEEDS = (
@@ -43,6 +45,18 @@ NEEDS = (
         "two of Kyverno's controllers answer no requests and have no probes",
     ),
     Need("restrict-image-registries", "Kyverno's images come from reg.kyverno.io and ghcr.io"),
+    Need(
+        "require-memory-request-equals-limit",
+        "what Kyverno needs depends on the cluster, and its limits leave room",
+    ),
+    Need("require-pre-stop-hook", "Kyverno's controllers end their requests before they stop"),
+    Need("disallow-service-links", "the pods of Kyverno's chart do not say it"),
+    Need("limit-revision-history", "Kyverno's chart keeps ten revisions"),
+    Need(
+        "disallow-wildcard-rbac",
+        "Kyverno moves objects of all its own kinds to newer versions",
+        exclude=("kinds: [ClusterRole]", 'names: ["kyverno:*"]'),
+    ),
     Need(
         "deployment-has-multiple-replicas",
         "one replica is enough where nothing must be highly available",

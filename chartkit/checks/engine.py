@@ -21,6 +21,7 @@ from chartkit.scan.files import is_chart
 from chartkit.scan.inputs import ChartOptions, read_inputs
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.run import namespace_labels, run_scan
+from chartkit.scan.statements import Statements
 
 TEST_HOOK = "test"
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
@@ -104,7 +105,8 @@ def _scan(
                 own = labels.get(resource.namespace, {})
                 diagnostics.append(_violation(resource, result, by_id[result.policy_id], own))
 
-    run_scan(compiled.policies, found, take, labels)
+    lookups = Statements().lookups(compiled.policies, found)
+    run_scan(compiled.policies, found, take, labels, lookups=lookups)
     right = f"{what}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(subject.environment.name, check, diagnostics, right, place)
 

@@ -8,19 +8,21 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- if $text -}}
 {{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "release" (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
 {{- $tables := .root.Files.Get "data/cel.json" | fromJson -}}
-{{- $_ := set $call "kind" $call.policy.kind -}}
+{{- $_ := set $call "kind" (trimPrefix "Namespaced" $call.policy.kind) -}}
 {{- $_ := set $call "kinds" $tables.kinds -}}
 {{- $_ := set $call "settings" (index $tables.settings $call.kind) -}}
 {{- $rules := list -}}
+{{- if not $call.about.written -}}
 {{- range (include "kyverno-policies.body" . | fromYaml).spec.rules -}}
 {{- $rules = append $rules .name -}}
+{{- end -}}
 {{- end -}}
 {{- $_ := set $call "rules" $rules -}}
 {{- include "kyverno-policies.requireKind" $call -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
-{{- $minimum := dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum) -}}
-{{- $kyverno := ne .form "ValidatingAdmissionPolicy" -}}
-{{- include "kyverno-policies.describe" (merge (dict "namespaced" (and (eq .root.Values.policyKind "Policy") $kyverno) "annotations" $minimum) $call) -}}
+{{- $minimum := not (empty $call.about.written) | ternary dict (dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum)) -}}
+{{- $namespaced := hasPrefix "Namespaced" $call.policy.kind -}}
+{{- include "kyverno-policies.describe" (merge (dict "namespaced" $namespaced "annotations" $minimum) $call) -}}
 {{- include "kyverno-policies.applyCelScope" $call -}}
 {{- include "kyverno-policies.applyCelSpec" $call -}}
 {{- if eq .form "ValidatingPolicy" -}}
@@ -44,8 +46,12 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 
 {{/* The text of the policy's form in CEL with its parameters; empty where they leave nothing of it. */}}
 {{- define "kyverno-policies.celBody" -}}
+{{- if (include "kyverno-policies.about" . | fromJson).written -}}
+{{- include "kyverno-policies.written" . -}}
+{{- else -}}
 {{- $parameters := include "kyverno-policies.parameters" . | fromJson -}}
 {{- include (printf "kyverno-policies.cel.%s" .name) (dict "root" .root "parameters" $parameters) | trim -}}
+{{- end -}}
 {{- end -}}
 
 {{/* Gives the policy the kind and API version that the cluster serves; fails where it serves none. */}}
@@ -55,7 +61,7 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- fail (printf "policy %s: a ValidatingAdmissionPolicy needs Kubernetes 1.30, and this is %s; set policyType: ClusterPolicy or ValidatingPolicy" .name .root.Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- else -}}
-{{- $kind := eq .root.Values.policyKind "Policy" | ternary (printf "Namespaced%s" .kind) .kind -}}
+{{- $kind := or (eq .root.Values.policyKind "Policy") (hasPrefix "Namespaced" .policy.kind) | ternary (printf "Namespaced%s" .kind) .kind -}}
 {{- $release := .release -}}
 {{- $version := "" -}}
 {{- range index .kinds $kind -}}
@@ -101,13 +107,16 @@ be asked too).
 {{- if and .about.pods (gt (len $answers) 1) -}}
 {{- fail (printf "policy %s: what is excluded from some of its rules keeps those from being extended to pod controllers, and a policy in CEL is extended as a whole; exclude it from the policy, or set policyType: ClusterPolicy" .name) -}}
 {{- end -}}
+{{- if not .rules -}}
+{{- $answers = append $answers (include "kyverno-policies.stopsExtension" (dict "blocks" (append $general $byPolicy))) -}}
+{{- end -}}
 {{- $ruleExclusions := include "kyverno-policies.vpolItems" (merge (dict "key" "excludeResourceRules") .) | fromJsonArray -}}
 {{- $stops := or $ruleExclusions (has "true" $answers) -}}
 {{- include "kyverno-policies.applyExtension" (merge (dict "stops" $stops) .) -}}
 {{- $_ := set . "extended" (and .about.pods (not $stops)) -}}
-{{- $facts := include "kyverno-policies.celFacts" (dict "name" .name "spec" .policy.spec "extended" .extended) | fromJson -}}
+{{- $facts := include "kyverno-policies.celFacts" (dict "name" .name "spec" .policy.spec "extended" .extended "kind" .kind) | fromJson -}}
 {{- $_ := set . "facts" $facts -}}
-{{- $conditions := .policy.spec.matchConditions | default list -}}
+{{- $conditions := index .policy.spec (include "kyverno-policies.conditionsKey" .) | default list -}}
 {{- if not $byRule -}}
 {{- $general = append $general $byPolicy -}}
 {{- end -}}
@@ -119,10 +128,11 @@ be asked too).
 {{- $conditions = concat $conditions (include "kyverno-policies.matchConditions" . | fromJsonArray) -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "skipBackgroundRequests") .)) "true" -}}
-{{- if kindIs "bool" $skip -}}
+{{- $stays := and .about.written (hasKey (.policy.spec.evaluation | default dict) "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
+{{- if and (kindIs "bool" $skip) (not $stays) -}}
 {{- $_ := set .policy.spec "evaluation" (mergeOverwrite (.policy.spec.evaluation | default dict) (dict "skipBackgroundRequests" $skip)) -}}
 {{- end -}}
-{{- else if eq (toString $skip) "true" -}}
+{{- else if and (eq (toString $skip) "true") (not $facts.scheduled) -}}
 {{- $account := printf "system:serviceaccount:%s:kyverno-background-controller" .root.Release.Namespace -}}
 {{- $expression := printf "!has(request.userInfo.username) || request.userInfo.username != %s" (include "kyverno-policies.celLiteral" $account) -}}
 {{- $conditions = append $conditions (dict "name" "background-requests" "expression" $expression) -}}
@@ -139,7 +149,7 @@ be asked too).
 
 {{/* Writes the conditions, each name once. Takes conditions. */}}
 {{- define "kyverno-policies.setConditions" -}}
-{{- if and .conditions (ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "matchConditions") .)) "true") -}}
+{{- if and .conditions (not .facts.scheduled) (ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "matchConditions") .)) "true") -}}
 {{- fail (printf "policy %s: a %s has no match conditions, so that nothing can be excluded from it; set policyType: ClusterPolicy" .name .kind) -}}
 {{- end -}}
 {{- $names := list -}}
@@ -150,8 +160,13 @@ be asked too).
 {{- $names = append $names .name -}}
 {{- end -}}
 {{- if .conditions -}}
-{{- $_ := set .policy.spec "matchConditions" .conditions -}}
+{{- $_ := set .policy.spec (include "kyverno-policies.conditionsKey" .) .conditions -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Where the policy has its conditions: a DeletingPolicy has them under a name of its own. */}}
+{{- define "kyverno-policies.conditionsKey" -}}
+{{- eq .kind "DeletingPolicy" | ternary "conditions" "matchConditions" -}}
 {{- end -}}
 
 {{/* What single rules leave alone and ask first: it stands before their validations. Takes byPolicy. */}}
@@ -213,14 +228,16 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $spec := .policy.spec -}}
 {{- $values := .root.Values -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "failurePolicy") .)) "true" -}}
-{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy $values.failurePolicy "Fail") -}}
+{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy (ternary $spec.failurePolicy "" (not (empty .about.written))) $values.failurePolicy "Fail") -}}
 {{- end -}}
 {{- if and (eq .form "ValidatingPolicy") (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "background") .)) "true") -}}
 {{- $evaluation := $spec.evaluation | default dict -}}
 {{- $itself := ($evaluation.background | default dict).enabled -}}
 {{- $background := ternary .own.background $values.background (hasKey .own "background") -}}
 {{- $enabled := and (ne (toString $background) "false") (ne (toString $itself) "false") -}}
+{{- if or (not $enabled) (not .about.written) -}}
 {{- $_ := set $spec "evaluation" (mergeOverwrite $evaluation (dict "background" (dict "enabled" $enabled))) -}}
+{{- end -}}
 {{- end -}}
 {{- $byPolicy := index ($values.auditAnnotationsByPolicy | default dict) .name | default dict -}}
 {{- $annotations := mergeOverwrite (dict) ($values.auditAnnotations | default dict) $byPolicy -}}
@@ -237,7 +254,8 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $_ := set $spec "auditAnnotations" $list -}}
 {{- end -}}
 {{- $allow := ternary .own.allowExistingViolations $values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
-{{- if and (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq (include "kyverno-policies.action" .) "Enforce") -}}
+{{- $asked := or (not .about.written) (hasKey .own "allowExistingViolations") -}}
+{{- if and $asked (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq (include "kyverno-policies.action" . | default (include "kyverno-policies.writtenCelAction" .)) "Enforce") -}}
 {{- include "kyverno-policies.allowExisting" . -}}
 {{- end -}}
 {{- end -}}
@@ -278,8 +296,9 @@ another action holds elsewhere). Namespaces with an action of their own make a s
 */}}
 {{- define "kyverno-policies.celActions" -}}
 {{- $call := . -}}
-{{- $base := include "kyverno-policies.action" . -}}
-{{- $main := dict "suffix" "" "action" $base -}}
+{{- $given := include "kyverno-policies.action" . -}}
+{{- $base := $given | default (include "kyverno-policies.writtenCelAction" .) -}}
+{{- $main := dict "suffix" "" "action" $given -}}
 {{- if ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "action") .)) "true" -}}
 {{- list (dict "suffix" "") | toJson -}}
 {{- else -}}
@@ -335,7 +354,7 @@ it would neither be extended to controllers nor be ready for background scans.
 {{- end -}}
 {{- $documents = append $documents $policy -}}
 {{- $rule := first ((.policy.spec.matchConstraints | default dict).resourceRules | default list) | default dict -}}
-{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers" (toJson .policy.spec)) (has "UPDATE" $rule.operations) -}}
+{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers" (toJson .policy.spec)) (has "UPDATE" $rule.operations) (not .about.written) -}}
 {{- $further := include "kyverno-policies.celVariant" (merge (dict "suffix" "-ephemeral") .) | fromJson -}}
 {{- $_ := set $further.spec "validationActions" $policy.spec.validationActions -}}
 {{- $_ := set (first $further.spec.matchConstraints.resourceRules) "resources" (list "pods/ephemeralcontainers") -}}

@@ -1,11 +1,12 @@
 {{/*
 Exclusions and namespaces of a ClusterPolicy as conditions in CEL, with the meaning that Kyverno
 gives them there. Each takes facts, a map of how the policy's requests are spoken of: object,
-namespace (texts in CEL), extended (whether the policy is extended to pod controllers), and name
-(the policy's, for messages).
+namespace, kinds (texts in CEL; kinds has group, version, kind and subresource), extended (whether
+the policy is extended to pod controllers), scheduled (whether there is an object and no request),
+and name (the policy's, for messages).
 */}}
 
-{{/* The facts of a policy. Takes name, spec and extended. */}}
+{{/* The facts of a policy. Takes name, spec, kind and extended. */}}
 {{- define "kyverno-policies.celFacts" -}}
 {{- $facts := dict "name" .name "extended" .extended "object" "object" "namespace" "(has(request.namespace) ? request.namespace : \"\")" -}}
 {{- $resources := list -}}
@@ -19,6 +20,14 @@ namespace (texts in CEL), extended (whether the policy is extended to pod contro
 {{- $_ := set $facts "namespace" "request.namespace" -}}
 {{- else if or (has "namespaces" $resources) (has "*" $resources) (has "*/*" $resources) -}}
 {{- $_ := set $facts "namespace" (printf "(request.kind.kind == \"Namespace\" ? request.name : has(request.namespace) ? request.namespace : \"\")") -}}
+{{- end -}}
+{{- $_ := set $facts "kinds" (list "request.kind.group" "request.kind.version" "request.kind.kind" "(has(request.subResource) ? request.subResource : \"\")") -}}
+{{- if eq .kind "DeletingPolicy" -}}
+{{- $_ := set $facts "scheduled" true -}}
+{{- $_ := set $facts "object" "object" -}}
+{{- $parted := "object.apiVersion.contains(\"/\")" -}}
+{{- $_ := set $facts "kinds" (list (printf "(%s ? object.apiVersion.split(\"/\")[0] : \"\")" $parted) (printf "(%s ? object.apiVersion.split(\"/\")[1] : object.apiVersion)" $parted) "object.kind" "\"\"") -}}
+{{- $_ := set $facts "namespace" "(object.kind == \"Namespace\" ? object.metadata.name : has(object.metadata.namespace) ? object.metadata.namespace : \"\")" -}}
 {{- end -}}
 {{- toJson $facts -}}
 {{- end -}}
@@ -52,6 +61,9 @@ namespace (texts in CEL), extended (whether the policy is extended to pod contro
 {{- $resources := .filter.resources | default dict -}}
 {{- if or .filter.roles .filter.clusterRoles -}}
 {{- fail (printf "policy %s: exclude by roles and clusterRoles is for ClusterPolicy alone: what roles a user has cannot be asked in CEL; name users and groups under subjects, or set policyType: ClusterPolicy" $facts.name) -}}
+{{- end -}}
+{{- if $facts.scheduled -}}
+{{- include "kyverno-policies.refuseRequests" (dict "name" $facts.name "filter" .filter) -}}
 {{- end -}}
 {{- $tests := list -}}
 {{- with $resources.kinds -}}
@@ -144,7 +156,7 @@ namespace (texts in CEL), extended (whether the policy is extended to pod contro
 {{- $labels := "(namespaceObject != null && has(namespaceObject.metadata.labels) ? namespaceObject.metadata.labels : {})" -}}
 {{- $tests := list (include "kyverno-policies.celSelector" (dict "labels" $labels "selector" .selector)) -}}
 {{- if contains "Namespace" .facts.namespace -}}
-{{- $tests = prepend $tests "request.kind.kind != \"Namespace\"" -}}
+{{- $tests = prepend $tests (printf "%s != \"Namespace\"" (index .facts.kinds 2)) -}}
 {{- end -}}
 {{- include "kyverno-policies.celAll" $tests -}}
 {{- end -}}
@@ -177,7 +189,7 @@ Where the policy is extended, Pod stands for its controllers too.
 {{- if and $facts.extended (eq $kind "Pod") -}}
 {{- $found = append $found "true" -}}
 {{- else -}}
-{{- range $at, $text := list "request.kind.group" "request.kind.version" "request.kind.kind" "(has(request.subResource) ? request.subResource : \"\")" -}}
+{{- range $at, $text := $facts.kinds -}}
 {{- $part := index $parts $at -}}
 {{- if or $part (eq $at 0) -}}
 {{- $tests = append $tests (include "kyverno-policies.celFits" (dict "text" $text "wildcards" (list $part))) -}}

@@ -13,15 +13,22 @@ Which form the policies have: policyType, or what the Kyverno version asks for.
 
 {{/*
 The form that one policy gets. Takes root and name. A policy that the library has in no such form
-comes as ClusterPolicy, and NOTES says so.
+comes as ClusterPolicy, one whose CEL an API server has not as ValidatingPolicy where Kyverno serves
+that, and one without metadata.yaml in the form that it is written in; NOTES says so.
 */}}
 {{- define "kyverno-policies.form" -}}
 {{- $type := include "kyverno-policies.type" .root -}}
-{{- $kind := (include "kyverno-policies.about" . | fromJson).cel -}}
-{{- if not $kind -}}
-ClusterPolicy
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- $kind := $about.cel -}}
+{{- $plain := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
+{{- if $about.written -}}
+{{- $about.form -}}
+{{- else if or (not $kind) (eq $type "ClusterPolicy") -}}
+{{- $plain -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
-ClusterPolicy
+{{- $plain -}}
+{{- else if and (eq $type "ValidatingAdmissionPolicy") $about.asksKyverno -}}
+{{- ge (include "kyverno-policies.release" .root | int) 1014 | ternary "ValidatingPolicy" $plain -}}
 {{- else -}}
 {{- $type -}}
 {{- end -}}

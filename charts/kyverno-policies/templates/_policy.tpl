@@ -5,8 +5,13 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- define "kyverno-policies.render" -}}
 {{- if eq (include "kyverno-policies.enabled" .) "true" -}}
 {{- $form := include "kyverno-policies.form" . -}}
+{{- $written := (include "kyverno-policies.about" . | fromJson).written -}}
 {{- if eq $form "ClusterPolicy" -}}
 {{- include "kyverno-policies.renderPlain" . -}}
+{{- else if eq $form "CleanupPolicy" -}}
+{{- include "kyverno-policies.renderCleanup" . -}}
+{{- else if and $written (eq $form "ValidatingAdmissionPolicy") -}}
+{{- include "kyverno-policies.renderAdmission" . -}}
 {{- else -}}
 {{- include "kyverno-policies.renderCel" (merge (dict "form" $form) .) -}}
 {{- end -}}
@@ -58,7 +63,13 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 
 {{/* Kind, namespace, labels and annotations. */}}
 {{- define "kyverno-policies.applyMetadata" -}}
+{{- if .about.written -}}
+{{- /* v2beta1 lacks fields that the chart writes; v1 has all of it. */ -}}
+{{- $_ := set .policy "apiVersion" "kyverno.io/v1" -}}
+{{- end -}}
+{{- if or (not .about.written) (eq .root.Values.policyKind "Policy") -}}
 {{- $_ := set .policy "kind" (.root.Values.policyKind | default .policy.kind) -}}
+{{- end -}}
 {{- $namespaced := eq .policy.kind "Policy" -}}
 {{- $controllers := coalesce .own.autogenControllers (index (.policy.metadata.annotations | default dict) "pod-policies.kyverno.io/autogen-controllers") .root.Values.autogenControllers -}}
 {{- $annotations := dict -}}
@@ -75,14 +86,18 @@ annotations (further ones).
 {{- define "kyverno-policies.describe" -}}
 {{- $values := .root.Values -}}
 {{- $metadata := .policy.metadata -}}
-{{- if .namespaced -}}
+{{- if and .namespaced (not (and .about.written $metadata.namespace)) -}}
 {{- $_ := set $metadata "namespace" .root.Release.Namespace -}}
 {{- end -}}
 {{- $labels := include "kyverno-policies.labels" .root | fromYaml -}}
 {{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels (.own.labels | default dict)) -}}
 {{- $annotations := mergeOverwrite (dict) .about.annotations ($metadata.annotations | default dict) .annotations -}}
+{{- if not (and .about.written (hasKey $annotations "kyverno.io/kyverno-version")) -}}
 {{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
+{{- end -}}
+{{- if or $values.kubeVersionOverride (not (and .about.written (hasKey $annotations "kyverno.io/kubernetes-version"))) -}}
 {{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default .root.Chart.KubeVersion) -}}
+{{- end -}}
 {{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
 {{- $_ := unset $annotations "policies.kyverno.io/severity" -}}
 {{- if $severity -}}
@@ -97,7 +112,16 @@ annotations (further ones).
 {{- $spec := .policy.spec -}}
 {{- $background := ternary .own.background .root.Values.background (hasKey .own "background") -}}
 {{- $_ := set $spec "background" (and (ne (toString $background) "false") (ne (toString $spec.background) "false")) -}}
+{{- $webhook := $spec.webhookConfiguration | default dict -}}
+{{- if .about.written -}}
+{{- if and .own.failurePolicy $webhook.failurePolicy -}}
+{{- $_ := set $webhook "failurePolicy" .own.failurePolicy -}}
+{{- else if not $webhook.failurePolicy -}}
+{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy $spec.failurePolicy .root.Values.failurePolicy "Fail") -}}
+{{- end -}}
+{{- else -}}
 {{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy .root.Values.failurePolicy "Fail") -}}
+{{- end -}}
 {{- end -}}
 
 {{/* What stands in one rule: exclusions, preconditions, requests of the background controller. */}}
@@ -109,9 +133,10 @@ annotations (further ones).
 {{- range keys $byRule -}}
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
-{{- $blocks := concat (list $rule.exclude $values.exclude $byPolicy $byRule) (include "kyverno-policies.vpolFilters" . | fromJsonArray) -}}
-{{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" $blocks "name" .name "rule" $rule.name) -}}
-{{- if ne $joined "null" -}}
+{{- $given := compact (concat (list $values.exclude $byPolicy $byRule) (include "kyverno-policies.vpolFilters" . | fromJsonArray)) -}}
+{{- $_ := set . "excluding" (or .excluding (not (empty $given)) (not .about.written)) -}}
+{{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" (prepend $given $rule.exclude) "name" .name "rule" $rule.name) -}}
+{{- if and .excluding (ne $joined "null") -}}
 {{- $_ := set $rule "exclude" (fromJson $joined) -}}
 {{- end -}}
 {{- $byRule = index ($values.policyPreconditions | default dict) $rule.name | default dict -}}
@@ -120,18 +145,19 @@ annotations (further ones).
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
 {{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
-{{- if ne $joined "null" -}}
+{{- if and (ne $joined "null") (or $byPolicy $byRule (not .about.written)) -}}
 {{- $_ := set $rule "preconditions" (fromJson $joined) -}}
 {{- end -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
-{{- if kindIs "bool" $skip -}}
+{{- $stays := and .about.written (hasKey $rule "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
+{{- if and (kindIs "bool" $skip) (not $stays) -}}
 {{- $_ := set $rule "skipBackgroundRequests" $skip -}}
 {{- end -}}
 {{- end -}}
 
 {{/* Fails where exclusions name users while background scans ask the policy: Kyverno takes no such policy. */}}
 {{- define "kyverno-policies.refuseUsers" -}}
-{{- if .policy.spec.background -}}
+{{- if and .policy.spec.background .excluding -}}
 {{- range .policy.spec.rules -}}
 {{- $exclude := .exclude | default dict -}}
 {{- range concat (list $exclude) ($exclude.any | default list) ($exclude.all | default list) -}}
@@ -145,8 +171,12 @@ annotations (further ones).
 
 {{/* The action, where this Kyverno reads it: in spec, and from 1.13 in each validate rule too. */}}
 {{- define "kyverno-policies.applyAction" -}}
+{{- if .about.written -}}
+{{- include "kyverno-policies.writtenAction" . -}}
+{{- end -}}
 {{- $spec := .policy.spec -}}
 {{- $action := include "kyverno-policies.action" . -}}
+{{- if $action -}}
 {{- $overrides := include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
 {{- $allow := ternary .own.allowExistingViolations .root.Values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
 {{- $inRules := ge .release 1013 -}}
@@ -171,5 +201,6 @@ annotations (further ones).
 {{- $_ := unset $spec "validationFailureActionOverrides" -}}
 {{- if and $overrides (not $inRules) -}}
 {{- $_ := set $spec "validationFailureActionOverrides" $overrides -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -6,7 +6,9 @@ The nearest word counts: policies.NAME, then the value ending in ByPolicy, then 
 {{/*
 What the chart knows of the policy, as JSON. group: baseline, restricted or another category;
 standard: whether it is a control of the Pod Security Standards; minimum: the oldest Kyverno that
-has its fields; cel: the kind of its form in CEL, with celMinimum and pods (whether it speaks of
+has its fields; written: whether it is a policy without metadata.yaml, so that what it says itself
+stays where values do not speak of it by name (then form: how it is written, kind, code: whether it
+has Helm code of its own, bindings: how many); cel: the kind of its form in CEL, with celMinimum and pods (whether it speaks of
 Pods alone, so that it is extended to their controllers); shared: the parameters that `parameters`
 sets; defaults; annotations.
 */}}
@@ -48,11 +50,18 @@ sets; defaults; annotations.
 {{- $action -}}
 {{- end -}}
 
-{{/* The policy's action, Audit or Enforce. */}}
+{{/*
+The policy's action, Audit or Enforce. Empty for a policy as it is written that keeps its own:
+validationFailureAction counts for it only where keepOwnActions is false.
+*/}}
 {{- define "kyverno-policies.action" -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $byPolicy := index (.root.Values.validationFailureActionByPolicy | default dict) .name -}}
-{{- coalesce $own.action $byPolicy .root.Values.validationFailureAction "Audit" | include "kyverno-policies.canonicalAction" -}}
+{{- $written := not (empty (include "kyverno-policies.about" . | fromJson).written) -}}
+{{- $keeps := and $written (ne (toString .root.Values.keepOwnActions) "false") -}}
+{{- with coalesce $own.action $byPolicy (ternary "" .root.Values.validationFailureAction $keeps) (ternary "" "Audit" $keeps) -}}
+{{- include "kyverno-policies.canonicalAction" . -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The policy's actions by namespace as a JSON list: those for all policies, then its own. */}}
@@ -101,8 +110,24 @@ the defaults.
 
 {{/* The policy's own text with its parameters; empty where they leave nothing of it. */}}
 {{- define "kyverno-policies.body" -}}
+{{- if (include "kyverno-policies.about" . | fromJson).written -}}
+{{- include "kyverno-policies.written" . -}}
+{{- else -}}
 {{- $parameters := include "kyverno-policies.parameters" . | fromJson -}}
 {{- include (printf "kyverno-policies.policy.%s" .name) (dict "root" .root "parameters" $parameters) | trim -}}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where the policy judges objects, so that it has an action; others change, generate or delete. */}}
+{{- define "kyverno-policies.judges" -}}
+{{- $spec := (include "kyverno-policies.body" . | fromYaml).spec | default dict -}}
+{{- $judges := not (empty $spec.validations) -}}
+{{- range $spec.rules -}}
+{{- if or .validate .verifyImages -}}
+{{- $judges = true -}}
+{{- end -}}
+{{- end -}}
+{{- $judges -}}
 {{- end -}}
 
 {{/* The policy's annotations beside its own, as JSON. */}}

@@ -284,7 +284,8 @@ def _checked(found: _Found) -> PlainPolicy:
     document, has_code = found.document, found.foreign.has_code
     body: Body = document.body
     name = _own_name(body)
-    if UNKNOWN in name or not _NAME.fullmatch(name):
+    is_text = isinstance(_mapping(body.get("metadata")).get("name"), str)
+    if not is_text or UNKNOWN in name or not _NAME.fullmatch(name):
         hint = "the chart has to know it: lower-case letters, digits, '-' and '.'"
         message = f"'{name}' cannot be the name of a policy"
         raise InputError(message, document.locate("metadata", "name"), hint)

@@ -79,7 +79,7 @@ give an action, it takes the place of every one that the policy has.
 {{- $documents := list $call.policy -}}
 {{- range $at := until (int $call.about.bindings) -}}
 {{- $binding := include (printf "kyverno-policies.binding.%s.%d" $.name $at) dict | fromYaml -}}
-{{- $bound := merge (dict "policy" $binding) $call -}}
+{{- $bound := merge (dict "policy" $binding) (omit $call "policy") -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" false "annotations" dict) $bound) -}}
 {{- if and $action (hasKey $binding.spec "validationActions") -}}
 {{- $_ := set $binding.spec "validationActions" (eq $action "Enforce" | ternary (list "Deny") (list "Audit" "Warn")) -}}

@@ -37,8 +37,8 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
         "here the parameter itself is missing",
         "map-001": "a binding narrows the policy's own match constraints in a cluster; the "
         "recorded program looks at the binding alone",
-        "gpol-015": "a cluster knows its own kinds and lists none where there is none; the recorded "
-        "program does not know a kind of which it was given no object",
+        "gpol-015": "a cluster knows its own kinds and lists none where there is none; the "
+        "recorded program does not know a kind of which it was given no object",
         **dict.fromkeys(
             ("map-002", "map-003"),
             "a cluster serves this version of MutatingAdmissionPolicy; the recorded program does "

@@ -18,7 +18,7 @@ MAX_WORK = 1_000_000
 """Members of lists and maps that calls may go through in one evaluation, beside what they cost:
 for cel-go a comparison of two maps costs no more, however much is in them."""
 
-CALL_WORK = 16
+CALL_WORK = 24
 """What a function's call counts as, in members gone through."""
 
 ERROR_WORK = 32

@@ -19,7 +19,7 @@ _REPLACE: Final = "The text with parts replaced; a limit of 0 or more says how m
 _SPLIT: Final = "The pieces between separators; a limit of 1 or more says how many at most."
 _SUBSTRING: Final = "The part of a text from a place on, up to but not including another."
 _JOIN: Final = "Texts, one after the other, with a separator between them."
-_FORMATTING: Final = 16
+_FORMATTING: Final = costs.always(16)
 """What `format` takes beside other calls, as members gone through."""
 
 _SPACE: Final = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
@@ -164,7 +164,7 @@ def trim(text: str) -> str:
     returns=STRING,
     member=True,
     cost=costs.of_first,
-    work=lambda _args, _result: _FORMATTING,
+    work=_FORMATTING,
     doc="The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
     "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
     examples=(

@@ -7,11 +7,12 @@ from typing import ClassVar, Final
 
 from chartkit.engine.cel.declarations import Example, Library, overload
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.library.costs import of_first
+from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import BOOL, LIST_STRING, STRING, Type, map_of, struct
 from chartkit.engine.values.url import Url, UrlError, parse_request_uri, parse_url
 
+_PARSING: Final = always(24)
 URL: Final = struct("kubernetes.URL")
 
 
@@ -40,6 +41,7 @@ class UrlValue(Refusing):
     STRING,
     returns=URL,
     cost=of_first,
+    work=_PARSING,
     doc="The URL that a text is: an absolute one or an absolute path.",
     examples=(
         Example("url('https://user@example.com:80/path?q=1').getHostname()", "'example.com'"),
@@ -64,6 +66,7 @@ def _url(text: str) -> UrlValue:
     "is_url_string",
     STRING,
     returns=BOOL,
+    work=_PARSING,
     doc="Whether a text is an absolute URL or an absolute path.",
     examples=(Example("isURL('https://example.com')", "true"), Example("isURL('a')", "false")),
 )

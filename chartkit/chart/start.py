@@ -49,7 +49,6 @@ NEEDS = (
         "require-memory-request-equals-limit",
         "what Kyverno needs depends on the cluster, and its limits leave room",
     ),
-    Need("require-pre-stop-hook", "Kyverno's controllers end their requests before they stop"),
     Need("disallow-service-links", "the pods of Kyverno's chart do not say it"),
     Need("limit-revision-history", "Kyverno's chart keeps ten revisions"),
     Need(

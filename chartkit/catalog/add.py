@@ -71,7 +71,7 @@ def add(name: str, folder: Path, profile: str = "") -> Added:
     entry = find(read_catalogue(libraries(project.root)).entries, name)
     library = read_libraries(project)
     reference = entry.reference if entry.library == BUILT_IN else entry.qualified
-    policy = _usable(entry, library, reference)
+    policy = library.find(reference)
     with swap.lock(project.root):
         target = _target(project, profile)
         there = _standing(target, library, policy)
@@ -83,14 +83,6 @@ def add(name: str, folder: Path, profile: str = "") -> Added:
     return Added(
         entry, policy, target.file, tuple(texts), without=_without(read_project(folder), target)
     )
-
-
-def _usable(entry: Entry, library: Library, reference: str) -> LibraryPolicy:
-    if entry.own and entry.library not in {each.library for each in library.policies.values()}:
-        message = f"policy '{entry.qualified}' is in chartkit's own format, whose templates are run"
-        hint = "where you trust the library, name its folder under `library` of chartkit.yaml"
-        raise InputError(message, entry.location, hint)
-    return library.find(reference)
 
 
 def _target(project: Project, given: str) -> _Target:

@@ -171,6 +171,13 @@ class Library:
         known += [each.name for each in self.policies.values()]
         known += [each for library in self.vendored for each in library.references]
         hint = schema.suggestion(reference, known)
+        for library in self.vendored:
+            if library.has_own_format(reference):
+                message = (
+                    f"policy '{reference}' is in chartkit's own format, whose templates are run"
+                )
+                hint = f"where you trust it, name {library.root} under `library` of chartkit.yaml"
+                return InputError(message, location, hint)
         return InputError(f"there is no policy '{reference}'", location, hint)
 
 

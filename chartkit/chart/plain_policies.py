@@ -195,6 +195,13 @@ class PlainLibrary:
             named = list(self._calling_themselves(wanted))
         return exact or named
 
+    def has_own_format(self, reference: str) -> bool:
+        """Whether a folder is a policy in chartkit's own format; reference: with the library's
+        name or without."""
+        steps = reference.removeprefix(f"{self.name}/").split("/")
+        folder = self.root.joinpath(*steps)
+        return ".." not in steps and all((folder / file).is_file() for file in OWN_FORMAT)
+
     @property
     def references(self) -> list[str]:
         """Every policy's folder and name; reads the whole library, without what cannot be read."""

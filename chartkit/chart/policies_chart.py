@@ -344,11 +344,17 @@ def _written_context(policy: PlainPolicy, group: str) -> Body:
     return {
         "name": policy.name,
         "about": escape_all(dump_yaml(written_about(policy, group))).rstrip("\n"),
-        "body": policy.text,
+        "body": _apart(policy.text),
         "cel": "",
         "written": True,
-        "bindings": policy.bindings,
+        "bindings": tuple(map(_apart, policy.bindings)),
     }
+
+
+def _apart(text: str) -> str:
+    """A text that Helm code follows. Nothing is put behind it but where it would run into braces:
+    a block scalar at its end has every white space that is there."""
+    return f"{text}\n" if text.endswith("{") else text
 
 
 def _cel_context(template: Template) -> Body:

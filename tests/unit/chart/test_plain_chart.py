@@ -269,6 +269,23 @@ def test_code_of_its_own_changes_no_other_policy(tmp_path: Path) -> None:
     assert found["a-quiet-one"]["spec"]["validationFailureAction"] == "Enforce"
 
 
+def test_jinja_and_odd_braces_are_text(tmp_path: Path) -> None:
+    texts = ["<%= 7 * 7 %>", "<% for x in y %>", "<%# a %>", "{{ x <%= y %> }}", "{{", "}}", "`{{`"]
+    notes = "".join(f"    a/{at}: '{text}'\n" for at, text in enumerate(texts)).replace("{", "{{")
+    odd = CLUSTER_POLICY.replace("  annotations:\n", "  annotations:\n" + notes.replace("}", "}}"))
+    found = _render(_project(tmp_path, {"a/odd": odd}))["odd"]["metadata"]["annotations"]
+    assert [found[f"a/{at}"] for at in range(len(texts))] == texts
+
+
+def test_the_last_line_of_a_text_stays(tmp_path: Path) -> None:
+    # Kyverno says the message with the white space that its block scalar ends with.
+    last = CLUSTER_POLICY.split("      validate:")[0] + (
+        "      validate:\n        deny: {{}}\n        message: |+\n          no  \n\n"
+    )
+    found = _render(_project(tmp_path, {"a/last": last}))["last"]
+    assert found["spec"]["rules"][0]["validate"]["message"] == "no  \n\n"
+
+
 def test_helm_lints_it(chart: ChartPlan) -> None:
     assert [each for each in lint_chart(chart) if each.severity != "note"] == []
 

@@ -17,8 +17,9 @@ MAX_STEPS = 500_000_000
 MAX_PATTERNS = 2_000_000
 """Instructions of all regular expressions that one expression writes out."""
 
-MAX_WORK = 300_000
-"""Comparisons that one call may make, and members that it may write out."""
+MAX_WORK = 250_000
+"""Comparisons that one call may make, as many as Kubernetes' cost limit allows for `distinct`, and
+members that it may write out."""
 
 
 def bounded(size: int) -> None:

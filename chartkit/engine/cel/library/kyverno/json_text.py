@@ -27,7 +27,7 @@ from chartkit.engine.values.gofmt import UnsupportedValueError, go_json, json_fl
 from chartkit.engine.values.gojson import JsonError, parse_json
 
 _JSON, _VARIABLES = context_variable("json", "json.Json")
-_CHARACTERS: Final = 5
+_CHARACTERS: Final = 3
 """Characters that are as much work as a member, beside those of every text that is made."""
 _UNSUPPORTED: Final = "json: unsupported type: "
 _NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernetes.URL": "*url.URL"}

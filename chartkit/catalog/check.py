@@ -18,9 +18,7 @@ from chartkit.catalog.agreement import EXAMPLES, decided
 from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.forms import Form, forms_of
 from chartkit.catalog.libraries import own_libraries, vendored
-from chartkit.catalog.lockfile import LOCK_FILE
 from chartkit.catalog.model import Kind
-from chartkit.catalog.vendor import verify
 from chartkit.catalog.wording import says_why
 from chartkit.chart import cel_fields, fields, schema
 from chartkit.chart.library import (
@@ -34,9 +32,11 @@ from chartkit.chart.library import (
     Parameter,
     read_policy,
 )
+from chartkit.chart.locked import verify
 from chartkit.chart.plain_policies import is_policy
 from chartkit.documents import Source, read_file
 from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.fetch.lockfile import LOCK_FILE
 from chartkit.model import Body, Diagnostic, Location, Severity
 
 METADATA: Final = "CK510"

@@ -9,14 +9,12 @@ from typing import Final
 
 from chartkit import bundled
 from chartkit.catalog.index import read_index
-from chartkit.catalog.lockfile import LOCK_FILE, read_lock
 from chartkit.catalog.model import Entry
 from chartkit.errors import InputError
+from chartkit.fetch.lockfile import LOCK_FILE, VENDOR, read_lock
 
 BUILT_IN: Final = "chartkit"
 """The name of the built-in library."""
-VENDOR: Final = "vendor"
-"""Where vendored libraries stand, below the project's folder."""
 _PROJECT: Final = "chartkit.yaml"
 
 

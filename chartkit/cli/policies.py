@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
-    from chartkit.catalog.limits import Limits
+    from chartkit.fetch.limits import Limits
 
 _project = click.option(
     "--project",
@@ -151,7 +151,7 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
 def _limits(timeout: float | None) -> Limits:
     from dataclasses import replace
 
-    from chartkit.catalog.limits import DEFAULT
+    from chartkit.fetch.limits import DEFAULT
 
     if timeout is None:
         return DEFAULT

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chartkit.catalog.checkout import is_checkout, read_checkout
-from chartkit.catalog.limits import DEFAULT
 from chartkit.chart import engine_chart
 from chartkit.chart.policies_schema import CHART_NAME
 from chartkit.chart.project import FILE_NAME, Environment, Project, read_project
@@ -18,6 +16,8 @@ from chartkit.chart.render import Rendered, render_chart
 from chartkit.checks.subject import NAMESPACE
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
+from chartkit.fetch.checkout import is_checkout, read_checkout
+from chartkit.fetch.limits import DEFAULT
 from chartkit.model import Location, Resource
 
 _SUFFIXES = (".yaml", ".yml", ".json")

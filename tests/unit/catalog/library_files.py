@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from chartkit.catalog.lockfile import (
+from chartkit.fetch.lockfile import (
     LOCK_FILE,
     Lock,
     Origin,

@@ -13,12 +13,13 @@ from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, find, search
 from chartkit.catalog.show import as_text, details
-from chartkit.catalog.vendor import vendor, verify
+from chartkit.catalog.vendor import vendor
+from chartkit.chart.locked import verify
 from chartkit.documents import read_file
 from chartkit.errors import InputError
 from tests.shared import shared
-from tests.unit.catalog.archive_files import tar_gz
-from tests.unit.catalog.hostile_server import body, serving
+from tests.unit.fetch.archive_files import tar_gz
+from tests.unit.fetch.hostile_server import body, serving
 
 _FORMS = ("ClusterPolicy", "ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "Policy")
 

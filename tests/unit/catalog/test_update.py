@@ -12,12 +12,13 @@ import pytest
 from chartkit.catalog import index
 from chartkit.catalog.changes import What, as_text, changes
 from chartkit.catalog.index import read_index
-from chartkit.catalog.lockfile import LOCK_FILE, read_lock
-from chartkit.catalog.vendor import apply_update, plan_update, vendor, vendored_names, verify
+from chartkit.catalog.vendor import apply_update, plan_update, vendor, vendored_names
+from chartkit.chart.locked import verify
 from chartkit.errors import InputError
+from chartkit.fetch.lockfile import LOCK_FILE, read_lock
 from tests.e2e.command import snapshot
-from tests.unit.catalog.archive_files import FILES
 from tests.unit.catalog.library_files import POLICY, git, write_checkout, write_plain
+from tests.unit.fetch.archive_files import FILES
 
 
 @pytest.fixture
@@ -193,7 +194,7 @@ def test_names_of_vendored_libraries(vendored: Path) -> None:
     with pytest.raises(InputError, match="no vendored library 'libb'") as caught:
         vendored_names("libb", vendored)
     assert caught.value.hint == "did you mean 'lib'?"
-    with pytest.raises(InputError, match="is no vendored library"):
+    with pytest.raises(InputError, match="is not vendored"):
         read_lock(vendored)
 
 

@@ -13,16 +13,17 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.index import read_index
-from chartkit.catalog.limits import DEFAULT
-from chartkit.catalog.lockfile import LOCK_FILE, SourceKind, read_lock
 from chartkit.catalog.sources import default_name
-from chartkit.catalog.vendor import vendor, verify
+from chartkit.catalog.vendor import vendor
 from chartkit.chart import swap
+from chartkit.chart.locked import verify
 from chartkit.errors import InputError
+from chartkit.fetch.limits import DEFAULT
+from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, read_lock
 from tests.e2e.command import snapshot
-from tests.unit.catalog.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped
-from tests.unit.catalog.hostile_server import body, hang, serving
 from tests.unit.catalog.library_files import git, write_checkout, write_files
+from tests.unit.fetch.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped
+from tests.unit.fetch.hostile_server import body, hang, serving
 
 _QUICK = replace(DEFAULT, silence=0.3, patience=1.0, attempts=2, pause=0.01)
 
@@ -162,7 +163,7 @@ def _foreign_name(folder: Path) -> None:
         (_link, "'best/link.yaml' is a link"),
         (_linked_folder, "'more' is a link"),
         (_pipe, "'pipe' is neither a file nor a folder"),
-        (_foreign_name, "'a:b' leads out of the library"),
+        (_foreign_name, "'a:b' leads out of its folder"),
         (lambda folder: shutil.rmtree(folder / "best"), "holds no policy"),
     ],
 )
@@ -241,6 +242,7 @@ def test_names_that_are_not_to_be_had(project: Path, tmp_path: Path) -> None:
     (project / "chartkit.yaml").write_text("library: [policies]\n")
     for name, message in (
         ("Lib", "cannot be the name"),
+        ("charts", "cannot be the name"),
         ("../x", "cannot be the name"),
         ("chartkit", "there is a library 'chartkit' already"),
         ("policies", "there is a library 'policies' already"),

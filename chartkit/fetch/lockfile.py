@@ -1,4 +1,4 @@
-"""The lock file of a vendored library: where it came from, and the digest of every file."""
+"""The lock file of what was vendored: where it came from, and the digest of every file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,31 @@ from chartkit.errors import InputError
 from chartkit.model import Json, Location
 
 LOCK_FILE: Final = "chartkit.lock"
+VENDOR: Final = "vendor"
+"""Where vendored libraries stand, below the project's folder."""
+CHARTS: Final = "charts"
+"""Where vendored charts stand, below that."""
 _VERSION: Final = 1
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class SourceKind(StrEnum):
-    """What a library was taken from."""
+    """What was taken: a folder, an archive, a git checkout, or a chart of a Helm repository."""
 
     FOLDER = "folder"
     ARCHIVE = "archive"
     GIT = "git"
+    REPOSITORY = "repository"
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a library comes from.
+    """Where something comes from.
 
     location: a URL, or a path (one that is not absolute starts at the project's folder); ref: what
-    was asked for of a git checkout, empty where nothing was; revision: what that was: a commit,
-    of an archive its SHA-256, of a folder the SHA-256 of its files' digests.
+    was asked for, a revision of a git checkout or a version of a chart, empty where nothing was;
+    revision: what that was: a commit, of an archive its SHA-256, of a folder the SHA-256 of its
+    files' digests.
     """
 
     kind: SourceKind
@@ -44,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """origin, and the SHA-256 of every file by its path in the library."""
+    """origin, and the SHA-256 of every file by its path in the folder."""
 
     origin: Origin
     files: Mapping[str, str]
@@ -75,13 +81,13 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(root: Path) -> Lock:
-    """The lock of a vendored library; raises InputError where there is none, or it is damaged."""
+    """The lock of a vendored folder; raises InputError where there is none, or it is damaged."""
     file = root / LOCK_FILE
     try:
         body = json.loads(file.read_bytes())
     except FileNotFoundError:
-        hint = "`chartkit policies vendor` takes one"
-        raise InputError("is no vendored library", Location(str(root)), hint) from None
+        what = f"is not vendored: it has no {LOCK_FILE}"
+        raise InputError(what, Location(str(root))) from None
     except (OSError, ValueError, RecursionError):
         raise _damaged(file) from None
     try:
@@ -110,5 +116,5 @@ def _sha(text: Json) -> str:
 
 
 def _damaged(file: Path) -> InputError:
-    hint = "vendor the library anew"
+    hint = "remove the folder, and vendor it anew"
     return InputError("is no lock file of chartkit's", Location(str(file)), hint)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+import ssl
+import subprocess
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.download import download
-from chartkit.catalog.limits import DEFAULT
 from chartkit.errors import InputError
-from tests.unit.catalog.hostile_server import (
+from chartkit.fetch.download import download
+from chartkit.fetch.limits import DEFAULT
+from tests.unit.fetch.hostile_server import (
     Answer,
     body,
     close,
@@ -87,7 +91,7 @@ def test_a_server_that_fails_again_and_again(answer: Answer, message: str) -> No
         (flood, "is larger than 200,000 bytes"),
         (
             redirect("file:///etc/passwd"),
-            "redirects more than 5 times, or to no URL of http and https",
+            "redirects from http to file",
         ),
         (redirect("ftp://example.test/x"), "redirects from http to ftp"),
     ],
@@ -123,6 +127,64 @@ def test_proxies_are_asked_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("http_proxy", server.url)
         monkeypatch.delenv("no_proxy", raising=False)
         assert download("http://example.test/x", _QUICK) == b"by proxy"
+
+
+_SELF_SIGNED = (
+    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+    "-subj /CN=test -addext subjectAltName=IP:127.0.0.1"
+)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a certificate that nobody has signed, for 127.0.0.1, and its key."""
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("openssl is not here")
+    folder = tmp_path_factory.mktemp("certificate")
+    key, crt, both = folder / "key.pem", folder / "crt.pem", folder / "both.pem"
+    subprocess.run(
+        [program, *_SELF_SIGNED.split(), "-keyout", str(key), "-out", str(crt)],
+        check=True,
+        capture_output=True,
+    )
+    both.write_bytes(crt.read_bytes() + key.read_bytes())
+    return both
+
+
+def _tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def test_a_certificate_that_nobody_knows_is_refused(certificate: Path) -> None:
+    with (
+        serving({"/x": body(b"x")}, _tls(certificate)) as server,
+        pytest.raises(InputError, match="the server's certificate is not trusted: self") as caught,
+    ):
+        download(f"{server.url}/x", _QUICK)
+    assert "REQUESTS_CA_BUNDLE" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"])
+def test_a_certificate_of_ones_own_is_trusted(
+    certificate: Path, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, str(certificate))
+    with serving({"/x": body(b"private")}, _tls(certificate)) as server:
+        assert download(f"{server.url}/x", _QUICK) == b"private"
+
+
+def test_encryption_is_not_given_up(certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    with (
+        serving({"/x": body(b"plain")}) as plain,
+        serving({"/x": redirect(f"{plain.url}/x")}, _tls(certificate)) as server,
+        pytest.raises(InputError, match="redirects from https to http"),
+    ):
+        download(f"{server.url}/x", _QUICK)
+    assert plain.asked == []
 
 
 def test_nobody_listens() -> None:

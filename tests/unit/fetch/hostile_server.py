@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -81,16 +82,20 @@ def in_turn(*answers: Answer) -> Answer:
     return answer
 
 
+def _encrypted(plain: socket.socket, tls: ssl.SSLContext | None) -> socket.socket:
+    return tls.wrap_socket(plain, server_side=True) if tls else plain
+
+
 @contextlib.contextmanager
-def serving(answers: Mapping[str, Answer]) -> Iterator[Server]:
-    """Answers requests by path until the block ends."""
+def serving(answers: Mapping[str, Answer], tls: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """Answers requests by path until the block ends; tls: what encrypts them, if anything does."""
     stop = threading.Event()
     listener = socket.create_server(("127.0.0.1", 0))
-    server = Server(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    server = Server(f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}")
     threads: list[threading.Thread] = []
 
-    def handle(connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError):
+    def handle(plain: socket.socket) -> None:
+        with plain, contextlib.suppress(OSError), _encrypted(plain, tls) as connection:
             request = b""
             while b"\r\n\r\n" not in request:
                 request += connection.recv(4096) or b"\r\n\r\n"

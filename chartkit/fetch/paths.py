@@ -1,28 +1,29 @@
-"""Names of files in a foreign library: only such as stay inside, on every system."""
+"""Names of foreign files: only such as stay inside their folder, on every system."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Final
 
-from chartkit.catalog.limits import Limits
-from chartkit.catalog.lockfile import LOCK_FILE
 from chartkit.errors import InputError
+from chartkit.fetch.limits import Limits
+from chartkit.fetch.lockfile import LOCK_FILE
 from chartkit.model import Location
 
+PLAIN: Final = "plain files alone are taken"
+"""The way out where there is a link or a device."""
 _LONGEST: Final = 400
 _LONGEST_PART: Final = 200
 _DEEPEST: Final = 24
 
 
 def checked_name(name: str, source: str) -> str:
-    """A file's path inside a library; raises InputError for one that leads out or that not every
+    """A file's path inside its folder; raises InputError for one that leads out or that not every
     system can write. source: where it was found, for the message."""
     shown = name if name.isprintable() else repr(name)
     parts = name.removeprefix("./").split("/")
     if name.startswith("/") or ".." in parts or ":" in name or "\\" in name:
-        raise InputError(f"the path '{shown}' leads out of the library", Location(source))
+        raise InputError(f"the path '{shown}' leads out of its folder", Location(source))
     sound = name.isprintable() and len(name) <= _LONGEST and len(parts) <= _DEEPEST
     if not sound or any(
         part in ("", ".") or part.endswith((".", " ")) or len(part) > _LONGEST_PART
@@ -33,13 +34,13 @@ def checked_name(name: str, source: str) -> str:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a file is none of the library's: what git keeps, and an older lock file."""
+    """Whether a file is not meant: what git keeps, and an older lock file."""
     parts = name.lower().split("/")
     return ".git" in parts or name == LOCK_FILE
 
 
 class Collected:
-    """The files of a library, counted while they are collected."""
+    """The files of a folder or archive, counted while they are collected."""
 
     def __init__(self, source: str, limits: Limits) -> None:
         self._source = source
@@ -76,23 +77,3 @@ class Collected:
                     what = f"has '{parent}' both as a file and as a folder"
                     raise InputError(what, Location(self._source))
         return self.files
-
-
-def without_wrapper(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Files without the one folder that archives wrap around a library.
-
-    It is kept where it is a category: where below it a folder is a policy.
-    """
-    tops = {name.partition("/")[0] for name in files}
-    inner = {name.partition("/")[2]: content for name, content in files.items()}
-    if len(tops) != 1 or "" in inner or not _has_categories(inner):
-        return dict(files)
-    return inner
-
-
-def _has_categories(names: Iterable[str]) -> bool:
-    """Whether some file stands as deep as a category's policies do."""
-    return any(
-        name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
-        for name in names
-    )

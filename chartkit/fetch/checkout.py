@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.limits import Limits
-from chartkit.catalog.paths import Collected, checked_name, is_left_out
 from chartkit.errors import InputError
+from chartkit.fetch.limits import Limits
+from chartkit.fetch.paths import PLAIN, Collected, checked_name, is_left_out
 from chartkit.model import Location
 
 _GIT: Final = "git"
@@ -86,10 +86,8 @@ def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, 
             what = f"the name {raw!r} is not UTF-8 text"
             raise InputError(what, Location(str(path))) from None
         if mode == _LINK:
-            hint = "a library has plain files alone"
-            raise InputError(
-                f"'{checked_name(name, str(path))}' is a link", Location(str(path)), hint
-            )
+            what = f"'{checked_name(name, str(path))}' is a link"
+            raise InputError(what, Location(str(path)), PLAIN)
         # What is no blob is another repository's commit: a submodule, of which nothing is here.
         if kind == "blob" and mode in _FILES and not is_left_out(name):
             yield checked_name(name, str(path)), blob, int(size)

@@ -12,9 +12,9 @@ import zipfile
 import zlib
 from typing import Final
 
-from chartkit.catalog.limits import Limits
-from chartkit.catalog.paths import Collected, checked_name, is_left_out, without_wrapper
 from chartkit.errors import InputError
+from chartkit.fetch.limits import Limits
+from chartkit.fetch.paths import PLAIN, Collected, checked_name, is_left_out
 from chartkit.model import Location
 
 _GZIP: Final = b"\x1f\x8b"
@@ -32,19 +32,17 @@ _CHUNK: Final = 65536
 
 
 def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    """An archive's files by path, without the one folder that may be wrapped around them.
+    """An archive's files by path.
 
     source: its name, for messages. Raises InputError for what is damaged, too much, or no plain
     file.
     """
     if content.startswith(_GZIP):
-        files = _untar(content, source, limits)
-    elif content.startswith(_ZIP):
-        files = _unzip(content, source, limits)
-    else:
-        hint = "archives end in .tar.gz or .zip"
-        raise InputError("is no tar.gz and no zip archive", Location(source), hint)
-    return without_wrapper(files)
+        return _untar(content, source, limits)
+    if content.startswith(_ZIP):
+        return _unzip(content, source, limits)
+    hint = "archives end in .tar.gz, .tgz or .zip"
+    raise InputError("is no tar.gz and no zip archive", Location(source), hint)
 
 
 def _damaged(source: str) -> InputError:
@@ -52,8 +50,7 @@ def _damaged(source: str) -> InputError:
 
 
 def _no_file(name: str, what: str, source: str) -> InputError:
-    hint = "a library has plain files alone"
-    return InputError(f"'{name}' in the archive is {what}", Location(source), hint)
+    return InputError(f"'{name}' in the archive is {what}", Location(source), PLAIN)
 
 
 class _Metered(io.RawIOBase):
@@ -86,7 +83,7 @@ class _Metered(io.RawIOBase):
 def _check_ratio(unpacked: int, packed: int, source: str, limits: Limits) -> None:
     if unpacked > limits.ratio_from and unpacked > limits.ratio * packed:
         what = f"unpacks to more than {limits.ratio} times its size"
-        raise InputError(what, Location(source), "that is a zip bomb, not a library")
+        raise InputError(what, Location(source), "that is a zip bomb")
 
 
 def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:

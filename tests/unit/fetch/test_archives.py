@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.catalog.archives import unpack
-from chartkit.catalog.limits import DEFAULT
+from chartkit.catalog.wrapper import without_wrapper
 from chartkit.errors import InputError
-from tests.unit.catalog.archive_files import (
+from chartkit.fetch.archives import unpack
+from chartkit.fetch.limits import DEFAULT
+from tests.unit.fetch.archive_files import (
     FILES,
     announced_bomb,
     header_bomb,
@@ -40,11 +41,11 @@ def _refused(content: bytes, message: str) -> None:
 def test_unpacks_a_library_with_or_without_a_folder_around_it(pack: object, wrapper: str) -> None:
     assert callable(pack)
     files = dict(FILES) | {"other/three/three.yaml": b"x", "README.md": b"read"}
-    assert unpack(pack(files, wrapper), "x", DEFAULT) == files
+    assert without_wrapper(unpack(pack(files, wrapper), "x", DEFAULT)) == files
 
 
 def test_a_category_is_no_wrapper() -> None:
-    assert unpack(tar_gz(FILES, ""), "x", DEFAULT) == FILES
+    assert without_wrapper(unpack(tar_gz(FILES, ""), "x", DEFAULT)) == FILES
 
 
 def test_what_git_keeps_and_old_locks_are_left_out() -> None:
@@ -66,8 +67,8 @@ def test_what_git_keeps_and_old_locks_are_left_out() -> None:
     ],
 )
 def test_paths_that_lead_out_are_refused(name: str) -> None:
-    _refused(tar_of([(tarfile.TarInfo(name), b"x")]), "leads out of the library")
-    _refused(zipped({name: b"x"}, ""), "leads out of the library")
+    _refused(tar_of([(tarfile.TarInfo(name), b"x")]), "leads out of its folder")
+    _refused(zipped({name: b"x"}, ""), "leads out of its folder")
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ OWN_FORMAT: Final = frozenset({"policy.yaml", "metadata.yaml"})
 _CHART: Final = "Chart.yaml"
 _LARGEST: Final = 2_000_000
 """Bytes: a larger file is no policy that Kubernetes would take."""
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,198}[a-z0-9])?")
+"""A name of Kubernetes that a file can have too."""
 _ANNOTATION: Final = "policies.kyverno.io/"
 _SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 
@@ -114,6 +115,7 @@ def written_about(policy: PlainPolicy, group: str) -> Body:
         "written": True,
         "form": str(policy.form),
         "kind": policy.kind,
+        "apiGroup": FORMS[policy.kind][0],
         "code": policy.has_code,
         "bindings": len(policy.bindings),
         "minimum": str(policy.minimum),
@@ -292,7 +294,7 @@ def _checked(found: _Found) -> PlainPolicy:
     body: Body = document.body
     name = _own_name(body)
     is_text = isinstance(_mapping(body.get("metadata")).get("name"), str)
-    if not is_text or UNKNOWN in name or not _NAME.fullmatch(name):
+    if not is_text or (has_code and UNKNOWN in name) or not _NAME.fullmatch(name):
         hint = "the chart has to know it: lower-case letters, digits, '-' and '.'"
         message = f"'{name}' cannot be the name of a policy"
         raise InputError(message, document.locate("metadata", "name"), hint)

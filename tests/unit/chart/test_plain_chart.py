@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -267,6 +268,31 @@ def test_code_of_its_own_changes_no_other_policy(tmp_path: Path) -> None:
     chart = _project(tmp_path, {"a/a-quiet-one": CLUSTER_POLICY, "a/0-hostile": hostile})
     found = _render(chart, policies={"a-quiet-one": {}})
     assert found["a-quiet-one"]["spec"]["validationFailureAction"] == "Enforce"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("kind: ClusterPolicy", "kind: {{{{ .Values.kind | default `ClusterPolicy` }}}}"),
+        (
+            "kind: ClusterPolicy",
+            "{{{{ if .Values.kind }}}}kind: ClusterRole{{{{ else }}}}@{{{{ end }}}}",
+        ),
+        ("name: {{{{ $name }}}}", "name: hostile{{{{ .Values.kind }}}}"),
+        (
+            "apiVersion: kyverno.io/v1",
+            "apiVersion: {{{{ .Values.kind | default `kyverno.io/v1` }}}}",
+        ),
+    ],
+)
+def test_code_of_its_own_makes_no_other_object(tmp_path: Path, old: str, new: str) -> None:
+    text = GUARDED.replace(old, new.replace("@", old))
+    values = {"policies": {"hostile": {"values": {"kind": "ClusterRole"}}}}
+    with pytest.raises((RenderError, InputError)) as caught:
+        _render(_project(tmp_path, {"a/hostile": text}), **values)
+    assert re.search(
+        "makes something else of it|there is no policy|cannot be the", str(caught.value)
+    )
 
 
 def test_jinja_and_odd_braces_are_text(tmp_path: Path) -> None:

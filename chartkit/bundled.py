@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+LIBRARY = "chartkit"
+"""The name of the built-in policy library."""
 _PACKAGE = Path(__file__).parent
 
 

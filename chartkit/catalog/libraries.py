@@ -13,7 +13,7 @@ from chartkit.catalog.model import Entry
 from chartkit.errors import InputError
 from chartkit.fetch.lockfile import LOCK_FILE, VENDOR, read_lock
 
-BUILT_IN: Final = "chartkit"
+BUILT_IN: Final = bundled.LIBRARY
 """The name of the built-in library."""
 _PROJECT: Final = "chartkit.yaml"
 

@@ -24,14 +24,9 @@ from chartkit.chart.plain_policies import PlainLibrary, PlainPolicy
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import Document, Source, read_file, read_source
 from chartkit.errors import InputError
+from chartkit.fetch.lockfile import LOCK_FILE, VENDOR, read_lock
 from chartkit.model import Body, Json, Location
 
-BUILT_IN = "chartkit"
-"""The name of the built-in library."""
-VENDOR = "vendor"
-"""Where vendored libraries stand, below the project's folder."""
-LOCK_FILE = "chartkit.lock"
-"""What every vendored library has, in its folder."""
 POLICY_FILE = "policy.yaml"
 CEL_FILE = "cel.yaml"
 METADATA_FILE = "metadata.yaml"
@@ -208,10 +203,15 @@ def _plain(policy: PlainPolicy, library: PlainLibrary) -> LibraryPolicy:
 
 
 def vendored_libraries(root: Path) -> list[PlainLibrary]:
-    """The libraries in `vendor/` of a project's folder: those that have a lock file."""
+    """The libraries in `vendor/` of a project's folder: those that have a lock file. Raises
+    InputError for a damaged one."""
     folder = root / VENDOR
     found = sorted(folder.iterdir()) if folder.is_dir() else []
-    return [PlainLibrary(each.name, each) for each in found if (each / LOCK_FILE).is_file()]
+    return [
+        PlainLibrary(each.name, each, read_lock(each).files)
+        for each in found
+        if (each / LOCK_FILE).is_file()
+    ]
 
 
 def plain_library(root: Path) -> PlainLibrary:
@@ -221,7 +221,7 @@ def plain_library(root: Path) -> PlainLibrary:
 
 def library_name(root: Path) -> str:
     """What a library is called: its folder's name, and the built-in one by a name of its own."""
-    return BUILT_IN if root == bundled.library_dir() else root.resolve().name
+    return bundled.LIBRARY if root == bundled.library_dir() else root.resolve().name
 
 
 def read_library(

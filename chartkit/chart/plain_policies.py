@@ -26,6 +26,7 @@ from chartkit.chart.foreign_text import UNKNOWN, ForeignText, read_foreign
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import Document, Source, read_source, read_text
 from chartkit.errors import InputError
+from chartkit.fetch.lockfile import digest
 from chartkit.model import Body, Json, Location
 
 SUFFIXES: Final = (".yaml", ".yml")
@@ -155,9 +156,12 @@ def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
 class PlainLibrary:
     """A library's folder, looked through when it is first asked for a policy."""
 
-    def __init__(self, name: str, root: Path) -> None:
+    def __init__(self, name: str, root: Path, locked: Mapping[str, str] | None = None) -> None:
+        """locked: the SHA-256 of every file by its path in the library; None: they may be changed
+        by whoever has the library."""
         self.name = name
         self.root = root
+        self._locked = locked
         self._read: dict[str, list[_Found]] = {}
         self._answers: dict[str, list[PlainPolicy]] = {}
 
@@ -184,8 +188,19 @@ class PlainLibrary:
         """
         answer = self._answers.get(wanted)
         if answer is None:
-            answer = self._answers[wanted] = [_checked(each) for each in self._find(wanted)]
+            found = self._find(wanted)
+            for each in found:
+                self._require_locked(Path(each.document.source.file))
+            answer = self._answers[wanted] = [_checked(each) for each in found]
         return answer
+
+    def _require_locked(self, file: Path) -> None:
+        if self._locked is None:
+            return
+        name = file.relative_to(self.root).as_posix()
+        if self._locked.get(name) != digest(file.read_bytes()):
+            hint = "put it back as it was, or take the policy into a library of your own"
+            raise InputError("was changed since it was vendored", Location(str(file)), hint)
 
     def _find(self, wanted: str) -> list[_Found]:
         steps = wanted.split("/")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-LOCK = (
-    '{"version": 1, "source": {"kind": "folder", "location": "/theirs", "revision": "1"}, '
-    '"files": {}}\n'
-)
+from chartkit.fetch.lockfile import LOCK_FILE, Lock, Origin, SourceKind, digest, lock_text
+
 CLUSTER_POLICY = """\
 # Written elsewhere.
 apiVersion: kyverno.io/v1
@@ -172,5 +170,8 @@ def vendored(project: Path, library: str, policies: Mapping[str, str]) -> Path:
         folder = root / reference
         folder.mkdir(parents=True)
         (folder / f"{folder.name}.yaml").write_text(text.format(name=folder.name))
-    (root / "chartkit.lock").write_text(LOCK)
+    files = [path for path in root.rglob("*") if path.is_file() and path.name != LOCK_FILE]
+    digests = {path.relative_to(root).as_posix(): digest(path.read_bytes()) for path in files}
+    origin = Origin(SourceKind.FOLDER, "/theirs", "", "1")
+    (root / LOCK_FILE).write_text(lock_text(Lock(origin, digests)))
     return root

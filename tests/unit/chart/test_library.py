@@ -201,5 +201,8 @@ def test_built_in_profiles_extend_one_another() -> None:
     assert extends == {
         "pss-baseline": [],
         "pss-restricted": ["pss-baseline"],
+        "best-practices": ["pss-baseline"],
         "eks-best-practices": ["pss-restricted"],
+        "multi-tenancy": ["pss-restricted"],
+        "supply-chain": [],
     }

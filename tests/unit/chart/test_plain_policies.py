@@ -164,6 +164,19 @@ def test_a_name_is_one_that_kubernetes_takes(tmp_path: Path, name: str) -> None:
         PlainLibrary("theirs", root).find("a/one")
 
 
+def test_a_vendored_policy_is_as_its_lock_file_has_it(root: Path) -> None:
+    file = root / "a" / "one" / "one.yaml"
+    file.write_text(file.read_text().replace("Enforce", "Audit"))
+    library = _library(root)
+    assert library.find("theirs/b/one").name == "one"
+    with pytest.raises(InputError, match=r"one.yaml: was changed since it was vendored"):
+        library.find("theirs/a/one")
+    (root / "a" / "new").mkdir()
+    file.rename(root / "a" / "new" / "new.yaml")
+    with pytest.raises(InputError, match=r"new.yaml: was changed since it was vendored"):
+        _library(root).find("a/new")
+
+
 def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.yaml"
     outside.write_text(CLUSTER_POLICY.format(name="outside"))

@@ -17,6 +17,7 @@ from chartkit.lint.keys import merged_violations, null_overrides, schema_violati
 from chartkit.lint.ports import node_port_range, shared_node_ports
 from chartkit.lint.scaling import scaler_below_minimum
 from chartkit.lint.subject import Subject
+from chartkit.lint.unknown import UNKNOWN_KEY, unknown_keys
 from chartkit.model import Diagnostic
 
 Rule = Callable[[Subject], Iterable[Diagnostic]]
@@ -24,6 +25,7 @@ Rule = Callable[[Subject], Iterable[Diagnostic]]
 VALUES_RULES: Final[tuple[Rule, ...]] = (
     schema_violations,
     merged_violations,
+    unknown_keys,
     null_overrides,
     monitors_without_definition,
     filters_taken_out,
@@ -37,6 +39,8 @@ VALUES_RULES: Final[tuple[Rule, ...]] = (
 )
 """What is seen in the values alone, before Helm renders."""
 
+_GENERAL: Final = frozenset({RULE_ID, UNKNOWN_KEY})
+
 RENDERED_RULES: Final[tuple[Rule, ...]] = (
     node_port_range,
     shared_node_ports,
@@ -47,10 +51,12 @@ RENDERED_RULES: Final[tuple[Rule, ...]] = (
 
 def lint(subject: Subject, rules: Sequence[Rule]) -> list[Diagnostic]:
     """Everything that the rules find; where one knows more of a place than that the schema
-    refuses it, that one alone."""
+    refuses it or the chart has no such key, that one alone."""
     found = [diagnostic for rule in rules for diagnostic in rule(subject)]
-    explained = {each.location for each in found if each.rule_id != RULE_ID}
-    return [each for each in found if each.rule_id != RULE_ID or each.location not in explained]
+    explained = {each.location for each in found if each.rule_id not in _GENERAL}
+    return [
+        each for each in found if each.rule_id not in _GENERAL or each.location not in explained
+    ]
 
 
 __all__ = ["RENDERED_RULES", "VALUES_RULES", "Subject", "lint"]

@@ -13,6 +13,7 @@ help:
 	@echo "make check        ruff, mypy --strict and the tests"
 	@echo "make bench        the benchmarks (figures: bench/README.md)"
 	@echo "make conformance DATA=FOLDER   recorded engine cases"
+	@echo "make docs         write docs/policies anew, a page for each policy"
 	@echo "make lock         write requirements.lock anew"
 
 # The lock pins names, versions and hashes; --no-build-isolation builds with the pinned hatchling.
@@ -45,6 +46,9 @@ bench: $(STAMP)
 conformance: $(STAMP)
 	$(BIN)/python -m tests.conformance.engine $(DATA)
 
+docs: $(STAMP)
+	$(BIN)/chartkit policies docs chartkit --output docs/policies
+
 lock:
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
@@ -55,4 +59,4 @@ lock:
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
 
-.PHONY: help setup render test check bench conformance lock clean
+.PHONY: help setup render test check bench conformance docs lock clean

@@ -7,10 +7,10 @@ The nearest word counts: policies.NAME, then the value ending in ByPolicy, then 
 What the chart knows of the policy, as JSON. group: baseline, restricted or another category;
 standard: whether it is a control of the Pod Security Standards; minimum: the oldest Kyverno that
 has its fields; written: whether it is a policy without metadata.yaml, so that what it says itself
-stays where values do not speak of it by name (then form: how it is written, kind, code: whether it
-has Helm code of its own, bindings: how many); cel: the kind of its form in CEL, with celMinimum and pods (whether it speaks of
-Pods alone, so that it is extended to their controllers); shared: the parameters that `parameters`
-sets; defaults; annotations.
+stays where values do not speak of it by name (then form: how it is written, kind, apiGroup, code:
+whether it has Helm code of its own, bindings: how many); cel: the kind of its form in CEL, with
+celMinimum and pods (whether it speaks of Pods alone, so that it is extended to their controllers);
+shared: the parameters that `parameters` sets; defaults; annotations.
 */}}
 {{- define "kyverno-policies.about" -}}
 {{- include (printf "kyverno-policies.about.%s" .name) .root | fromYaml | toJson -}}

@@ -4,17 +4,26 @@ Policies without metadata.yaml: what they say themselves stays where values do n
 
 {{/*
 The policy's text. Helm code of its own sees copies of the values (policies.NAME.values over the
-chart's), the release, the chart and the capabilities, and no files.
+chart's), the release, the chart and the capabilities, and no files. Whatever it does, it makes the
+policy that the chart was made for, and no other object.
 */}}
 {{- define "kyverno-policies.written" -}}
 {{- $context := dict -}}
-{{- if (include "kyverno-policies.about" . | fromJson).code -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- if $about.code -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $values := mergeOverwrite (deepCopy .root.Values) ($own.values | default dict) -}}
-{{- $context = dict "Values" $values "Release" .root.Release "Chart" .root.Chart "Capabilities" .root.Capabilities -}}
+{{- $context = dict "Values" $values "Release" (deepCopy .root.Release) "Chart" .root.Chart "Capabilities" .root.Capabilities -}}
 {{- end -}}
 {{- $text := include (printf "kyverno-policies.policy.%s" .name) $context -}}
 {{- if trim $text -}}
+{{- if $about.code -}}
+{{- $made := fromYaml $text -}}
+{{- $group := first (splitList "/" (toString $made.apiVersion)) -}}
+{{- if or (ne (toString $made.kind) $about.kind) (ne $group $about.apiGroup) (ne (toString ($made.metadata | default dict).name) .name) -}}
+{{- fail (printf "policy %s: its own Helm code makes something else of it than a %s of its name" .name $about.kind) -}}
+{{- end -}}
+{{- end -}}
 {{- $text -}}
 {{- end -}}
 {{- end -}}

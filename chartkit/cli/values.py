@@ -10,7 +10,7 @@ import click
 
 @click.group()
 def values() -> None:
-    """Check values files."""
+    """Check values files, mend them, and take them over from older charts."""
 
 
 @values.command("lint")
@@ -46,6 +46,39 @@ def lint_values(
     found = check_files(files, chart, available)
     click.echo(FORMATS[output](found), nl=False)
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
+
+
+@values.command("migrate")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="OLD.yaml")
+@click.option("--from", "given", metavar="VERSION", help="The old chart's, as 2.5; seen from keys.")
+@click.option("--chart", type=click.Choice(["kyverno", "kyverno-policies"]), default="kyverno")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+@click.option("--write", is_flag=True, help="Write the new values in place of the old ones.")
+@click.option("--report", type=click.Choice(["text", "json"]), default="text")
+def migrate_values(
+    file: Path, given: str | None, chart: str, output: Path | None, write: bool, report: str
+) -> None:
+    """Make values of an older chart into values of the chart as it is now.
+
+    Prints the new values, and on standard error what became of each key, why, and what is left to
+    do. Comments stay. Exits 1 where something is left for you to decide.
+    """
+    from chartkit.chart.versions import parse_version
+    from chartkit.migrate.report import FORMATS
+    from chartkit.migrate.run import migrate, read_values
+    from chartkit.report.outputs import write_whole
+
+    if write and output is not None:
+        raise click.UsageError("--write and --output exclude each other")
+    version = parse_version(given, "the chart") if given else None
+    done = migrate(read_values(file), chart, version)
+    target = file if write else output
+    if target is None:
+        click.echo(done.text, nl=False)
+    else:
+        write_whole(target, done.text)
+    click.echo(FORMATS[report](done), nl=False, err=True)
+    raise SystemExit(0 if done.is_whole else 1)
 
 
 def _mend(files: Sequence[Path], defaults: dict[str, object]) -> None:

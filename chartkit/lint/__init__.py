@@ -14,6 +14,7 @@ from chartkit.lint.exposure import cleanup_off, metrics_by_load_balancer, metric
 from chartkit.lint.features import misplaced_features
 from chartkit.lint.filters import filters_taken_out, kube_system_fails_closed, webhooks_as_list
 from chartkit.lint.keys import merged_violations, null_overrides, schema_violations
+from chartkit.lint.moved import moved_keys
 from chartkit.lint.ports import node_port_range, shared_node_ports
 from chartkit.lint.scaling import scaler_below_minimum
 from chartkit.lint.subject import Subject
@@ -32,6 +33,7 @@ VALUES_RULES: Final[tuple[Rule, ...]] = (
     misplaced_features,
     webhooks_as_list,
     scaler_below_minimum,
+    moved_keys,
     metrics_by_node_port,
     metrics_by_load_balancer,
     kube_system_fails_closed,

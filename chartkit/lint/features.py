@@ -10,6 +10,8 @@ from chartkit.model import Body, Diagnostic, Severity
 
 MISPLACED: Final = "CK007"
 _PLACES: Final = ("features", "featuresOverride")
+_NAMESAKES: Final = ("cleanupJobs",)
+"""Keys of older charts below which keys have names of features."""
 
 
 def misplaced_features(subject: Subject) -> Iterator[Diagnostic]:
@@ -28,6 +30,8 @@ def misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) -> 
     """The paths of features that stand where the chart has no such key."""
     for key, value in values.items():
         at = (*path, key)
+        if not path and key in _NAMESAKES:
+            continue
         if key in features and key not in defaults and (not path or path[-1] not in _PLACES):
             yield at
         elif isinstance(value, dict):

@@ -61,6 +61,12 @@ REPORTED = {
         "        - {key: kubernetes.io/metadata.name, operator: In, values: [kube-system]}\n",
     ],
     "CK014": ["webhooksCleanup:\n  enabled: false\n"],
+    "CK015": [
+        "replicaCount: 3\n",
+        "image: {repository: mirror.example/kyverno, tag: v1.9.2}\n",
+        "webhooksCleanup:\n  enable: true\n",
+        "cleanupJobs:\n  admissionReports: {enabled: false}\n",
+    ],
 }
 LEFT_ALONE = {
     "CK006": ["config:\n  resourceFiltersIncludeNamespaces: [shop]\n"],
@@ -90,6 +96,10 @@ LEFT_ALONE = {
         "config:\n  webhooks:\n    namespaceSelector:\n      matchLabels: {guarded: 'yes'}\n",
     ],
     "CK014": ["webhooksCleanup:\n  enabled: true\n"],
+    "CK015": [
+        "admissionController:\n  replicas: 3\n",
+        "cleanupController:\n  image: {tag: v1.19.0}\n",
+    ],
 }
 
 

@@ -1,0 +1,69 @@
+"""What the charts have now: which keys, in which order, and which of them may be null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from chartkit.chart import engine_chart
+from chartkit.chart.engine_values import Section, Value
+from chartkit.migrate.tree import Path
+
+ENGINE: Final = "kyverno"
+POLICIES: Final = "kyverno-policies"
+CHARTS: Final = (ENGINE, POLICIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of a chart; without a catalogue, those of the other chart are what it has not."""
+
+    catalogue: Section | None
+
+    def has(self, path: Path) -> bool:
+        """Whether the chart has a key, or leaves open what is below one."""
+        found = self._entry(path)
+        return found is not None or (self.catalogue is None and not is_of_engine(path))
+
+    def may_be_null(self, path: Path) -> bool:
+        """Whether null is a value there."""
+        found = self._entry(path)
+        return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
+
+    def is_value(self, path: Path) -> bool:
+        """Whether a key is one of the chart's and holds none of its keys."""
+        return isinstance(self._entry(path), Value)
+
+    def rank(self, path: Path) -> int:
+        """Where a key stands among its siblings; those that the chart has not come last."""
+        found: Section | Value | None = self.catalogue
+        for step in path[:-1]:
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        if not isinstance(found, Section) or path[-1] not in found.entries:
+            return 10**6
+        return list(found.entries).index(path[-1])
+
+    def _entry(self, path: Path) -> Section | Value | None:
+        found: Section | Value | None = self.catalogue
+        for step in path:
+            if isinstance(found, Value):
+                return found
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        return found
+
+
+@cache
+def known(chart: str) -> Known:
+    """The keys of a chart."""
+    return Known(engine_chart.catalogue() if chart == ENGINE else None)
+
+
+def is_of_engine(path: Path) -> bool:
+    """Whether a key is of the engine's chart, and not of names and labels that both have."""
+    from chartkit.migrate.table import rows
+
+    if path[0] in ("nameOverride", "customLabels"):
+        return False
+    old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}
+    return path[0] in old or path[0] in engine_chart.catalogue().entries

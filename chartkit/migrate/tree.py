@@ -1,0 +1,213 @@
+"""A values file as a tree whose parts can be moved, with their comments and as they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from chartkit.model import Body, Json
+
+Path = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Leaf:
+    """A value that is not looked into.
+
+    lines: as it is written, the first line behind the key's colon or the item's dash, the others
+    from the column of the key or dash; None: it is written from its data. comment: what follows it
+    on its last line, for where it is written anew.
+    """
+
+    data: Json
+    lines: list[str] | None = None
+    comment: str = ""
+
+
+@dataclass(slots=True)
+class Block:
+    """A mapping or list that stands on lines of its own.
+
+    offset: how far its keys or dashes stand right of the key or dash above, below 0 as those of the
+    file's lists do; after: what follows that key's colon on its line.
+    """
+
+    entries: list[Entry]
+    listed: bool = False
+    offset: int = 2
+    after: str = ""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A key, or an item of a list, with its value.
+
+    name: the key as it is written; lead: comments and empty lines above it; tail: comments below it
+    that stand deeper; line: where it stood, 0 for a new one.
+    """
+
+    key: str
+    value: Leaf | Block
+    name: str = ""
+    lead: list[str] = field(default_factory=list)
+    tail: list[str] = field(default_factory=list)
+    line: int = 0
+
+
+@dataclass(slots=True)
+class Tree:
+    """A values file: head is what stands above all keys, foot what stands below them.
+
+    rank: where a key stands among its siblings in the chart's own values; step: how far keys stand
+    right of the key above.
+    """
+
+    root: Block
+    head: list[str]
+    foot: list[str]
+    rank: Callable[[Path], int]
+    step: int = 2
+    heirs: dict[int, Entry] = field(default_factory=dict)
+
+    def find(self, path: Sequence[str]) -> Entry | None:
+        """The entry at a path."""
+        found: Entry | None = None
+        for step in path:
+            block = as_block(found) if found else self.root
+            if block is None or block.listed:
+                return None
+            found = next((each for each in block.entries if each.key == step), None)
+            if found is None:
+                return None
+        return found
+
+    def take(self, path: Path) -> Entry:
+        """Removes an entry, and what is empty without it; comments above those go with the first
+        that was taken out of them."""
+        parents = [self._block(path[:depth]) for depth in range(len(path))]
+        taken = self._entry(path)
+        parents[-1].entries.remove(taken)
+        self.heirs.setdefault(id(parents[-1]), taken)
+        for depth in range(len(path) - 1, 0, -1):
+            emptied = parents[depth]
+            if emptied.entries:
+                break
+            entry = self._entry(path[:depth])
+            heir = self.heirs[id(emptied)]
+            heir.lead[:0] = _without_blank(entry.lead)
+            heir.tail += entry.tail
+            parents[depth - 1].entries.remove(entry)
+            self.heirs.setdefault(id(parents[depth - 1]), heir)
+        return taken
+
+    def drop(self, path: Path) -> Entry:
+        """Removes an entry with the comment that stands on it; other comments above stay."""
+        siblings = self._block(path[:-1]).entries
+        index = siblings.index(self._entry(path))
+        taken = self.take(path)
+        blank = max((at for at, line in enumerate(taken.lead) if not line.strip()), default=-1)
+        kept, taken.lead = taken.lead[: blank + 1], taken.lead[blank + 1 :]
+        if any(line.strip() for line in kept):
+            if index < len(siblings):
+                siblings[index].lead[:0] = kept
+            elif len(path) == 1:
+                self.foot[:0] = kept
+        return taken
+
+    def put(self, path: Path, entry: Entry) -> bool:
+        """Puts an entry to a path, after the keys that the chart has before it; False, and nothing
+        done, where something is there."""
+        if self.find(path) is not None:
+            return False
+        block = self.root
+        for depth, step in enumerate(path[:-1]):
+            found = next((each for each in block.entries if each.key == step), None)
+            if found is None:
+                found = Entry(step, Block([], offset=self.step), step)
+                self._insert(block, path[:depth], found)
+            inner = as_block(found)
+            if inner is None or inner.listed:
+                return False
+            block = inner
+        entry.key = entry.name = path[-1]
+        entry.lead = _without_blank(entry.lead)
+        self._insert(block, path[:-1], entry)
+        return True
+
+    def space(self) -> None:
+        """Sets new sections apart where the file's own are."""
+        entries = self.root.entries
+        if any(line == "" for entry in entries for line in entry.lead):
+            for before, entry in pairwise(entries):
+                if 0 in (before.line, entry.line) and "" not in entry.lead:
+                    entry.lead.insert(0, "")
+
+    def data(self) -> Body:
+        """What the tree says."""
+        body: Body = data_of(self.root)
+        return body
+
+    def _insert(self, block: Block, parent: Path, entry: Entry) -> None:
+        rank = self.rank((*parent, entry.key))
+        before = [
+            at for at, each in enumerate(block.entries) if self.rank((*parent, each.key)) <= rank
+        ]
+        block.entries.insert(before[-1] + 1 if before else 0, entry)
+
+    def _block(self, path: Path) -> Block:
+        if not path:
+            return self.root
+        found = as_block(self._entry(path))
+        if found is None:
+            raise KeyError(path)
+        return found
+
+    def _entry(self, path: Path) -> Entry:
+        found = self.find(path)
+        if found is None:
+            raise KeyError(path)
+        return found
+
+
+def _without_blank(lines: list[str]) -> list[str]:
+    while lines and not lines[0].strip():
+        lines = lines[1:]
+    return list(lines)
+
+
+def as_block(entry: Entry) -> Block | None:
+    """The mapping or list of an entry, opened where it is written in braces; None for others."""
+    value = entry.value
+    if isinstance(value, Leaf) and value.data and isinstance(value.data, dict | list):
+        block = value_of(value.data)
+        if isinstance(block, Block):
+            block.after = f"  {value.comment}" if value.comment else ""
+            entry.value = block
+    return entry.value if isinstance(entry.value, Block) else None
+
+
+def value_of(data: Json) -> Leaf | Block:
+    """A value that is written from its data."""
+    if isinstance(data, dict) and data:
+        return Block([Entry(key, value_of(item), "") for key, item in data.items()])
+    if isinstance(data, list) and data:
+        return Block([Entry("", value_of(item)) for item in data], listed=True, offset=-1)
+    return Leaf(data)
+
+
+def data_of(value: Leaf | Block) -> Json:
+    """What a value says."""
+    if isinstance(value, Leaf):
+        return value.data
+    if value.listed:
+        return [data_of(each.value) for each in value.entries]
+    return {each.key: data_of(each.value) for each in value.entries}
+
+
+def copy_of(value: Leaf | Block) -> Leaf | Block:
+    """The same value once more, without the comments of its keys."""
+    if isinstance(value, Leaf):
+        return Leaf(value.data, None if value.comment else value.lines)
+    entries = [Entry(each.key, copy_of(each.value), each.name) for each in value.entries]
+    return Block(entries, value.listed, value.offset)

@@ -106,6 +106,11 @@ class HelmLibrary:
     def __init__(self, library: Any) -> None:
         self._library = library
 
+    @property
+    def library(self) -> Any:
+        """The module `helm_python`."""
+        return self._library
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         options: dict[str, Any] = {"name": target.release, "namespace": target.namespace}
         texts = self._call("helm_render", chart, values, options | _cluster(target))
@@ -180,6 +185,11 @@ class HelmProgram:
 
     def __init__(self, program: str) -> None:
         self._program = program
+
+    @property
+    def program(self) -> str:
+        """The program's name or path."""
+        return self._program
 
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         arguments = ["template", target.release, str(chart), *_flags(target), "--skip-crds"]

@@ -26,6 +26,14 @@ COMMANDS = {
         "chartkit.cli.plan:plan",
         "Show the order in which to upgrade Kyverno and Kubernetes.",
     ),
+    "install": (
+        "chartkit.cli.install:install",
+        "Install an environment in a cluster, or upgrade it there.",
+    ),
+    "uninstall": (
+        "chartkit.cli.install:uninstall",
+        "Remove an environment from a cluster, webhooks and all.",
+    ),
     "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
     "preview": ("chartkit.cli.preview:preview", "Show what policies would make of objects."),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
@@ -33,6 +41,7 @@ COMMANDS = {
         "chartkit.cli.policies:policies",
         "Find policies, take whole libraries of them, start and check your own.",
     ),
+    "vendor": ("chartkit.cli.vendor:vendor", "Take upstream's own charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, and mend them."),
     "explain": ("chartkit.cli.explain:explain", "Say what the id of a finding means."),
     "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),

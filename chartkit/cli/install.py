@@ -1,0 +1,171 @@
+"""`chartkit install` and `chartkit uninstall`: an environment in a live cluster."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from chartkit.install.cluster import Cluster
+    from chartkit.install.errors import CutShortError
+    from chartkit.install.releases import Releases
+    from chartkit.install.run import Tools
+
+_INTERRUPTED = 130
+
+
+def _options(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that both commands have."""
+    for option in (
+        click.option("--yes", is_flag=True, help="Do it; without, only the plan is printed."),
+        click.option(
+            "--timeout",
+            type=click.IntRange(1, 7200),
+            default=300,
+            show_default=True,
+            metavar="SECONDS",
+            help="How long each thing that is waited for may take.",
+        ),
+        click.option(
+            "--project",
+            "path",
+            type=click.Path(path_type=Path),
+            default=Path(),
+            metavar="PATH",
+            help="The project file or its folder; the current folder if not given.",
+        ),
+        click.option(
+            "--context", metavar="NAME", help="The kubeconfig's context; the current one."
+        ),
+        click.argument("environment", metavar="ENV"),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.option(
+    "--stale-after",
+    type=click.IntRange(0, 7200),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="When an unfinished run of chartkit's counts as cut short, and is repaired.",
+)
+@click.option(
+    "--allow-drift",
+    is_flag=True,
+    help="Install the charts as they stand, even where chartkit.yaml says otherwise by now.",
+)
+@_options
+def install(
+    environment: str,
+    context: str | None,
+    path: Path,
+    timeout: int,
+    yes: bool,
+    stale_after: int,
+    allow_drift: bool,
+) -> None:
+    """Install or upgrade Kyverno and the policies of ENV in a cluster, and wait until they work.
+
+    Prints the plan, and with --yes does it; it is safe to repeat. Exits 1 where the pair of
+    versions is not supported, the charts have drifted or a step fails.
+    """
+    from chartkit.chart.project import read_project
+    from chartkit.install import report
+    from chartkit.install.errors import CutShortError
+    from chartkit.install.plan import plan
+    from chartkit.install.run import install as run
+
+    project = read_project(path)
+    chosen = project.environment(environment)
+    cluster, releases = _connected(context, timeout)
+    found = plan(project, chosen, cluster, releases, allow_drift)
+    click.echo(report.plan_text(found), nl=False)
+    if found.refusals:
+        raise SystemExit(1)
+    if not yes:
+        click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
+        return
+    tools = _tools(cluster, releases, timeout, stale_after, _again())
+    try:
+        run(found, tools)
+    except CutShortError as error:
+        _fail(error)
+    click.echo(report.running_text(found, cluster), nl=False)
+
+
+@click.command()
+@click.option(
+    "--crds",
+    is_flag=True,
+    help="Remove the CRDs too, and with them every policy, exception and report.",
+)
+@_options
+def uninstall(
+    environment: str, context: str | None, path: Path, timeout: int, yes: bool, crds: bool
+) -> None:
+    """Remove the policies and Kyverno of ENV from a cluster, and every webhook of theirs.
+
+    Prints what is removed, and with --yes does it; it is safe to repeat. Custom resource
+    definitions stay without --crds. Exits 1 where a step fails.
+    """
+    from chartkit.chart.project import read_project
+    from chartkit.install import report
+    from chartkit.install.errors import CutShortError
+    from chartkit.install.remove import removal
+    from chartkit.install.remove import uninstall as run
+
+    chosen = read_project(path).environment(environment)
+    cluster, releases = _connected(context, timeout)
+    found = removal(chosen.name, chosen.engine, cluster, releases, crds)
+    click.echo(report.removal_text(found), nl=False)
+    if not found.needed or not yes:
+        click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
+        return
+    try:
+        run(found, chosen.engine, _tools(cluster, releases, timeout, 0, _again()))
+    except CutShortError as error:
+        _fail(error)
+
+
+def _connected(context: str | None, timeout: int) -> tuple[Cluster, Releases]:
+    from chartkit.checks.subject import NAMESPACE
+    from chartkit.install.cluster import connect
+    from chartkit.install.releases import releases
+
+    cluster = connect(context)
+    return cluster, releases(cluster, NAMESPACE, timeout)
+
+
+def _tools(cluster: Cluster, releases: Releases, timeout: int, stale: float, again: str) -> Tools:
+    from chartkit.install.run import Tools
+    from chartkit.install.waiting import Waiting
+
+    say: Callable[[str], Any] = partial(click.echo)
+    return Tools(cluster, releases, Waiting(cluster, timeout), say, stale, again)
+
+
+def _again() -> str:
+    """The command line that was given: what goes on where it was cut short."""
+    context = click.get_current_context()
+    given = ["chartkit", str(context.info_name), context.params["environment"]]
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if isinstance(option, click.Option) and value not in (None, False, option.default):
+            given += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
+    return shlex.join(given)
+
+
+def _fail(error: CutShortError) -> None:
+    from chartkit.install.report import failure_lines
+
+    for line in failure_lines(error):
+        click.echo(line, err=True)
+    raise SystemExit(_INTERRUPTED if error.interrupted else error.exit_code)

@@ -1,0 +1,46 @@
+"""What can go wrong with a live cluster; the boundary in `chartkit.cli` makes lines of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from chartkit.errors import ChartkitError
+
+
+class ClusterError(ChartkitError):
+    """The cluster cannot be asked: no kubeconfig, no such context, no answer, no permission."""
+
+
+class NoAnswerError(ClusterError):
+    """The API server did not answer, or failed to: another try may do better."""
+
+
+class ReleaseError(ChartkitError):
+    """Helm could not do what it was asked to do with a release."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class NotReadyError(ChartkitError):
+    """Something did not become ready in time."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class CutShortError(ChartkitError):
+    """A step failed, or the user interrupted it, after others were done.
+
+    stands: what stands in the cluster, a line each; on: the command that goes on from there;
+    interrupted: whether the user ended it.
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(
+        self, reason: str, hint: str | None, stands: Sequence[str], on: str, interrupted: bool
+    ) -> None:
+        super().__init__(reason, None, hint)
+        self.stands = tuple(stands)
+        self.on = on
+        self.interrupted = interrupted

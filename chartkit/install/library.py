@@ -1,0 +1,131 @@
+"""Releases through Helm's library, in a thread, so that Ctrl-C ends an operation in order."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from chartkit.install.cluster import Cluster
+from chartkit.install.errors import ReleaseError
+from chartkit.install.releases import MARK, Release, Wanted, release_of
+from chartkit.model import Body
+
+_ENDING_SECONDS: Final = 10
+"""How long an operation may take to end after Ctrl-C."""
+_Answer = TypeVar("_Answer")
+_BURST: Final = 200
+_REQUESTS_A_SECOND: Final = 50
+"""A release has some 80 objects, each read and written: Helm's own 5 a second take minutes."""
+_DRIVERS: Final = {"secret": "secret", "config_map": "configmap"}
+
+
+class LibraryReleases:
+    """Helm in process, through helm-python-sdk."""
+
+    def __init__(
+        self, library: Any, cluster: Cluster, namespace: str, timeout: int, driver: str
+    ) -> None:
+        self._library = library
+        self._namespace = namespace
+        self._timeout = timeout
+        self._options = {
+            "kubeconfig_path": cluster.kubeconfig,
+            "kube_context": cluster.context or None,
+            "namespace": namespace,
+            "storage_driver": _DRIVERS[driver],
+            "burst_limit": _BURST,
+            "qps": _REQUESTS_A_SECOND,
+        }
+
+    def read(self, name: str) -> Release | None:
+        with self._config() as config:
+            try:
+                body: Body = self._in_thread(lambda: config.get_all(name))
+                metadata: Body = self._in_thread(lambda: config.get_metadata(name))
+            except self._library.HelmNotFoundError:
+                return None
+            except self._library.HelmError as error:
+                raise _failure(error) from None
+        return release_of(metadata, body["summary"].get("manifest", ""), body.get("config"))
+
+    def install(self, wanted: Wanted) -> None:
+        self._write("install", wanted, create_namespace=True)
+
+    def upgrade(self, wanted: Wanted) -> None:
+        self._write("upgrade", wanted, reset_values=True)
+
+    def uninstall(self, name: str, hooks: bool) -> None:
+        options: Body = {"ignore_not_found": True, "timeout_seconds": self._timeout}
+        if not hooks:
+            # Config.uninstall has no word for it; its C call takes it.
+            options["disable_hooks"] = True
+        native = self._library._native
+        with self._config() as config:
+            raw = config._raw()
+            try:
+                self._in_thread(
+                    lambda: native.call_string("helm_uninstall", raw, name, json.dumps(options))
+                )
+            except self._library.HelmError as error:
+                raise _failure(error) from None
+
+    def _write(self, verb: str, wanted: Wanted, **options: bool) -> None:
+        with self._config() as config, self._library.HelmContext() as context:
+            call = getattr(config, verb)
+            try:
+                self._in_thread(
+                    lambda: call(
+                        wanted.chart,
+                        wanted.name,
+                        wanted.values,
+                        context=context,
+                        namespace=self._namespace,
+                        timeout=self._timeout,
+                        labels=MARK,
+                        **options,
+                    ),
+                    context.cancel,
+                )
+            except self._library.HelmError as error:
+                raise _failure(error) from None
+
+    def _config(self) -> Any:
+        try:
+            return self._library.Config(**self._options)
+        except self._library.HelmError as error:
+            raise _failure(error) from None
+
+    def _in_thread(
+        self, call: Callable[[], _Answer], cancel: Callable[[], None] = lambda: None
+    ) -> _Answer:
+        """Runs a call where Ctrl-C reaches Python: it cancels, and waits for the call to end.
+
+        The thread is a daemon: a call that does not end does not keep the process.
+        """
+        answers: list[_Answer] = []
+        errors: list[Exception] = []
+
+        def run() -> None:
+            try:
+                answers.append(call())
+            except self._library.HelmError as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(0.2)
+        except KeyboardInterrupt:
+            cancel()
+            thread.join(_ENDING_SECONDS)
+            raise
+        if errors:
+            raise errors[0]
+        return answers[0]
+
+
+def _failure(error: Exception) -> ReleaseError:
+    return ReleaseError(" ".join(f"Helm: {error}".split()))

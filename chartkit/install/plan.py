@@ -1,0 +1,206 @@
+"""What there is to do in a cluster so that an environment runs there, and what forbids it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+
+from chartkit.chart import compat, engine_chart
+from chartkit.chart.policies_schema import CHART_NAME as POLICIES
+from chartkit.chart.project import Environment, Project
+from chartkit.chart.render import Rendered, read_values, render_chart
+from chartkit.chart.versions import Version, parse_version
+from chartkit.checks.build import Options, build
+from chartkit.checks.subject import NAMESPACE
+from chartkit.compare.objects import ObjectChange, compare
+from chartkit.documents import read_file
+from chartkit.errors import InputError
+from chartkit.install.cluster import Cluster
+from chartkit.install.releases import Release, Releases, Status, Wanted
+from chartkit.model import Body, Location, Severity
+
+ENGINE = engine_chart.CHART_NAME
+
+
+class Action(StrEnum):
+    """What is to be done with a release."""
+
+    INSTALL = "install"
+    UPGRADE = "upgrade"
+    REPAIR = "repair"
+    NOTHING = "nothing to do"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One release: as it is (None: not there) and as it is to be.
+
+    changes: which objects differ; rendered: what the chart gives in this cluster.
+    """
+
+    wanted: Wanted
+    there: Release | None
+    action: Action
+    changes: tuple[ObjectChange, ...]
+    rendered: Rendered = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What there is to do.
+
+    kubernetes: the cluster's version as it calls it; refusals: why nothing of it may be done;
+    notes: what the user should know.
+    """
+
+    environment: str
+    cluster: str
+    kubernetes: str
+    steps: tuple[Step, ...]
+    refusals: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def needed(self) -> bool:
+        """Whether anything has to be done."""
+        return any(step.action is not Action.NOTHING for step in self.steps)
+
+    def step(self, name: str) -> Step | None:
+        """The step of a release, None where the project leaves it to others."""
+        return next((step for step in self.steps if step.wanted.name == name), None)
+
+
+def plan(
+    project: Project,
+    environment: Environment,
+    cluster: Cluster,
+    releases: Releases,
+    drift_allowed: bool,
+) -> Plan:
+    """Compares an environment's charts with the releases in a cluster.
+
+    drift_allowed: take the charts as they stand, even where chartkit.yaml says otherwise by now.
+    Raises InputError where the charts were not written, RenderError where they do not render,
+    ClusterError and ReleaseError where the cluster cannot be asked.
+    """
+    kubernetes = cluster.version()
+    live = parse_version(kubernetes, "Kubernetes")
+    apis = cluster.group_versions()
+    names = [ENGINE, POLICIES] if environment.engine else [POLICIES]
+    refusals = _unsupported(environment, live)
+    if not drift_allowed:
+        refusals += _drift(project)
+    steps = []
+    for name in [] if refusals else names:
+        there = releases.read(name)
+        steps.append(_step(project.charts / name, environment, kubernetes, apis, there))
+        refusals += _older(steps[-1])
+    notes = _notes(environment, live, steps)
+    return Plan(
+        environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
+    )
+
+
+def values_digest(values: Body) -> str:
+    """The first twelve digits of the SHA-256 of values, which may be secret themselves."""
+    text = json.dumps(values, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _unsupported(environment: Environment, live: Version) -> list[str]:
+    place = environment.locate("kyverno")
+    verdict = compat.judge(environment.kyverno, live, date.today(), place)
+    found = compat.diagnostics(verdict, place)
+    return [str(each) for each in found if each.severity is Severity.ERROR]
+
+
+def _drift(project: Project) -> list[str]:
+    if not build(project, Options(environments=(), check=True)).drift:
+        return []
+    place = Location(str(project.charts))
+    return [f"{place}: is not what chartkit.yaml gives (`chartkit render` writes it anew)"]
+
+
+def _step(
+    chart: Path,
+    environment: Environment,
+    kubernetes: str,
+    apis: Sequence[str],
+    there: Release | None,
+) -> Step:
+    values = chart / f"values_{environment.name}.yaml"
+    if not values.is_file():
+        hint = "`chartkit render` writes the charts"
+        raise InputError("there is no such values file", Location(str(values)), hint)
+    rendered = render_chart(
+        chart,
+        [values],
+        release=chart.name,
+        namespace=NAMESPACE,
+        kube_version=kubernetes,
+        api_versions=[*apis, *(api for api, served in environment.apis.items() if served)],
+    )
+    metadata = _metadata(chart / "Chart.yaml")
+    wanted = Wanted(
+        chart.name,
+        chart,
+        str(metadata.get("version", "")),
+        str(metadata.get("appVersion", "")),
+        read_values([values]).merged,
+    )
+    changes = compare(there.resources if there else (), rendered.resources)
+    return Step(wanted, there, _action(wanted, there, bool(changes)), tuple(changes), rendered)
+
+
+def _metadata(file: Path) -> Body:
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    if not isinstance(body, dict):
+        raise InputError("describes no chart", Location(str(file)))
+    return body
+
+
+def _action(wanted: Wanted, there: Release | None, changed: bool) -> Action:
+    if there is None or there.status is Status.UNINSTALLED:
+        return Action.INSTALL
+    if there.status.pending or there.status is Status.UNINSTALLING:
+        return Action.REPAIR
+    same = (there.chart, there.version) == (wanted.chart.name, wanted.version)
+    if same and not changed and there.status is Status.DEPLOYED and there.values == wanted.values:
+        return Action.NOTHING
+    return Action.UPGRADE
+
+
+def _older(step: Step) -> list[str]:
+    """A release of a newer Kyverno: an older one does not know the versions that it stores."""
+    if step.there is None or step.wanted.name != ENGINE or not step.there.app_version:
+        return []
+    runs = parse_version(step.there.app_version, "Kyverno")
+    wanted = parse_version(step.wanted.app_version, "Kyverno")
+    if runs <= wanted:
+        return []
+    return [f"Kyverno {runs} runs here, and the way back to {wanted} is not supported"]
+
+
+def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> list[str]:
+    notes = []
+    if live != environment.kubernetes:
+        notes.append(
+            f"chartkit.yaml says Kubernetes {environment.kubernetes} for {environment.name}: "
+            f"the charts were not checked for {live}"
+        )
+    for step in steps:
+        if step.wanted.name == ENGINE and step.there is not None and step.there.app_version:
+            runs = parse_version(step.there.app_version, "Kyverno")
+            wanted = parse_version(step.wanted.app_version, "Kyverno")
+            if runs.next_minor() < wanted:
+                notes.append(
+                    f"this skips versions between Kyverno {runs} and {wanted}: "
+                    f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
+                )
+    return notes

@@ -1,0 +1,158 @@
+"""Helm's releases in a cluster, through its library, or its program where there is no library."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from chartkit.chart.helm import HelmLibrary, helm
+from chartkit.documents import read_text, resources
+from chartkit.errors import InputError
+from chartkit.install.cluster import Cluster
+from chartkit.model import Body, Resource
+
+MARK: Final = {"chartkit": "install"}
+"""The label of a release that chartkit wrote."""
+_DRIVERS: Final = {
+    "": "secret",
+    "secret": "secret",
+    "secrets": "secret",
+    "configmap": "config_map",
+    "configmaps": "config_map",
+}
+
+
+class Status(StrEnum):
+    """A release's status, in Helm's words."""
+
+    UNKNOWN = "unknown"
+    DEPLOYED = "deployed"
+    UNINSTALLED = "uninstalled"
+    SUPERSEDED = "superseded"
+    FAILED = "failed"
+    UNINSTALLING = "uninstalling"
+    PENDING_INSTALL = "pending-install"
+    PENDING_UPGRADE = "pending-upgrade"
+    PENDING_ROLLBACK = "pending-rollback"
+
+    @property
+    def pending(self) -> bool:
+        """Whether Helm was at work on it, and refuses to work on it again."""
+        return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release as its last revision has it.
+
+    since: when that revision was begun; marked: whether chartkit wrote it; manifest: what it
+    installs, hooks left out; values: what it was given, without the chart's own.
+    """
+
+    name: str
+    revision: int
+    status: Status
+    chart: str
+    version: str
+    app_version: str
+    since: datetime
+    marked: bool
+    manifest: str = field(repr=False)
+    values: Body = field(repr=False)
+
+    @property
+    def resources(self) -> list[Resource]:
+        """The objects of its manifest."""
+        return resources(read_text(self.manifest, f"release {self.name}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A release as it is to be: the chart's folder, its version, Kyverno's, and the values."""
+
+    name: str
+    chart: Path
+    version: str
+    app_version: str
+    values: Body = field(repr=False)
+
+
+class Releases(Protocol):
+    """What is asked of Helm; every method raises ReleaseError with Helm's text."""
+
+    def read(self, name: str) -> Release | None:
+        """A release, None where there is none."""
+        ...
+
+    def install(self, wanted: Wanted) -> None:
+        """Installs a chart, in a namespace that is made where it is missing; waits for hooks."""
+        ...
+
+    def upgrade(self, wanted: Wanted) -> None:
+        """Upgrades a release to a chart and these values alone; waits for hooks."""
+        ...
+
+    def uninstall(self, name: str, hooks: bool) -> None:
+        """Removes a release; hooks: whether its clean-up jobs run first."""
+        ...
+
+
+def releases(cluster: Cluster, namespace: str, timeout: int) -> Releases:
+    """Helm for the releases of a namespace; timeout: seconds for hooks."""
+    from chartkit.install.library import LibraryReleases
+    from chartkit.install.program import ProgramReleases
+
+    chosen = helm()
+    if isinstance(chosen, HelmLibrary):
+        return LibraryReleases(chosen.library, cluster, namespace, timeout, driver())
+    program = getattr(chosen, "program", "helm")
+    return ProgramReleases(program, cluster, namespace, timeout)
+
+
+def driver() -> str:
+    """Where releases are kept, `secret` or `config_map`; HELM_DRIVER says which.
+
+    Raises InputError for any other place, whose unfinished releases chartkit cannot repair.
+    """
+    named = os.environ.get("HELM_DRIVER", "")
+    if named not in _DRIVERS:
+        hint = "chartkit knows releases in Secrets and ConfigMaps"
+        raise InputError(f"HELM_DRIVER is '{named}'", None, hint)
+    return _DRIVERS[named]
+
+
+def record_name(release: str, revision: int) -> str:
+    """The name of the Secret or ConfigMap in which Helm keeps a revision."""
+    return f"sh.helm.release.v1.{release}.v{revision}"
+
+
+def release_of(body: Body, manifest: str, values: Body | None) -> Release:
+    """A release from what `helm get metadata -o json` has."""
+    return Release(
+        name=body["name"],
+        revision=int(body["revision"]),
+        status=_status(body["status"]),
+        chart=body.get("chart", ""),
+        version=body.get("version", ""),
+        app_version=body.get("appVersion", ""),
+        since=_time(body.get("deployedAt")),
+        marked=MARK.items() <= (body.get("labels") or {}).items(),
+        manifest=manifest,
+        values=values or {},
+    )
+
+
+def _status(text: str) -> Status:
+    return Status(text) if text in list(Status) else Status.UNKNOWN
+
+
+def _time(text: Any) -> datetime:
+    """A time of Helm's; the oldest one where there is none."""
+    try:
+        return datetime.fromisoformat(str(text)).astimezone(UTC)
+    except ValueError:
+        return datetime.min.replace(tzinfo=UTC)

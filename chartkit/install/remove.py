@@ -1,0 +1,159 @@
+"""Takes an environment out of a cluster: the policies, the engine, and every webhook of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.chart.policies_schema import CHART_NAME as POLICIES
+from chartkit.checks.subject import NAMESPACE
+from chartkit.errors import ChartkitError
+from chartkit.install.cluster import CRDS, MUTATING, VALIDATING, Cluster, Collection
+from chartkit.install.errors import ReleaseError
+from chartkit.install.keep import keep_definitions
+from chartkit.install.plan import ENGINE
+from chartkit.install.releases import Release, Releases
+from chartkit.install.run import Tools, cut_short
+from chartkit.install.waiting import WEBHOOK_LABEL
+from chartkit.model import Body
+
+PODS: Final = "app.kubernetes.io/part-of=kyverno"
+_OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
+_HELM: Final = "app.kubernetes.io/managed-by=Helm"
+_SETTLED: Final = 2
+"""How often in a row no webhook must be found: one that runs still writes them anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What there is to remove.
+
+    releases: those that are there, in the order of their removal; webhooks: configurations that
+    Kyverno wrote while it ran; definitions: the engine's CRDs; objects: how many custom objects
+    of these there are.
+    """
+
+    environment: str
+    cluster: str
+    releases: tuple[Release, ...]
+    webhooks: tuple[str, ...]
+    definitions: tuple[str, ...]
+    objects: int
+    with_definitions: bool
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is anything to remove."""
+        gone = self.definitions if self.with_definitions else ()
+        return bool(self.releases or self.webhooks or gone)
+
+
+def removal(
+    environment: str, engine: bool, cluster: Cluster, releases: Releases, with_definitions: bool
+) -> Removal:
+    """What there is to remove of an environment; engine: whether the project installs it.
+
+    Raises ClusterError and ReleaseError where the cluster cannot be asked.
+    """
+    names = [POLICIES, ENGINE] if engine else [POLICIES]
+    there = [found for name in names if (found := releases.read(name)) is not None]
+    crds = _definitions(cluster) if engine else []
+    return Removal(
+        environment,
+        cluster.shown,
+        tuple(there),
+        tuple(str(name) for _, name in _webhooks(cluster)) if engine else (),
+        tuple(crd["metadata"]["name"] for crd in crds),
+        sum(len(cluster.objects(_served(crd))) for crd in crds) if with_definitions else 0,
+        with_definitions,
+    )
+
+
+def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
+    """Removes what was found: policies first, for they are judged no more without the engine.
+
+    Raises CutShortError, which says what stands, where a step fails or the user interrupts.
+    """
+    try:
+        for release in found.releases:
+            _remove(release, found.with_definitions, tools)
+        if engine:
+            _without_webhooks(tools)
+            if found.with_definitions:
+                _without_definitions(tools)
+    except (ChartkitError, KeyboardInterrupt) as error:
+        raise cut_short(error, tools) from None
+
+
+def _remove(release: Release, with_definitions: bool, tools: Tools) -> None:
+    if release.name == ENGINE and not with_definitions:
+        kept = keep_definitions(tools.cluster, NAMESPACE, release.name, release.revision)
+        tools.say(f"{release.name}: {kept} CRDs stay, with the policies and reports of their kinds")
+    tools.say(f"{release.name}: removing {release.version}")
+    try:
+        tools.releases.uninstall(release.name, hooks=True)
+    except ReleaseError as error:
+        # Kyverno's clean-up jobs need an image and a node; without them the engine has to go too.
+        tools.say(f"{release.name}: its clean-up failed, it is removed without ({error.message})")
+        tools.releases.uninstall(release.name, hooks=False)
+
+
+def _without_webhooks(tools: Tools) -> None:
+    """Deletes what Kyverno left of webhooks, once nothing runs that writes them anew."""
+    tools.waiting.until("Kyverno's pods still run", lambda: _running(tools.cluster))
+    clear = 0
+
+    def missing() -> str:
+        nonlocal clear
+        left = list(_webhooks(tools.cluster))
+        for collection, name in left:
+            tools.say(f"{name} was left: it is deleted")
+            tools.cluster.delete(collection, name)
+        clear = 0 if left else clear + 1
+        return "" if clear >= _SETTLED else "they are written anew"
+
+    tools.waiting.until("webhooks are left", missing)
+    tools.say("no webhook of Kyverno's is left")
+
+
+def _without_definitions(tools: Tools) -> None:
+    for crd in _definitions(tools.cluster):
+        tools.cluster.delete(CRDS, crd["metadata"]["name"])
+    tools.waiting.until(
+        "CRDs are still being removed",
+        lambda: ", ".join(crd["metadata"]["name"] for crd in _definitions(tools.cluster)),
+    )
+    tools.say("no CRD of the engine's is left")
+
+
+def _webhooks(cluster: Cluster) -> Iterator[tuple[Collection, str]]:
+    for collection in (VALIDATING, MUTATING):
+        for body in cluster.objects(collection, labels=WEBHOOK_LABEL):
+            yield collection, body["metadata"]["name"]
+
+
+def _running(cluster: Cluster) -> str:
+    pods = cluster.pods(NAMESPACE, PODS)
+    going = [pod["metadata"]["name"] for pod in pods if _alive(pod)]
+    return ", ".join(going[:3])
+
+
+def _alive(pod: Body) -> bool:
+    return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+
+
+def _definitions(cluster: Cluster) -> list[Body]:
+    """The CRDs that the engine's release owns, or owned when it was there."""
+    owner = (ENGINE, NAMESPACE)
+    return [
+        crd
+        for crd in cluster.objects(CRDS, labels=_HELM)
+        if tuple((crd["metadata"].get("annotations") or {}).get(key) for key in _OWNER) == owner
+    ]
+
+
+def _served(crd: Body) -> Collection:
+    spec = crd["spec"]
+    version = next(each["name"] for each in spec["versions"] if each.get("served"))
+    return Collection(spec["group"], version, spec["names"]["plural"])

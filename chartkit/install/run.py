@@ -1,0 +1,160 @@
+"""Does what a plan says: the engine, then the policies, each waited for; safe to repeat."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from chartkit.chart.policies_schema import CHART_NAME as POLICIES
+from chartkit.checks.subject import NAMESPACE
+from chartkit.errors import ChartkitError
+from chartkit.install.cluster import Cluster
+from chartkit.install.errors import CutShortError, ReleaseError
+from chartkit.install.plan import ENGINE, Action, Plan, Step
+from chartkit.install.releases import Release, Releases, Status, driver, record_name
+from chartkit.install.waiting import Waiting, is_policy
+
+FOREIGN_SECONDS = 900
+"""How old an unfinished operation that was not chartkit's own must be to count as cut short."""
+
+_LOOK_SECONDS = 2
+"""How often an operation that may be under way is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """What a run works with.
+
+    say: takes a line on what goes on; stale: seconds after which an unfinished operation of
+    chartkit's counts as cut short; again: the command that does the same once more.
+    """
+
+    cluster: Cluster
+    releases: Releases
+    waiting: Waiting
+    say: Callable[[str], None]
+    stale: float
+    again: str
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+
+def install(plan: Plan, tools: Tools) -> None:
+    """Does a plan's steps in their order, and waits for what each gives.
+
+    Raises CutShortError, which says what stands, where a step fails or the user interrupts.
+    """
+    try:
+        _engine(plan.step(ENGINE), plan, tools)
+        policies = plan.step(POLICIES)
+        if policies is not None:
+            _policies(policies, tools)
+    except (ChartkitError, KeyboardInterrupt) as error:
+        raise cut_short(error, tools) from None
+
+
+def cut_short(error: ChartkitError | KeyboardInterrupt, tools: Tools) -> CutShortError:
+    """An error with what stands now."""
+    stands = list(standing(tools.releases, [ENGINE, POLICIES]))
+    if isinstance(error, ChartkitError):
+        return CutShortError(error.message, error.hint, stands, tools.again, interrupted=False)
+    return CutShortError("interrupted", None, stands, tools.again, interrupted=True)
+
+
+def standing(releases: Releases, names: Iterable[str]) -> Iterable[str]:
+    """What stands of some releases, a line each."""
+    for name in names:
+        try:
+            there = releases.read(name)
+        except ReleaseError as error:
+            yield f"{name}: not known ({error.message})"
+        else:
+            yield f"{name}: {described(there)}"
+
+
+def described(release: Release | None) -> str:
+    """A release in words: `3.9.0, deployed (revision 2)`."""
+    if release is None:
+        return "not there"
+    chart = "" if release.chart == release.name else f"chart {release.chart} "
+    return f"{chart}{release.version}, {release.status} (revision {release.revision})"
+
+
+def _engine(step: Step | None, plan: Plan, tools: Tools) -> None:
+    policies = plan.step(POLICIES)
+    if step is not None:
+        _release(step, tools)
+        count = tools.waiting.definitions([*step.rendered.crds, *step.rendered.resources])
+        tools.say(f"{count} CRDs are established")
+        tools.waiting.controllers(step.rendered.resources, NAMESPACE)
+        tools.say("the controllers are ready")
+    elif policies is not None and any(is_policy(each) for each in policies.rendered.resources):
+        tools.waiting.kinds(policies.rendered.resources)
+        tools.say("the kinds of policies are there")
+    else:
+        return
+    tools.waiting.webhooks()
+    tools.say("the webhooks answer")
+
+
+def _policies(step: Step, tools: Tools) -> None:
+    _release(step, tools)
+    tools.waiting.policies(step.rendered.resources)
+    tools.say("the policies are ready")
+
+
+def _release(step: Step, tools: Tools) -> None:
+    name, there, action = step.wanted.name, step.there, step.action
+    if action is Action.REPAIR and there is not None:
+        there = _repaired(there, tools)
+        action = Action.UPGRADE if there else Action.INSTALL
+    if action is Action.NOTHING:
+        tools.say(f"{name}: {described(there)}, as it should be")
+        return
+    if action is Action.INSTALL:
+        tools.say(f"{name}: installing {step.wanted.version}")
+        tools.releases.install(step.wanted)
+    else:
+        tools.say(f"{name}: upgrading to {step.wanted.version}")
+        tools.releases.upgrade(step.wanted)
+
+
+def _repaired(there: Release, tools: Tools) -> Release | None:
+    """A release that Helm will work on again: what is left of it without its unfinished revision.
+
+    The objects stay: Helm takes them over, for they bear the release's name. An operation that
+    may be under way still is waited for.
+    """
+    found: Release | None = there
+    while found is not None and found.status.pending:
+        left = _left(found, tools)
+        if left <= 0:
+            tools.say(f"{found.name}: {found.status} was cut short, its record is removed")
+            record = record_name(found.name, found.revision)
+            tools.cluster.delete_record(driver(), NAMESPACE, record)
+        else:
+            tools.say(
+                f"{found.name}: {found.status}, perhaps still under way: waiting {left:.0f} s"
+            )
+            tools.sleep(min(left, _LOOK_SECONDS))
+        found = tools.releases.read(there.name)
+    if found is not None and found.status is Status.UNINSTALLING:
+        tools.say(f"{found.name}: its removal was cut short, and is ended first")
+        tools.releases.uninstall(found.name, hooks=False)
+        found = tools.releases.read(there.name)
+    return None if found is None or found.status is Status.UNINSTALLED else found
+
+
+def _left(release: Release, tools: Tools) -> float:
+    """How long an unfinished operation may still be under way; raises ReleaseError where it is
+    another program's and not old."""
+    age = (tools.now() - release.since).total_seconds()
+    if release.marked:
+        return tools.stale - age
+    if age < FOREIGN_SECONDS:
+        text = f"another program is at work on release '{release.name}' ({release.status})"
+        hint = f"chartkit takes it for cut short {FOREIGN_SECONDS // 60} minutes after its start"
+        raise ReleaseError(text, None, hint)
+    return 0

@@ -1,0 +1,235 @@
+"""Waits until what was installed works: definitions, controllers, webhooks, policies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.install.cluster import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
+from chartkit.install.errors import NoAnswerError, NotReadyError
+from chartkit.model import Body, Resource
+
+WEBHOOK_LABEL: Final = "webhook.kyverno.io/managed-by=kyverno"
+"""What Kyverno labels the webhook configurations with that it writes while it runs."""
+POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
+_POLICY_WEBHOOK: Final = "kyverno-policy-validating-webhook-cfg"
+_SERVER_FAILS: Final = 500
+_SHOWN: Final = 3
+
+_PROBE_NAME: Final = "chartkit-probe"
+_PROBES: Final[Mapping[str, Body]] = MappingProxyType(
+    {
+        "clusterpolicies.kyverno.io": {
+            "apiVersion": "kyverno.io/v1",
+            "kind": "ClusterPolicy",
+            "metadata": {"name": _PROBE_NAME},
+            "spec": {
+                "background": False,
+                "rules": [
+                    {
+                        "name": "named",
+                        "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+                        "validate": {
+                            "message": "has a name",
+                            "pattern": {"metadata": {"name": "?*"}},
+                        },
+                    }
+                ],
+            },
+        },
+        "validatingpolicies.policies.kyverno.io": {
+            "apiVersion": "policies.kyverno.io/v1",
+            "kind": "ValidatingPolicy",
+            "metadata": {"name": _PROBE_NAME},
+            "spec": {
+                "matchConstraints": {
+                    "resourceRules": [
+                        {
+                            "apiGroups": [""],
+                            "apiVersions": ["v1"],
+                            "operations": ["CREATE"],
+                            "resources": ["configmaps"],
+                        }
+                    ]
+                },
+                "validations": [{"expression": "object.metadata.name != ''"}],
+            },
+        },
+    }
+)
+"""A policy to try by the definition it needs: Kyverno's webhook has to answer for each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """timeout: seconds for each thing that is waited for; clock and sleep: those of `time`."""
+
+    cluster: Cluster
+    timeout: float
+    clock: Callable[[], float] = field(default=time.monotonic)
+    sleep: Callable[[float], None] = field(default=time.sleep)
+
+    def until(self, what: str, missing: Callable[[], str]) -> None:
+        """Asks until nothing is missing; raises NotReadyError with what was missing last.
+
+        An API server that does not answer for a while is asked again.
+        """
+        end, pause = self.clock() + self.timeout, 0.25
+        while True:
+            try:
+                reason = missing()
+            except NoAnswerError as error:
+                reason = error.message
+            if not reason:
+                return
+            if self.clock() >= end:
+                raise NotReadyError(f"{what} after {self.timeout:g} s: {reason}")
+            self.sleep(pause)
+            pause = min(pause * 1.5, 3)
+
+    def definitions(self, resources: Iterable[Resource]) -> int:
+        """Waits until the CRDs among these objects are established; gives their number."""
+        names = {each.name for each in resources if each.kind == "CustomResourceDefinition"}
+        left = set(names)
+
+        def missing() -> str:
+            left.difference_update([name for name in sorted(left) if self._is_established(name)])
+            return _listed(sorted(left))
+
+        self.until("CRDs are not established", missing)
+        return len(names)
+
+    def kinds(self, resources: Iterable[Resource]) -> None:
+        """Waits until the kinds of Kyverno's that these policies are of are established."""
+        wanted = {_kind(each) for each in resources if is_policy(each)}
+        self.until(
+            "kinds of Kyverno's are not there",
+            lambda: _listed(sorted(wanted - self._plurals().keys())),
+        )
+
+    def controllers(self, resources: Iterable[Resource], namespace: str) -> None:
+        """Waits until every Deployment among these objects has all its replicas."""
+        wanted = [each for each in resources if each.kind == "Deployment"]
+
+        def missing() -> str:
+            found = self.cluster.objects(DEPLOYMENTS, namespace)
+            there = {body["metadata"]["name"]: body for body in found}
+            lacking = [_lacking(each.name, there.get(each.name)) for each in wanted]
+            return _listed([text for text in lacking if text])
+
+        self.until("controllers are not ready", missing)
+
+    def webhooks(self) -> None:
+        """Waits until Kyverno's webhook for policies answers a dry run."""
+
+        def missing() -> str:
+            found = self.cluster.objects(VALIDATING, labels=WEBHOOK_LABEL)
+            named = [body for body in found if body["metadata"]["name"] == _POLICY_WEBHOOK]
+            if not named:
+                return f"{_POLICY_WEBHOOK} is not there"
+            hooks = named[0].get("webhooks") or []
+            if not hooks or not all(each["clientConfig"].get("caBundle") for each in hooks):
+                return f"{_POLICY_WEBHOOK} has no certificate"
+            return self._tried()
+
+        self.until("webhooks do not answer", missing)
+
+    def policies(self, resources: Iterable[Resource]) -> None:
+        """Waits until Kyverno says of each of these policies that it is ready."""
+        wanted = [each for each in resources if is_policy(each)]
+        plurals = self._plurals() if wanted else {}
+        self.until("policies are not ready", lambda: _listed(self._not_ready(wanted, plurals)))
+
+    def _not_ready(self, policies: Sequence[Resource], plurals: Mapping[str, str]) -> list[str]:
+        """Those of these policies that Kyverno does not call ready, as `Kind name`."""
+        lists: dict[Collection, dict[tuple[str, str], Body]] = {}
+        found = []
+        for each in policies:
+            version = each.api_version.rpartition("/")[2]
+            collection = Collection(_group(each), version, plurals.get(_kind(each), ""))
+            if collection.plural and collection not in lists:
+                lists[collection] = _by_name(self.cluster.objects(collection))
+            body = lists.get(collection, {}).get((each.namespace, each.name))
+            if body is None or not _is_ready(body):
+                found.append(f"{each.kind} {each.name}")
+        return found
+
+    def _tried(self) -> str:
+        for definition, probe in _PROBES.items():
+            if self._is_established(definition):
+                plural, _, group = definition.partition(".")
+                version = probe["apiVersion"].rpartition("/")[2]
+                status = self.cluster.tries(Collection(group, version, plural), probe)
+                answered = status != 404 and status < _SERVER_FAILS
+                return "" if answered else f"a policy that is tried is answered {status}"
+        return "there is no kind of policy to try"
+
+    def _is_established(self, definition: str) -> bool:
+        crd = self.cluster.read(CRDS, definition)
+        return crd is not None and _condition(crd, "Established")
+
+    def _plurals(self) -> dict[str, str]:
+        """What Kyverno's kinds that are established are called in paths, by `Kind.group`."""
+        specs = [
+            crd["spec"] for crd in self.cluster.objects(CRDS) if _condition(crd, "Established")
+        ]
+        return {
+            f"{spec['names']['kind']}.{spec['group']}": spec["names"]["plural"]
+            for spec in specs
+            if spec["group"] in POLICY_GROUPS
+        }
+
+
+def is_policy(resource: Resource) -> bool:
+    """Whether an object is of a kind that Kyverno reads and reports on."""
+    return _group(resource) in POLICY_GROUPS and resource.kind.endswith("Policy")
+
+
+def replicas(body: Body) -> tuple[int, int]:
+    """A Deployment's available replicas, of its newest form, and those it is to have."""
+    wanted = body.get("spec", {}).get("replicas", 1)
+    status = body.get("status") or {}
+    if status.get("observedGeneration", 0) < body["metadata"].get("generation", 0):
+        return 0, wanted
+    newest = min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0))
+    return newest, wanted
+
+
+def _group(resource: Resource) -> str:
+    group, slash, _ = resource.api_version.partition("/")
+    return group if slash else ""
+
+
+def _kind(resource: Resource) -> str:
+    return f"{resource.kind}.{_group(resource)}"
+
+
+def _lacking(name: str, body: Body | None) -> str:
+    if body is None:
+        return f"{name} is not there"
+    there, wanted = replicas(body)
+    return "" if there >= wanted else f"{name} has {there} of {wanted} replicas"
+
+
+def _by_name(bodies: Iterable[Body]) -> dict[tuple[str, str], Body]:
+    places = ((body["metadata"], body) for body in bodies)
+    return {(place.get("namespace", ""), place["name"]): body for place, body in places}
+
+
+def _is_ready(body: Body) -> bool:
+    """What either generation of policies says of itself."""
+    own = (body.get("status") or {}).get("conditionStatus") or {}
+    return own.get("ready") is True or _condition(body, "Ready")
+
+
+def _condition(body: Body, kind: str) -> bool:
+    conditions = (body.get("status") or {}).get("conditions") or []
+    return any(each.get("type") == kind and each.get("status") == "True" for each in conditions)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return ", ".join(texts[:_SHOWN]) + more

@@ -10,22 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chartkit.chart import compat, engine_chart, policies_chart, swap, write
+from chartkit.chart import compat, engine_chart, policies_chart, swap, vendored, write
 from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_schema import CHART_NAME as POLICIES_CHART
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.values import Prefer
+from chartkit.chart.vendored import Vendored
 from chartkit.chart.versions import parse_version
 from chartkit.chart.write import Tree
 from chartkit.checks import overlays
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.run import check_environment, failed
-from chartkit.checks.subject import Chart, Subject
+from chartkit.checks.subject import ALL, Chart, Subject
+from chartkit.checks.vendored import taken_rows
 from chartkit.errors import InputError
 from chartkit.yaml_dump import dump_documents
-
-ALL = "all"
-"""The environment column of rows that speak of every environment."""
 
 _THREADS = 4
 
@@ -71,9 +69,10 @@ def build(project: Project, options: Options) -> Build:
 
 
 def _build(project: Project, options: Options) -> Build:
+    taken = vendored.read_vendored(project.root)
     trees = {
         plan.name: write.compose(plan, project.charts / plan.name, options.prefer)
-        for plan in _plans(project)
+        for plan in _plans(project, taken)
     }
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
@@ -84,8 +83,9 @@ def _build(project: Project, options: Options) -> Build:
         for subject in subjects:
             for chart in subject.charts:
                 chart.start()
-        carried = policies_chart.carried(project)
-        found = [row for subject in subjects for row in check_environment(subject, carried)]
+        carried = None if vendored.POLICIES in taken else policies_chart.carried(project)
+        found = list(taken_rows(project, taken, options.environments))
+        found += [row for subject in subjects for row in check_environment(subject, carried)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
         if failed(found) and not options.check:
             return Build(tuple(found))
@@ -116,23 +116,42 @@ def _written(trees: Sequence[Tree]) -> Iterator[Path]:
             yield tree.folder
 
 
-def _plans(project: Project) -> list[ChartPlan]:
-    plans = [policies_chart.plan(project)]
-    with_engine = [env for env in project.environments.values() if env.engine]
+def _plans(project: Project, taken: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
+    """The charts of a project, the engine's first; taken: upstream's own, in place of ours."""
+    environments = list(project.environments.values())
+    with_engine = [env for env in environments if env.engine]
+    if with_engine:
+        yield _engine_plan(project, taken.get(vendored.ENGINE), with_engine)
+    policies = taken.get(vendored.POLICIES)
+    if policies is None:
+        yield policies_chart.plan(project)
+    else:
+        yield vendored.plan(policies, environments, project.root)
+    reporter = taken.get(vendored.REPORTER)
+    if reporter is not None:
+        yield vendored.plan(reporter, environments, project.root)
+
+
+def _engine_plan(
+    project: Project, taken: Vendored | None, with_engine: Sequence[Environment]
+) -> ChartPlan:
+    if taken is not None:
+        return vendored.plan(taken, with_engine, project.root)
     for env in with_engine:
         _require_supported(env)
-    if with_engine:
-        available = {env.name: env.high_availability for env in with_engine}
-        version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
-        plans.insert(0, engine_chart.plan(available, compat.kube_version_range([version])))
-    return plans
+    available = {env.name: env.high_availability for env in with_engine}
+    version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    return engine_chart.plan(available, compat.kube_version_range([version]))
 
 
 def _require_supported(env: Environment) -> None:
     supported = engine_chart.SUPPORTED_KYVERNO
     if str(env.kyverno) != supported:
         message = f"the engine chart installs Kyverno {supported}, not {env.kyverno}"
-        hint = f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno'
+        hint = (
+            f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno; '
+            "`chartkit vendor chart kyverno` takes upstream's chart of another version"
+        )
         raise InputError(message, env.locate("kyverno"), hint)
 
 
@@ -148,9 +167,10 @@ def _charts(
 def _subject(
     project: Project, env: Environment, charts: Mapping[str, Chart], options: Options
 ) -> Subject:
-    engine = charts.get(engine_chart.CHART_NAME) if env.engine else None
+    engine = charts.get(vendored.ENGINE) if env.engine else None
+    others = tuple(charts[name] for name in (vendored.REPORTER,) if name in charts)
     workloads = (*env.workloads, *options.workloads)
-    return Subject(project, env, charts[POLICIES_CHART], engine, workloads)
+    return Subject(project, env, charts[vendored.POLICIES], engine, others, workloads)
 
 
 def _overwritten(tree: Tree) -> Sequence[Row]:

@@ -10,7 +10,7 @@ from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, counted, rows
-from chartkit.checks.subject import NAMESPACE, Subject
+from chartkit.checks.subject import NAMESPACE, Chart, Subject
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.kinds import in_namespace
@@ -56,14 +56,23 @@ def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
 
 
 def own_pods(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
-    """What will the policies say of Kyverno's own pods? Those of `helm test` do not count."""
-    if subject.engine is None:
-        return
-    rendered = subject.engine.rendered
+    """What will the policies say of Kyverno's own pods, and of what is installed beside it?
+
+    Those of `helm test` do not count.
+    """
+    if subject.engine is not None:
+        yield from _own(subject, compiled, subject.engine, "engine's pods", "Kyverno's own")
+    for chart in subject.others:
+        yield from _own(subject, compiled, chart, "workloads", chart.name)
+
+
+def _own(
+    subject: Subject, compiled: PolicySet, chart: Chart, check: str, what: str
+) -> Iterable[Row]:
+    rendered = chart.rendered
     hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
     found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
-    place = subject.engine.values.location
-    yield from _scan(subject, compiled, found, "engine's pods", "Kyverno's own", place)
+    return _scan(subject, compiled, found, check, what, chart.values.location)
 
 
 def read_workload(workload: Workload, kube_version: str) -> Sequence[Resource]:

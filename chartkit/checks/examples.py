@@ -20,7 +20,7 @@ from chartkit.chart.library import (
 )
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set
-from chartkit.checks.model import Row, counted, rows
+from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
 from chartkit.engine.policies import is_policy
@@ -57,6 +57,13 @@ def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row
     shown = counted(len(judged), "example", "examples")
     right = f"{shown} of {counted(len(set(judged)), 'policy', 'policies')} come out right"
     return rows(subject.environment.name, "examples", found, right, place)
+
+
+def without_examples(subject: Subject) -> Iterable[Row]:
+    """A note where the policies are those of upstream's own chart."""
+    place = subject.policies.values.location
+    message = "upstream's policies have no examples: chartkit's library alone has them"
+    yield Row(subject.environment.name, "examples", Outcome.NOTE, message, place)
 
 
 def _without_examples(policy: LibraryPolicy) -> Diagnostic:

@@ -7,18 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.chart import engine_chart
+from chartkit.chart.chart_files import METADATA
 from chartkit.chart.kustomize import is_written, overlays
 from chartkit.chart.write import Tree
 from chartkit.checks.subject import Chart, Subject
+from chartkit.documents import read_text
 from chartkit.model import Body, Resource
 
 FOLDER: Final = "kustomize"
-
-_PLAIN: Final[Body] = {
-    "global": {"templating": {"enabled": True, "version": engine_chart.CHART_VERSION}}
-}
-"""Values of the engine chart for those who install its manifests without Helm: no hooks, and the
-namespace among the objects."""
 
 
 def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
@@ -26,10 +22,28 @@ def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
     engines = {each.environment.name: each.engine for each in subjects if each.engine is not None}
     policies = {each.environment.name: each.policies for each in subjects}
     if engines:
-        rendered = {name: _installed(chart, _PLAIN) for name, chart in engines.items()}
+        rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
         yield _tree(root, engine_chart.CHART_NAME, overlays(rendered))
-    rendered = {name: _installed(chart) for name, chart in policies.items()}
-    yield _tree(root, next(iter(policies.values())).name, overlays(rendered))
+    for charts in (policies, *_others(subjects)):
+        rendered = {name: _installed(chart) for name, chart in charts.items()}
+        yield _tree(root, next(iter(charts.values())).name, overlays(rendered))
+
+
+def _others(subjects: Sequence[Subject]) -> Iterator[dict[str, Chart]]:
+    """Further charts by environment, each of which has the same ones."""
+    for at in range(len(subjects[0].others)):
+        yield {each.environment.name: each.others[at] for each in subjects}
+
+
+def _plain(chart: Chart) -> Body:
+    """Values of the engine chart for those who install its manifests without Helm: no hooks, and
+    the namespace among the objects; upstream's chart has them from 3.1 on."""
+    defaults = chart.defaults.body or {}
+    if "templating" not in (defaults.get("global") or {}):
+        return {}
+    (metadata,) = read_text(chart.tree.files[METADATA], METADATA)
+    version = metadata.body["version"]
+    return {"global": {"templating": {"enabled": True, "version": version}}}
 
 
 def _installed(chart: Chart, *over: Body) -> list[Resource]:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from chartkit.chart.library import LibraryPolicy
 from chartkit.checks.cluster import availability, compatibility, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
-from chartkit.checks.examples import examples
+from chartkit.checks.examples import examples, without_examples
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.permissions import permissions
 from chartkit.checks.subject import Subject
 
 
-def check_environment(subject: Subject, carried: Sequence[LibraryPolicy]) -> list[Row]:
-    """Every row of an environment's summary; carried: the policies of its chart.
+def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
+    """Every row of an environment's summary; carried: the policies of its chart, None where they
+    are upstream's and have no examples.
 
     Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
     RenderError where a chart does not render, InputError where a workload cannot be read.
@@ -25,8 +26,8 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy]) -> lis
     found += [*helm(subject), *availability(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
-    found += permissions(subject, carried)
-    found += examples(subject, carried)
+    found += permissions(subject, carried or ())
+    found += without_examples(subject) if carried is None else examples(subject, carried)
     found += workloads(subject, compiled)
     found += own_pods(subject, compiled)
     return found

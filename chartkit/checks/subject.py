@@ -18,6 +18,8 @@ from chartkit.documents import Document, Source, read_text
 from chartkit.lint import Subject as LintSubject
 from chartkit.model import Body, Diagnostic, Resource
 
+ALL = "all"
+"""The environment column of rows that speak of every environment."""
 NAMESPACE = "kyverno"
 SCHEMA_FILE = "values.schema.json"
 
@@ -120,18 +122,24 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One environment to check; engine: None where the project does not install Kyverno there."""
+    """One environment to check.
+
+    engine: None where the project does not install Kyverno there; others: further charts that are
+    vendored.
+    """
 
     project: Project
     environment: Environment
     policies: Chart
     engine: Chart | None
+    others: tuple[Chart, ...] = ()
     workloads: tuple[Workload, ...] = field(default=())
 
     @property
     def charts(self) -> list[Chart]:
         """The environment's charts, the engine's first."""
-        return [chart for chart in (self.engine, self.policies) if chart is not None]
+        charts = (self.engine, self.policies, *self.others)
+        return [chart for chart in charts if chart is not None]
 
 
 def _document(tree: Tree, name: str) -> Document:

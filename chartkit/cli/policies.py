@@ -10,7 +10,6 @@ import click
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
-    from chartkit.fetch.limits import Limits
 
 _project = click.option(
     "--project",
@@ -138,24 +137,15 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
     """
     from chartkit.catalog.vendor import source_text, vendor
+    from chartkit.fetch.limits import waiting
 
-    taken = vendor(source, project, name, ref, _limits(timeout))
+    taken = vendor(source, project, name, ref, waiting(timeout))
     for problem in taken.indexed.problems:
         click.echo(problem, err=True)
     click.echo(
         f"{taken.folder}: {len(taken.indexed.entries)} policies in {len(taken.lock.files)} files "
         f"from {source_text(taken.lock)}"
     )
-
-
-def _limits(timeout: float | None) -> Limits:
-    from dataclasses import replace
-
-    from chartkit.fetch.limits import DEFAULT
-
-    if timeout is None:
-        return DEFAULT
-    return replace(DEFAULT, silence=timeout, patience=timeout * DEFAULT.patience / DEFAULT.silence)
 
 
 @policies.command()
@@ -189,12 +179,13 @@ def update(
         source_text,
         vendored_names,
     )
+    from chartkit.fetch.limits import waiting
 
     if name is None and (source or ref):
         raise click.UsageError("--source and --ref need the NAME of a library")
     left = False
     for each in vendored_names(name, project):
-        planned = plan_update(each, project, source, ref, _limits(timeout))
+        planned = plan_update(each, project, source, ref, waiting(timeout))
         if planned.is_nothing:
             click.echo(f"{each}: nothing changed")
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -31,3 +31,11 @@ class Limits:
 
 DEFAULT: Final = Limits()
 """The public Kyverno library has some 6,000 files and 11 MB; a chart of Kyverno 100 and 5 MB."""
+
+
+def waiting(seconds: float | None) -> Limits:
+    """The limits for who waits so long for a server that says nothing; None: as long as usual."""
+    if seconds is None:
+        return DEFAULT
+    patience = seconds * DEFAULT.patience / DEFAULT.silence
+    return replace(DEFAULT, silence=seconds, patience=patience)

@@ -1,0 +1,57 @@
+"""`chartkit vendor`: upstream's own charts in place of ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.group()
+def vendor() -> None:
+    """Take upstream's own charts into the project; `chartkit policies vendor` takes policies."""
+
+
+@vendor.command("chart")
+@click.argument("name")
+@click.option("--version", required=True, metavar="VERSION", help="The chart's version, as 3.9.0.")
+@click.option(
+    "--from",
+    "source",
+    default="",
+    metavar="URL|DIR|ARCHIVE",
+    help="A Helm repository, an archive or a folder; where the chart is published if not given.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="How long a server may say nothing.  [default: 20]",
+)
+@click.option(
+    "--project",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    default=Path(),
+    metavar="FOLDER",
+    help="The folder with chartkit.yaml; the current one if not given.",
+)
+def vendor_chart(
+    name: str, version: str, source: str, timeout: float | None, project: Path
+) -> None:
+    """Put upstream's chart NAME (kyverno, kyverno-policies or policy-reporter) into vendor/charts/.
+
+    `chartkit render` uses it from then on, in place of chartkit's own. A lock file keeps its source
+    and the digest of every file; a version that was vendored and has changed is refused.
+    """
+    from chartkit.chart.vendoring import vendor_chart
+    from chartkit.fetch.limits import waiting
+
+    done = vendor_chart(name, version, project, source, waiting(timeout))
+    what = f"{done.chart.name} {done.chart.version}"
+    if not done.changed:
+        click.echo(f"{done.folder}: {what} is there already, as it was published")
+        return
+    before = f", in place of {done.replaced}" if done.replaced else ""
+    origin, count = done.lock.origin.location, len(done.lock.files)
+    click.echo(f"{done.folder}: {what} from {origin}, {count} files{before}")
+    click.echo("next: chartkit render")

@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from chartkit.migrate.table import Row
-from chartkit.migrate.tree import Block, Entry, Leaf, Path, Tree, as_block, copy_of, data_of
+from chartkit.migrate.tree import (
+    Block,
+    Entry,
+    Leaf,
+    Path,
+    Tree,
+    as_block,
+    copy_of,
+    data_of,
+    value_of,
+)
 from chartkit.model import Json
 
 Change = Callable[[Leaf | Block, Path], Leaf | Block]
@@ -98,8 +108,9 @@ class Context:
         """Puts a new value to a path, with the comments of an entry that it was made of; False
         where something else is there."""
         leaf = entry.value if entry else None
-        comment = leaf.comment if isinstance(leaf, Leaf) else ""
-        placed = Entry("", Leaf(value, None, comment))
+        placed = Entry("", value_of(value))
+        if isinstance(leaf, Leaf) and isinstance(placed.value, Leaf):
+            placed.value.comment = leaf.comment
         if entry is not None:
             placed.lead, placed.tail = entry.lead, entry.tail
         return self._put(target, placed)

@@ -19,8 +19,10 @@ _REPOSITORIES: Final = {
 _REGISTRIES: Final = ("ghcr.io", "reg.kyverno.io")
 _GLOBAL: Final = ("global", "image", "registry")
 _TAG: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?!\d)")
-_REPLACED: Final = ("kubectl", "busybox")
-_HUBS: Final = ("", "docker.io", "index.docker.io", "registry.k8s.io", "ghcr.io")
+_CHECKER: Final = "readiness-checker"
+_HUBS: Final = ("", "docker.io", "index.docker.io", "registry.k8s.io", "ghcr.io", "curlimages")
+_PUBLIC: Final = ("", "bitnami/kubectl", "kubectl", "busybox", "library/busybox", "curl")
+"""Where the old charts had the images of jobs, as people had them who never said otherwise."""
 _OTHERS: Final = "background-controller, cleanup-controller, reports-controller and kyvernopre"
 
 
@@ -91,7 +93,7 @@ def job_image(context: Context, row: Row) -> None:
         return
     fields = {each.key: str(context.value((*row.key, each.key)) or "") for each in block.entries}
     name = fields.get("repository", "")
-    if name and name.split(":")[0].rsplit("/", 1)[-1] not in _REPLACED:
+    if name.split(":")[0].endswith(_CHECKER):
         return
     keys = [(*row.key, each) for each in ("registry", "repository", "tag") if each in fields]
     rest = [(*row.key, each) for each in fields if (*row.key, each) not in keys]
@@ -105,9 +107,7 @@ def job_image(context: Context, row: Row) -> None:
 
 
 def _drop(context: Context, row: Row, keys: list[Path], host: str, path: str) -> None:
-    own = host not in _HUBS or not path.startswith(("bitnami/", "busybox", "kubectl"))
-    if not path:
-        own = host not in _HUBS
+    own = host not in _HUBS or path.split(":")[0] not in _PUBLIC
     do = ""
     if own:
         image = ".".join(row.targets[0])

@@ -132,10 +132,11 @@ class _Reader:
         first = self._first_line(slot, column)
         if slot.alias or self._is_merged(slot.node):
             end = self._content_end(slot)
-            comment = "" if _is_block(slot.node) and not slot.alias else _comment(first)
-            entry.value = Leaf(slot.data, None, comment)
+            entry.value = value_of(slot.data)
+            if isinstance(entry.value, Leaf):
+                entry.value.comment = _comment(first)
         elif _is_block(slot.node) and self._is_plain(slot):
-            begin = slot.line if slot.node.start_mark.line == slot.line else slot.line + 1
+            begin = slot.line if self._begins_on(slot) else slot.line + 1
             inner = self.block(slot.node, slot.data, begin, own_end, top=False)
             inner.offset = self._column_of(slot.node) - column
             inner.after = first if begin > slot.line else ""
@@ -159,7 +160,7 @@ class _Reader:
         mark = slot.node.end_mark
         if _is_empty(slot.node):
             return _comment(self._first_line(slot, 0)) if slot.after >= 0 else ""
-        if getattr(slot.node, "style", None) in ("|", ">") or mark.line >= len(self._lines):
+        if _is_literal(slot.node) or mark.line >= len(self._lines):
             return ""
         return _comment(self._lines[mark.line][mark.column :])
 
@@ -196,7 +197,8 @@ class _Reader:
             return self._content_end(list(self._slots(slot.node, body, column))[-1])
         mark = slot.node.end_mark
         end: int = mark.line if mark.column == 0 else mark.line + 1
-        while end > slot.line + 1 and not self._lines[end - 1].strip():
+        kept = "+" in self._first_line(slot, 0).partition("#")[0] and _is_literal(slot.node)
+        while end > slot.line + 1 and not kept and not self._lines[end - 1].strip():
             end -= 1
         return max(end, slot.line + 1)
 
@@ -206,16 +208,23 @@ class _Reader:
         return _Slot("", "", key.start_mark.line, 0, value, alias, None)
 
     def _is_plain(self, slot: _Slot) -> bool:
-        """Whether the keys of a mapping are what they look like."""
+        """Whether a block can be looked into: its keys are what they look like, and nothing stands
+        before its first dash."""
         if not isinstance(slot.node, yaml.MappingNode):
             if any((id(slot.node), at) in self._aliases for at in range(len(slot.node.value))):
                 hint = "write the values out in place of *aliases in lists"
                 place = self._document.location
                 raise InputError("has aliases in lists, which cannot be moved", place, hint)
-            return True
+            return self._text[slot.node.start_mark.index] == "-"
         return isinstance(slot.data, dict) and all(
             key.value in slot.data for key, _ in slot.node.value
         )
+
+    def _begins_on(self, slot: _Slot) -> bool:
+        """Whether the first key or dash of a block stands on the line of what holds it."""
+        first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
+        line: int = first.start_mark.line
+        return line == slot.line
 
     def _is_merged(self, node: Any) -> bool:
         return isinstance(node, yaml.MappingNode) and any(
@@ -257,6 +266,10 @@ def _is_list(node: Any) -> bool:
 def _is_empty(node: Any) -> bool:
     """Whether nothing is written where a value could be."""
     return isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
+
+
+def _is_literal(node: Any) -> bool:
+    return isinstance(node, yaml.ScalarNode) and node.style in ("|", ">")
 
 
 def _column(node: Any) -> int:

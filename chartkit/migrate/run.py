@@ -110,10 +110,8 @@ class _Run:
                 self._shapeless(key, entry)
         elif not self.now.has(key) or self._is_later(key):
             self._unknown(key, entry)
-        elif self.chart == ENGINE and not self.now.is_value(key):
-            inner = as_block(entry)
-            if inner is not None and not inner.listed:
-                self.walk(inner, key)
+        elif self._is_section(key) and isinstance(entry.value, Block) and not entry.value.listed:
+            self.walk(entry.value, key)
 
     def _is_clear(self, row: Row, entry: Entry) -> bool:
         """Whether a row holds for every chart that the file may be of; asks where it does not."""
@@ -127,6 +125,9 @@ class _Run:
 
     def _is_parent(self, key: Path) -> bool:
         return any(each[: len(key)] == key for each in self.table)
+
+    def _is_section(self, key: Path) -> bool:
+        return self.chart == ENGINE and not self.now.is_value(key)
 
     def _is_later(self, key: Path) -> bool:
         """Whether a key of a file for chart 2 is one that chart 3 brought."""

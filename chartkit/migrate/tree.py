@@ -124,13 +124,14 @@ class Tree:
         for depth, step in enumerate(path[:-1]):
             found = next((each for each in block.entries if each.key == step), None)
             if found is None:
-                found = Entry(step, Block([], offset=self.step), step)
+                found = Entry(step, Block([], offset=self.step))
                 self._insert(block, path[:depth], found)
             inner = as_block(found)
             if inner is None or inner.listed:
                 return False
             block = inner
-        entry.key = entry.name = path[-1]
+        if entry.key != path[-1]:
+            entry.key, entry.name = path[-1], ""
         entry.lead = _without_blank(entry.lead)
         self._insert(block, path[:-1], entry)
         return True

@@ -12,11 +12,11 @@ from chartkit.yaml_dump import dump_yaml
 def write_tree(tree: Tree) -> str:
     """The text of a values file."""
     dash = _dash(tree.root)
-    lines = [*tree.head, *_block(tree.root, "", dash), *tree.foot]
-    while lines and not lines[-1]:
-        lines.pop()
+    lines = [*tree.head, *_block(tree.root, "", dash)]
     if not tree.root.entries:
         lines.append("{}")
+    said = [at for at, line in enumerate(tree.foot) if line.strip()]
+    lines += tree.foot[: said[-1] + 1] if said else []
     return "\n".join(lines) + "\n"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ def _build(project: Project, options: Options) -> Build:
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
         subjects = [
-            _subject(project, env, _charts(env, trees, folders, executor), options)
+            _subject(project, env, _charts(env, trees, folders, executor, taken), options)
             for env in options.environments
         ]
         for subject in subjects:
@@ -160,8 +160,12 @@ def _charts(
     trees: Mapping[str, Tree],
     folders: Mapping[str, Path],
     executor: Executor,
+    taken: Collection[str],
 ) -> Mapping[str, Chart]:
-    return {name: Chart(name, trees[name], folders[name], env, executor) for name in trees}
+    return {
+        name: Chart(name, trees[name], folders[name], env, executor, foreign=name in taken)
+        for name in trees
+    }
 
 
 def _subject(

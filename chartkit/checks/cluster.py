@@ -28,7 +28,7 @@ def compatibility(subject: Subject) -> Iterable[Row]:
 def values(subject: Subject) -> Iterable[Row]:
     """Does every key mean something, and does every value fit its schema?"""
     for chart in subject.charts:
-        found = lint(chart.lint_subject(), VALUES_RULES)
+        found = [*lint(chart.lint_subject(), VALUES_RULES), *_refused(chart)]
         right = f"{chart.name}: every key is known"
         place = chart.values.location
         yield from rows(subject.environment.name, "values", found, right, place)
@@ -62,6 +62,17 @@ def availability(subject: Subject) -> Iterable[Row]:
     wanted = "highly available" if env.high_availability else "need not be highly available"
     place = subject.engine.values.location
     yield from rows(env.name, "availability", found, f"{wanted}; replicas: {counts}", place)
+
+
+def _refused(chart: Chart) -> list[Diagnostic]:
+    """What Helm refuses by a schema that is not ours."""
+    if not chart.foreign or chart.schema is None:
+        return []
+    try:
+        _ = chart.rendered
+    except RenderError as error:
+        return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
+    return []
 
 
 def _dry_run(chart: Chart) -> list[Diagnostic]:

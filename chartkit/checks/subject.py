@@ -29,7 +29,8 @@ class Chart:
     """One chart of an environment.
 
     tree: its files; folder: where they stand for Helm to read; executor: what runs Helm while
-    others go on. Messages speak of the folder that the tree is meant for.
+    others go on; foreign: whether it is upstream's own. Messages speak of the folder that the tree
+    is meant for.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Chart:
     folder: Path
     environment: Environment
     executor: Executor
+    foreign: bool = False
 
     def start(self) -> list[Future[Any]]:
         """Sets Helm to work on all that the checks will ask of it."""
@@ -59,8 +61,14 @@ class Chart:
 
     @cached_property
     def schema(self) -> Body | None:
-        """values.schema.json, None where the chart has none."""
+        """values.schema.json, None where the chart has none.
+
+        A foreign one is empty here: its draft, its patterns and what it refers to elsewhere are
+        for Helm to judge, which refuses to render what it refuses.
+        """
         text = self.tree.files.get(SCHEMA_FILE)
+        if text is not None and self.foreign:
+            return {}
         return _json(text) if text is not None else None
 
     @property

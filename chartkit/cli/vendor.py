@@ -51,7 +51,11 @@ def vendor_chart(
     if not done.changed:
         click.echo(f"{done.folder}: {what} is there already, as it was published")
         return
-    before = f", in place of {done.replaced}" if done.replaced else ""
     origin, count = done.lock.origin.location, len(done.lock.files)
+    before = ""
+    if done.replaced == done.chart.version:
+        before = ", put back as it was"
+    elif done.replaced:
+        before = f", in place of {done.replaced}"
     click.echo(f"{done.folder}: {what} from {origin}, {count} files{before}")
     click.echo("next: chartkit render")

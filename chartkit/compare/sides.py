@@ -13,6 +13,7 @@ from chartkit.chart import engine_chart
 from chartkit.chart.policies_schema import CHART_NAME
 from chartkit.chart.project import FILE_NAME, Environment, Project, read_project
 from chartkit.chart.render import Rendered, render_chart
+from chartkit.chart.vendored import REPORTER
 from chartkit.checks.subject import NAMESPACE
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
@@ -40,8 +41,10 @@ def of_environment(
     charts were not written, RenderError where they do not render.
     """
     names = [engine_chart.CHART_NAME] if environment.engine else []
+    names += [CHART_NAME]
+    names += [each for each in (REPORTER,) if (project.charts / each).is_dir()]
     found: list[Resource] = []
-    for chart in [*names, CHART_NAME]:
+    for chart in names:
         rendered = _chart(project.charts / chart, environment)
         found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
     return Side(name, tuple(found))

@@ -11,6 +11,7 @@ from chartkit.chart.project import read_project
 from chartkit.chart.vendoring import vendor_chart
 from chartkit.checks.build import Build, Options, build
 from chartkit.checks.model import Outcome, Row
+from chartkit.compare.sides import of_environment
 from chartkit.errors import InputError
 from tests.unit.chart.vendored_files import chart, packed_chart, with_subchart
 
@@ -114,6 +115,14 @@ def test_every_check_speaks_of_them(written: Path) -> None:
     }
 
 
+def test_what_differs_is_told_of_all_three(written: Path) -> None:
+    found = read_project(written)
+    side = of_environment(found, found.environments["dev"], "dev")
+    assert {"kyverno-admission-controller", "extra", "disallow-host-path", "policy-reporter"} <= {
+        each.name for each in side.resources
+    }
+
+
 def test_hand_edits_stay_when_another_version_comes(project: Path) -> None:
     values = project / "charts/kyverno/values_prd.yaml"
     values.write_text(f"{values.read_text()}text: mine # why\nsomething: {{else: 1}}\n")
@@ -130,6 +139,25 @@ def test_hand_edits_stay_when_another_version_comes(project: Path) -> None:
     (row,) = _rows(done, "values", "prd")[:1]
     assert row.outcome is Outcome.WARNING
     assert row.message == "the chart's values.yaml has no key 'something'"
+
+
+def test_a_schema_of_the_charts_own_is_helms_to_judge(project: Path) -> None:
+    shutil.rmtree(project / "vendor/charts/policy-reporter")
+    schema = b"""{
+      "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
+      "properties": {"text": {"type": "string", "pattern": "^[[:lower:]]*$"}}
+    }"""
+    files = {**chart("policy-reporter", "3.1.0", "3.1.0"), "values.schema.json": schema}
+    _vendor(project, files, "policy-reporter", "3.1.0")
+    values = project / "charts/policy-reporter/values_dev.yaml"
+    values.write_text("text: fits\nunknown: 1\n")
+    assert [row.outcome for row in _rows(_run(project), "values")] == [Outcome.PASS] * 3
+    values.write_text("text: DoesNot\n")
+    done = _run(project)
+    assert done.failed
+    row = _rows(done, "values")[-1]
+    assert (row.outcome, str(row.location)) == (Outcome.FAIL, f"{values}:1:1")
+    assert row.message.startswith("the chart's schema refuses 'text'")
 
 
 def test_without_it_ours_comes_back(project: Path) -> None:

@@ -104,20 +104,21 @@ class Deferred(dict[str, Value]):
     __slots__ = ("_errors", "_names")
 
     def __init__(self, names: Container[object]) -> None:
-        super().__init__()
         self._names = names
-        self._errors: dict[str, CelError] = {}
+        self._errors: dict[str, CelError] | None = None
 
     @abstractmethod
     def compute(self, name: str) -> Value:
         """The value of a name; raises CelError, and KeyError for a name that there is not."""
 
     def __missing__(self, name: str) -> Value:
-        if name in self._errors:
+        if self._errors is not None and name in self._errors:
             raise self._errors[name].with_traceback(None)
         try:
             made = self[name] = self.compute(name)
         except CelError as error:
+            if self._errors is None:
+                self._errors = {}
             self._errors[name] = error
             raise
         return made

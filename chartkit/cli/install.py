@@ -137,8 +137,8 @@ def uninstall(
 
 def _connected(context: str | None, timeout: int) -> tuple[Cluster, Releases]:
     from chartkit.checks.subject import NAMESPACE
+    from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
-    from chartkit.install.releases import releases
 
     cluster = connect(context)
     return cluster, releases(cluster, NAMESPACE, timeout)

@@ -92,14 +92,14 @@ def plan(
     live = parse_version(kubernetes, "Kubernetes")
     apis = cluster.group_versions()
     names = [ENGINE, POLICIES] if environment.engine else [POLICIES]
-    refusals = _unsupported(environment, live)
+    refusals = _unsupported(environment, environment.kyverno, live)
     if not drift_allowed:
         refusals += _drift(project)
     steps = []
     for name in [] if refusals else names:
         there = releases.read(name)
         steps.append(_step(project.charts / name, environment, kubernetes, apis, there))
-        refusals += _older(steps[-1])
+        refusals += _refusals(steps[-1], environment, live)
     notes = _notes(environment, live, steps)
     return Plan(
         environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
@@ -112,9 +112,9 @@ def values_digest(values: Body) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _unsupported(environment: Environment, live: Version) -> list[str]:
+def _unsupported(environment: Environment, kyverno: Version, live: Version) -> list[str]:
     place = environment.locate("kyverno")
-    verdict = compat.judge(environment.kyverno, live, date.today(), place)
+    verdict = compat.judge(kyverno, live, date.today(), place)
     found = compat.diagnostics(verdict, place)
     return [str(each) for each in found if each.severity is Severity.ERROR]
 
@@ -176,15 +176,26 @@ def _action(wanted: Wanted, there: Release | None, changed: bool) -> Action:
     return Action.UPGRADE
 
 
-def _older(step: Step) -> list[str]:
-    """A release of a newer Kyverno: an older one does not know the versions that it stores."""
-    if step.there is None or step.wanted.name != ENGINE or not step.there.app_version:
+def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
+    """Why an engine may not be put there: the chart's version is not that of chartkit.yaml, and
+    not supported, or a newer one runs, whose stored versions an older one does not know."""
+    wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
+    if wanted is None:
         return []
-    runs = parse_version(step.there.app_version, "Kyverno")
-    wanted = parse_version(step.wanted.app_version, "Kyverno")
-    if runs <= wanted:
-        return []
-    return [f"Kyverno {runs} runs here, and the way back to {wanted} is not supported"]
+    found = [] if wanted == environment.kyverno else _unsupported(environment, wanted, live)
+    if runs is not None and runs > wanted:
+        found.append(f"Kyverno {runs} runs here, and the way back to {wanted} is not supported")
+    return found
+
+
+def _kyverno(release: Wanted | Release | None) -> Version | None:
+    """The Kyverno that an engine's release has, None for another and where it is not told."""
+    if release is None or release.name != ENGINE:
+        return None
+    try:
+        return parse_version(release.app_version, "Kyverno")
+    except InputError:
+        return None
 
 
 def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> list[str]:
@@ -195,12 +206,10 @@ def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> li
             f"the charts were not checked for {live}"
         )
     for step in steps:
-        if step.wanted.name == ENGINE and step.there is not None and step.there.app_version:
-            runs = parse_version(step.there.app_version, "Kyverno")
-            wanted = parse_version(step.wanted.app_version, "Kyverno")
-            if runs.next_minor() < wanted:
-                notes.append(
-                    f"this skips versions between Kyverno {runs} and {wanted}: "
-                    f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
-                )
+        wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
+        if wanted is not None and runs is not None and runs.next_minor() < wanted:
+            notes.append(
+                f"this skips versions between Kyverno {runs} and {wanted}: "
+                f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
+            )
     return notes

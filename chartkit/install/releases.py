@@ -1,4 +1,4 @@
-"""Helm's releases in a cluster, through its library, or its program where there is no library."""
+"""Helm's releases in a cluster: what is known of one, and what is asked of Helm."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from chartkit.chart.helm import HelmLibrary, helm
 from chartkit.documents import read_text, resources
 from chartkit.errors import InputError
-from chartkit.install.cluster import Cluster
 from chartkit.model import Body, Resource
 
 MARK: Final = {"chartkit": "install"}
@@ -99,18 +97,6 @@ class Releases(Protocol):
     def uninstall(self, name: str, hooks: bool) -> None:
         """Removes a release; hooks: whether its clean-up jobs run first."""
         ...
-
-
-def releases(cluster: Cluster, namespace: str, timeout: int) -> Releases:
-    """Helm for the releases of a namespace; timeout: seconds for hooks."""
-    from chartkit.install.library import LibraryReleases
-    from chartkit.install.program import ProgramReleases
-
-    chosen = helm()
-    if isinstance(chosen, HelmLibrary):
-        return LibraryReleases(chosen.library, cluster, namespace, timeout, driver())
-    program = getattr(chosen, "program", "helm")
-    return ProgramReleases(program, cluster, namespace, timeout)
 
 
 def driver() -> str:

@@ -81,22 +81,31 @@ def test_another_version_than_chartkit_yaml_says_is_noted(world: World) -> None:
 
 
 def test_a_newer_kyverno_is_not_put_back(world: World) -> None:
-    write_project(world.project, "3.10.0", "1.19")
     chart = world.project / "charts/kyverno/Chart.yaml"
-    chart.write_text(chart.read_text().replace("v1.19.0", "v1.20.0"))
+    chart.write_text(chart.read_text().replace("v1.19.0", "v1.18.9"))
     world.done()
-    write_project(world.project)
+    chart.write_text(chart.read_text().replace("v1.18.9", "v1.17.0"))
     code, out, _ = world.install("--yes")
     assert code == 1
-    assert "refused: Kyverno 1.20 runs here, and the way back to 1.19 is not supported" in out
+    assert "refused: Kyverno 1.18 runs here, and the way back to 1.17 is not supported" in out
+
+
+def test_a_chart_of_another_version_is_judged_too(world: World) -> None:
+    chart = world.project / "charts/kyverno/Chart.yaml"
+    chart.write_text(chart.read_text().replace("v1.19.0", "v1.12.0"))
+    code, out, _ = world.install("--yes")
+    assert code == 1
+    assert "Kubernetes 1.34 is above what Kyverno 1.12 supports" in out
+    chart.write_text(chart.read_text().replace("v1.12.0", "of-our-own"))
+    assert "refused" not in world.install()[1]
 
 
 def test_skipped_versions_are_noted(world: World) -> None:
     chart = world.project / "charts/kyverno/Chart.yaml"
-    chart.write_text(chart.read_text().replace("v1.19.0", "v1.16.3"))
+    chart.write_text(chart.read_text().replace("v1.19.0", "v1.17.3"))
     world.done()
     write_project(world.project)
-    assert "`chartkit plan --from 1.16/1.34 --to 1.19/1.34`" in world.install()[1]
+    assert "`chartkit plan --from 1.17/1.34 --to 1.19/1.34`" in world.install()[1]
 
 
 def test_charts_that_drifted_are_refused(world: World) -> None:
@@ -238,8 +247,8 @@ def test_an_environment_without_an_engine(world: World) -> None:
 
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.checks.subject import NAMESPACE
+    from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
-    from chartkit.install.releases import releases
 
     world.done()
     found = releases(connect(None), NAMESPACE, 10).read("kyverno")

@@ -97,10 +97,14 @@ def _target(project: Project, given: str) -> _Target:
             return each
     name = given or _UNFIT.sub("-", project.root.resolve().name.lower()).strip("-") or "ours"
     is_path = "/" in given or given.endswith(_SUFFIXES)
-    file = project.root / (name if is_path else f"{_FOLDER}/{name}.yaml")
-    path = file.relative_to(project.root).as_posix()
-    there = read_profile(f"./{path}", project.root) if file.is_file() else None
-    return _Target(file, f"./{path}", there, False)
+    path = Path(name if is_path else f"{_FOLDER}/{name}.yaml")
+    if path.is_absolute() and path.is_relative_to(project.root.resolve()):
+        path = path.relative_to(project.root.resolve())
+    file = project.root / path
+    is_inside = not path.is_absolute() and path.parts[:1] != ("..",)
+    reference = f"./{path.as_posix()}" if is_inside else path.as_posix()
+    there = read_profile(reference, project.root) if file.is_file() else None
+    return _Target(file, reference, there, False)
 
 
 def _own_profiles(project: Project) -> Iterator[_Target]:

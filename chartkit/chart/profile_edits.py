@@ -62,8 +62,12 @@ def with_profile(text: str, profile: str, default: Sequence[str], file: Path) ->
     wanted["profiles"] = [*wanted.get("profiles", default), profile]
 
     def put(root: Any) -> None:
+        from chartkit.chart.round_trip import give_following, take_following
+
         if "profiles" in root:
+            following = take_following(root, "profiles")
             root["profiles"].append(profile)
+            give_following(root, "profiles", following)
         else:
             root.insert(0, "profiles", [*default, profile])
 

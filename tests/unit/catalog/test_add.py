@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chartkit.catalog.add import add
-from chartkit.chart.profile_edits import with_policy
+from chartkit.chart.profile_edits import with_policy, with_profile
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
 from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
@@ -97,6 +97,33 @@ def test_a_profile_that_shares_its_policies_is_left_to_people(tmp_path: Path) ->
     with pytest.raises(InputError, match="cannot be edited") as caught:
         with_policy(text, "NEW", tmp_path / "a.yaml")
     assert caught.value.hint == "put it there by hand: `NEW: {}` under spec.policies"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("  - a # why\n\n# Clusters.\n", "  - a # why\n  - NEW\n\n# Clusters.\n"),
+        (" [a] # why\n\n", " [a, NEW] # why\n\n"),
+    ],
+)
+def test_what_stands_below_the_profiles_stays_below(before: str, after: str) -> None:
+    start = "profiles:\n" if "-" in before else "profiles:"
+    found = with_profile(f"{start}{before}environments: {{}}\n", "NEW", [], Path("chartkit.yaml"))
+    assert found == f"{start}{after}environments: {{}}\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "reference"),
+    [("ROOT/new/a.yaml", "./new/a.yaml"), ("ROOT/../a.yaml", None), ("../a.yaml", "../a.yaml")],
+)
+def test_a_profile_at_any_path(project: Path, given: str, reference: str | None) -> None:
+    path = given.replace("ROOT", str(project.resolve()))
+    if reference is None:
+        path = reference = str(project.resolve().parent / "a.yaml")
+    added = add("two/require-b", project, path)
+    assert added.profile.is_file()
+    assert f"  - {reference}\n" in (project / "chartkit.yaml").read_text()
+    assert add("two/require-b", project, path).written == ()
 
 
 def _run(project: Path, *arguments: str) -> Result:

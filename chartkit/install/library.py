@@ -9,12 +9,14 @@ from typing import Any, Final, TypeVar
 
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import ReleaseError
+from chartkit.install.quiet import warnings_once
 from chartkit.install.releases import MARK, Release, Wanted, release_of
 from chartkit.model import Body
 
 _ENDING_SECONDS: Final = 10
 """How long an operation may take to end after Ctrl-C."""
 _Answer = TypeVar("_Answer")
+_LOOK_SECONDS: Final = 0.05
 _BURST: Final = 200
 _REQUESTS_A_SECOND: Final = 50
 """A release has some 80 objects, each read and written: Helm's own 5 a second take minutes."""
@@ -30,6 +32,7 @@ class LibraryReleases:
         self._library = library
         self._namespace = namespace
         self._timeout = timeout
+        self._shown: set[str] = set()
         self._options = {
             "kubeconfig_path": cluster.kubeconfig,
             "kube_context": cluster.context or None,
@@ -114,17 +117,21 @@ class LibraryReleases:
                 errors.append(error)
 
         thread = threading.Thread(target=run, daemon=True)
-        thread.start()
+        with warnings_once(self._shown):
+            thread.start()
+            self._wait(thread, cancel)
+        if errors:
+            raise errors[0]
+        return answers[0]
+
+    def _wait(self, thread: threading.Thread, cancel: Callable[[], None]) -> None:
         try:
             while thread.is_alive():
-                thread.join(0.2)
+                thread.join(_LOOK_SECONDS)
         except KeyboardInterrupt:
             cancel()
             thread.join(_ENDING_SECONDS)
             raise
-        if errors:
-            raise errors[0]
-        return answers[0]
 
 
 def _failure(error: Exception) -> ReleaseError:

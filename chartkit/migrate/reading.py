@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -14,12 +15,17 @@ from chartkit.errors import InputError
 from chartkit.migrate.tree import Block, Entry, Leaf, Path, Tree, value_of
 from chartkit.model import Json
 
-_MERGE = "<<"
+_MERGE: Final = "<<"
+_BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""What ends a line in YAML."""
+_BLANK: Final = " \t"
 
 
 def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
     """A values file as a tree; document: what it says, a mapping. Raises InputError."""
-    lines = document.source.text.splitlines()
+    lines = _BREAK.split(document.source.text)
+    while lines and not lines[-1].strip(_BLANK):
+        lines.pop()
     node = _compose(document)
     if not _is_block(node) or not node.value:
         root = value_of(document.body)
@@ -30,7 +36,7 @@ def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
     start = node.value[0][0].start_mark.line
     head_end = _head_end(lines, start)
     end = len(lines)
-    if lines[-1].rstrip() == "...":
+    if lines[-1].rstrip(_BLANK) == "...":
         end -= 1
     root = reader.block(node, document.body, head_end, end)
     return Tree(root, lines[:head_end], reader.loose, rank, _step(root))
@@ -74,18 +80,21 @@ class _Reader:
 
     def __init__(self, document: Document, lines: list[str]) -> None:
         self._document = document
-        self._text = document.source.text
         self._lines = lines
         self._aliases: set[tuple[int, int]] = set()
         self.loose: list[str] = []
 
     def find_aliases(self, root: Any) -> None:
-        """Notes where a value stands that is written elsewhere."""
+        """Notes where a value stands that is written elsewhere; raises InputError for lists."""
         seen = {id(root)}
-        todo = [root]
+        todo = deque([root])
         while todo:
-            node = todo.pop(0)
+            node = todo.popleft()
             for index, child in enumerate(_children(node)):
+                if id(child) in seen and _is_list(node):
+                    hint = "write the values out in place of *aliases in lists"
+                    place = self._document.location
+                    raise InputError("has aliases in lists, which cannot be moved", place, hint)
                 if id(child) in seen:
                     self._aliases.add((id(node), index))
                 else:
@@ -98,6 +107,8 @@ class _Reader:
         slots = list(self._slots(node, body, column))
         block = Block([], listed=_is_list(node))
         at = start
+        # Of two equal keys the last one holds.
+        entries: dict[int | str, Entry] = {}
         for index, slot in enumerate(slots):
             limit = slots[index + 1].line if index + 1 < len(slots) else end
             is_last = index + 1 == len(slots)
@@ -106,10 +117,10 @@ class _Reader:
             entry = Entry(slot.key, Leaf(None), slot.name, line=slot.line + 1)
             entry.lead = self._dedented(at, slot.line, column)
             self._fill(entry, slot, own_end, column)
-            block.entries = [each for each in block.entries if block.listed or each.key != slot.key]
-            block.entries.append(entry)
+            entries[index if block.listed else slot.key] = entry
             at = own_end
         self.loose = self._lines[at:end]
+        block.entries = list(entries.values())
         return block
 
     def _slots(self, node: Any, body: Json, column: int) -> Iterator[_Slot]:
@@ -117,8 +128,9 @@ class _Reader:
             alias = (id(node), index) in self._aliases
             if isinstance(node, yaml.MappingNode):
                 key, value = child
-                name = self._text[key.start_mark.index : key.end_mark.index]
-                after = self._text.index(":", key.end_mark.index) + 1
+                line, end = self._lines[key.start_mark.line], key.end_mark.column
+                name = line[key.start_mark.column : end]
+                after = line.index(":", end) + 1
                 data = body[key.value]
                 yield _Slot(key.value, name, key.start_mark.line, after, value, alias, data)
             else:
@@ -151,10 +163,7 @@ class _Reader:
 
     def _first_line(self, slot: _Slot, column: int) -> str:
         """What stands behind a key's colon or an item's dash."""
-        if slot.after < 0:
-            return self._lines[slot.line][column + 1 :].rstrip()
-        end = self._text.find("\n", slot.after)
-        return self._text[slot.after : end if end >= 0 else None].rstrip()
+        return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
 
     def _comment_after(self, slot: _Slot) -> str:
         mark = slot.node.end_mark
@@ -190,32 +199,29 @@ class _Reader:
         if slot.alias or _is_empty(slot.node):
             return slot.line + 1
         if _is_block(slot.node):
-            column = self._column_of(slot.node)
-            body = slot.data
-            if isinstance(slot.node, yaml.MappingNode) and not self._is_plain(slot):
-                return self._content_end(self._last_pair(slot.node))
-            return self._content_end(list(self._slots(slot.node, body, column))[-1])
+            return self._content_end(self._last(slot.node))
         mark = slot.node.end_mark
         end: int = mark.line if mark.column == 0 else mark.line + 1
         kept = "+" in self._first_line(slot, 0).partition("#")[0] and _is_literal(slot.node)
-        while end > slot.line + 1 and not kept and not self._lines[end - 1].strip():
+        while end > slot.line + 1 and not kept and not self._lines[end - 1].strip(_BLANK):
             end -= 1
         return max(end, slot.line + 1)
 
-    def _last_pair(self, node: Any) -> _Slot:
-        key, value = node.value[-1]
+    def _last(self, node: Any) -> _Slot:
+        """The last key or item of a block, as far as its place goes."""
         alias = (id(node), len(node.value) - 1) in self._aliases
-        return _Slot("", "", key.start_mark.line, 0, value, alias, None)
+        if _is_list(node):
+            item = node.value[-1]
+            return _Slot("", "", item.start_mark.line, -1, item, alias, None)
+        key, value = node.value[-1]
+        return _Slot("", "", key.start_mark.line, key.end_mark.column, value, alias, None)
 
     def _is_plain(self, slot: _Slot) -> bool:
         """Whether a block can be looked into: its keys are what they look like, and nothing stands
         before its first dash."""
-        if not isinstance(slot.node, yaml.MappingNode):
-            if any((id(slot.node), at) in self._aliases for at in range(len(slot.node.value))):
-                hint = "write the values out in place of *aliases in lists"
-                place = self._document.location
-                raise InputError("has aliases in lists, which cannot be moved", place, hint)
-            return self._text[slot.node.start_mark.index] == "-"
+        if _is_list(slot.node):
+            mark = slot.node.start_mark
+            return self._lines[mark.line].startswith("-", mark.column)
         return isinstance(slot.data, dict) and all(
             key.value in slot.data for key, _ in slot.node.value
         )
@@ -285,4 +291,4 @@ def _comment(text: str) -> str:
 
 def _dedent(line: str, column: int) -> str:
     spaces = len(line) - len(line.lstrip(" "))
-    return line[min(spaces, column) :].rstrip()
+    return line[min(spaces, column) :]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -148,7 +149,8 @@ def _listed(context: Context, row: Row, first: str, do: str) -> None:
         return
     if isinstance(data, str) or any("," in str(name) for name in names):
         parts = [part.strip() for name in names for part in str(name).split(",")]
-        entry.value = value_of([part for part in parts if part])
+        names = [part for part in parts if part]
+        entry.value = value_of(names)
     block = as_block(entry)
     if first and block is not None and first not in names:
         block.entries.insert(0, Entry("", Leaf(first)))
@@ -196,20 +198,25 @@ def _seconds(context: Context, row: Row) -> None:
 
 
 def _action(context: Context, row: Row) -> None:
-    """Actions in capitals, wherever they stand below a key."""
+    """Actions in capitals: the value itself, those of single policies, those of overrides."""
     entry = _entry(context, row)
-    todo, changed = [entry], False
+    todo, changed = [(entry, True)], False
     while todo:
-        each = todo.pop()
+        each, is_action = todo.pop()
         data = data_of(each.value)
-        if data in _ACTIONS:
+        if is_action and data in _ACTIONS:
             _rewrite(each, str(data).capitalize())
             changed = True
-        elif isinstance(data, dict | list):
+        elif _may_hold_actions(json.dumps(data)):
             block = as_block(each)
-            todo += block.entries if block is not None else []
+            for inner in block.entries if block is not None else ():
+                todo.append((inner, inner.key == "action" or row.name.endswith("ByPolicy")))
     if changed:
         context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why)
+
+
+def _may_hold_actions(text: str) -> bool:
+    return "{" in text and any(f'"{word}"' in text for word in _ACTIONS)
 
 
 def _standard(context: Context, row: Row) -> None:

@@ -139,9 +139,9 @@ class Tree:
     def space(self) -> None:
         """Sets new sections apart where the file's own are."""
         entries = self.root.entries
-        if any(line == "" for entry in entries for line in entry.lead):
+        if any(not line.strip() for entry in entries for line in entry.lead):
             for before, entry in pairwise(entries):
-                if 0 in (before.line, entry.line) and "" not in entry.lead:
+                if 0 in (before.line, entry.line) and all(map(str.strip, entry.lead)):
                     entry.lead.insert(0, "")
 
     def data(self) -> Body:
@@ -184,8 +184,17 @@ def as_block(entry: Entry) -> Block | None:
         block = value_of(value.data)
         if isinstance(block, Block):
             block.after = f"  {value.comment}" if value.comment else ""
+            _stand(block, entry.line)
             entry.value = block
     return entry.value if isinstance(entry.value, Block) else None
+
+
+def _stand(block: Block, line: int) -> None:
+    """Says of all entries of a block that they stood on a line."""
+    for each in block.entries:
+        each.line = line
+        if isinstance(each.value, Block):
+            _stand(each.value, line)
 
 
 def value_of(data: Json) -> Leaf | Block:

@@ -22,7 +22,7 @@ def write_tree(tree: Tree) -> str:
 
 def _block(block: Block, pad: str, dash: int) -> Iterator[str]:
     for entry in block.entries:
-        yield from (f"{pad}{line}".rstrip() for line in entry.lead)
+        yield from (f"{pad}{line}" if line else "" for line in entry.lead)
         mark = "-" if block.listed else f"{_name(entry)}:"
         value = entry.value
         if isinstance(value, Block):
@@ -31,15 +31,15 @@ def _block(block: Block, pad: str, dash: int) -> Iterator[str]:
             yield from _dumped(value, pad, mark)
         else:
             yield f"{pad}{mark}{value.lines[0]}"
-            yield from (f"{pad}{line}".rstrip() for line in value.lines[1:])
-        yield from (f"{pad}{line}".rstrip() for line in entry.tail)
+            yield from (f"{pad}{line}" if line else "" for line in value.lines[1:])
+        yield from (f"{pad}{line}" if line else "" for line in entry.tail)
 
 
 def _nested(block: Block, pad: str, mark: str, dash: int) -> Iterator[str]:
     offset = block.offset if block.offset >= 0 else dash if mark != "-" else 2
     inner = list(_block(block, pad + " " * offset, dash))
     if mark != "-" or block.after:
-        yield f"{pad}{mark}{block.after}".rstrip()
+        yield f"{pad}{mark}{block.after}"
         yield from inner
         return
     comments = 0
@@ -55,7 +55,7 @@ def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
     comment = f"  {leaf.comment}" if leaf.comment else ""
     lines = dump_yaml([leaf.data]).rstrip("\n").split("\n")
     yield f"{pad}{mark}{lines[0][1:]}{comment}"
-    yield from (f"{pad}{line}".rstrip() for line in lines[1:])
+    yield from (f"{pad}{line}" if line else "" for line in lines[1:])
 
 
 def _name(entry: Entry) -> str:

@@ -33,7 +33,9 @@ AS_WRITTEN = [
     "'a b': 1\n\"c\": 2\n",
     "a:\n  - - 1\n    - 2\n  - 3\n",
     "a: {\n  b: 1,  # of b\n  c: 2\n}\nd: 1\n",
-    "a: &x\n  b: 1\nc: 2\n",
+    "a: &x\n  b: 1\nc: &y\n- 1\n- 2\n",
+    "a: |\n  spaces at the end  \n   \n  more\nb: |+\n  kept\n\n# of c\nc: 1\n",
+    "a:   \n  b: 1\n  \n# of c   \nc: 1\n",
 ]
 
 

@@ -107,12 +107,11 @@ class Context:
     def set(self, target: Path, value: Json, entry: Entry | None = None) -> bool:
         """Puts a new value to a path, with the comments of an entry that it was made of; False
         where something else is there."""
-        leaf = entry.value if entry else None
-        placed = Entry("", value_of(value))
-        if isinstance(leaf, Leaf) and isinstance(placed.value, Leaf):
-            placed.value.comment = leaf.comment
-        if entry is not None:
-            placed.lead, placed.tail = entry.lead, entry.tail
+        placed = entry or Entry("", Leaf(None))
+        comment = placed.value.comment if isinstance(placed.value, Leaf) else ""
+        placed.value = value_of(value)
+        if isinstance(placed.value, Leaf):
+            placed.value.comment = comment
         return self._put(target, placed)
 
     def remove(self, key: Path, why: str, do: str = "", outcome: Outcome = Outcome.REMOVED) -> None:

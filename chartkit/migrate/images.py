@@ -41,6 +41,7 @@ def move_image(context: Context, row: Row) -> None:
             context.remove(key, why, do)
         return
     entries = [context.tree.take(key) for key in present]
+    entries[0].lead += [line for entry in entries[1:] for line in entry.lead]
     if path == upstream and context.value(_GLOBAL) in (None, host):
         context.set(_GLOBAL, host, entries[0])
         why = "The registry mirrors Kyverno's images, and all of them are pulled from it."

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.chart import engine_chart
 from chartkit.chart.engine_values import Section, Value
+from chartkit.migrate.table import rows
 from chartkit.migrate.tree import Path
 
 ENGINE: Final = "kyverno"
@@ -61,8 +62,6 @@ def known(chart: str) -> Known:
 
 def is_of_engine(path: Path) -> bool:
     """Whether a key is of the engine's chart, and not of names and labels that both have."""
-    from chartkit.migrate.table import rows
-
     if path[0] in ("nameOverride", "customLabels"):
         return False
     old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}

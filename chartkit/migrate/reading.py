@@ -39,7 +39,7 @@ def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
     if lines[-1].rstrip(_BLANK) == "...":
         end -= 1
     root = reader.block(node, document.body, head_end, end)
-    return Tree(root, lines[:head_end], reader.loose, rank, _step(root))
+    return Tree(root, lines[:head_end], reader.loose, rank, _step(root), _is_spaced(root))
 
 
 def _compose(document: Document) -> Any:
@@ -220,7 +220,7 @@ class _Reader:
         """Whether a block can be looked into: its keys are what they look like, and nothing stands
         before its first dash."""
         if _is_list(slot.node):
-            mark = slot.node.start_mark
+            mark: yaml.Mark = slot.node.start_mark
             return self._lines[mark.line].startswith("-", mark.column)
         return isinstance(slot.data, dict) and all(
             key.value in slot.data for key, _ in slot.node.value
@@ -243,6 +243,12 @@ class _Reader:
 
     def _dedented(self, start: int, end: int, column: int) -> list[str]:
         return [_dedent(line, column) for line in self._lines[start:end]]
+
+
+def _is_spaced(root: Block) -> bool:
+    """Whether an empty line stands above half of the keys but the first."""
+    spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
+    return bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
 
 
 def _step(root: Block) -> int:

@@ -86,10 +86,10 @@ def _grouped(steps: Sequence[Step]) -> Iterator[str]:
 def _targets(step: Step) -> str:
     if not step.targets or step.targets == (step.key,):
         return ""
-    return f" → {', '.join(_braced(step.targets))}"
+    return f" → {', '.join(braced(step.targets))}"
 
 
-def _braced(targets: Sequence[str]) -> Iterator[str]:
+def braced(targets: Sequence[str]) -> Iterator[str]:
     """The targets, those that are alike but for their controller in one."""
     alike: dict[str, list[str]] = {}
     for target in targets:

@@ -60,7 +60,7 @@ class Tree:
     """A values file: head is what stands above all keys, foot what stands below them.
 
     rank: where a key stands among its siblings in the chart's own values; step: how far keys stand
-    right of the key above.
+    right of the key above; spaced: whether empty lines stand between the sections.
     """
 
     root: Block
@@ -68,6 +68,7 @@ class Tree:
     foot: list[str]
     rank: Callable[[Path], int]
     step: int = 2
+    spaced: bool = False
     heirs: dict[int, Entry] = field(default_factory=dict)
 
     def find(self, path: Sequence[str]) -> Entry | None:
@@ -138,11 +139,10 @@ class Tree:
 
     def space(self) -> None:
         """Sets new sections apart where the file's own are."""
-        entries = self.root.entries
-        if any(not line.strip() for entry in entries for line in entry.lead):
-            for before, entry in pairwise(entries):
-                if 0 in (before.line, entry.line) and all(map(str.strip, entry.lead)):
-                    entry.lead.insert(0, "")
+        for before, entry in pairwise(self.root.entries):
+            is_new = 0 in (before.line, entry.line)
+            if self.spaced and is_new and all(map(str.strip, entry.lead)):
+                entry.lead.insert(0, "")
 
     def data(self) -> Body:
         """What the tree says."""

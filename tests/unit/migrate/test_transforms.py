@@ -262,6 +262,25 @@ def test_given_version() -> None:
     assert str(migrated(MARK, "2.5").span) == "2.5"
 
 
+def test_comments_of_a_section_that_goes() -> None:
+    text = """\
+    a: 1
+
+    # Our mirror.
+    image:
+      # of the registry
+      registry: mirror.example  # all of them
+      # of the repository
+      repository: kyverno/kyverno
+      tag: v1.8.0
+    """
+    migration = migrated(textwrap.dedent(text))
+    assert migration.text == (
+        "global:\n  image:\n    # Our mirror.\n    # of the registry\n    # of the repository\n"
+        "    registry: mirror.example  # all of them\n\na: 1\n"
+    )
+
+
 def test_reports() -> None:
     migration = migrated("podLabels: {a: b}\n# gone\nimage: {tag: v1.7.0}\n")
     text = as_text(migration)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit, snapshot
+from tests.e2e.transcript import DOCS, check_page
+
+OLD = "# ours\n\nreplicaCount: 3  # one a zone\n"
+NEW = "# ours\n\nadmissionController:\n  replicas: 3  # one a zone\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "old.yaml").write_text(OLD)
+    return tmp_path
+
+
+def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    (old,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "migrate.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "old.yaml").write_text(old)
+    check_page("migrate.md", tmp_path, request.config.getoption("--update-golden"))
+
+
+def test_output(folder: Path) -> None:
+    printed = chartkit(folder, "values", "migrate", "old.yaml", "--report", "json")
+    assert (printed.code, printed.out) == (0, NEW)
+    (step,) = json.loads(printed.err)["steps"]
+    assert (step["key"], step["line"]) == ("replicaCount", 3)
+    assert snapshot(folder) == {"old.yaml": OLD.encode()}
+    assert chartkit(folder, "values", "migrate", "old.yaml", "-o", "new.yaml").out == ""
+    assert chartkit(folder, "values", "migrate", "old.yaml", "--write").out == ""
+    assert snapshot(folder) == {"old.yaml": NEW.encode(), "new.yaml": NEW.encode()}
+
+
+def test_asked(folder: Path) -> None:
+    (folder / "old.yaml").write_text("replicaCount: 2\n")
+    done = chartkit(folder, "values", "migrate", "old.yaml", "--write")
+    assert done.code == 1
+    assert "To be decided by you:\n  line 1: replicaCount" in done.err
+    assert (folder / "old.yaml").read_text() == "admissionController:\n  replicas: 2\n"
+
+
+WRONG = [
+    ("", "old.yaml: has no values"),
+    ("- a\n", "old.yaml:1: must be a mapping of values"),
+    ("a: 1\n---\nb: 2\n", "old.yaml:3: has more than one YAML document"),
+    ("a: [\n", "old.yaml:2:1: is not YAML"),
+    (
+        "replicaCount: 1\nglobal: {crdWatcher: true}\n",
+        "old.yaml:2:1: has global of chart 3.0 to",
+    ),
+    ("a: &x 1\nextraArgs: [*x]\n", "old.yaml:1: has aliases in lists"),
+]
+
+
+@pytest.mark.parametrize(("text", "line"), WRONG, ids=[line for _, line in WRONG])
+def test_input(folder: Path, text: str, line: str) -> None:
+    (folder / "old.yaml").write_text(text)
+    done = chartkit(folder, "values", "migrate", "old.yaml", "--write")
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith(line)
+    assert snapshot(folder) == {"old.yaml": text.encode()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("missing.yaml",), "missing.yaml: no such file"),
+        (("old.yaml", "--from", "1.9"), "chart 1.9 is not known"),
+        (("old.yaml", "--from", "two"), "'two' is not a version of the chart"),
+        (("old.yaml", "-o", "x.yaml", "--write"), "--write and --output exclude each other"),
+        (("old.yaml", "-o", "old.yaml/x"), "old.yaml/x: cannot be written"),
+    ],
+)
+def test_usage(folder: Path, arguments: tuple[str, ...], line: str) -> None:
+    done = chartkit(folder, "values", "migrate", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert line in done.err

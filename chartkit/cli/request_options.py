@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.argument("paths", nargs=-1, required=True, metavar="PATH…"),
+    click.argument("paths", nargs=-1, metavar="PATH…"),
     click.option(
         "-p",
         "--policies",
@@ -77,7 +77,11 @@ _OPTIONS = (
         "Context).",
     ),
     click.option(
-        "-n", "--namespace", default="default", show_default=True, help="The charts' namespace."
+        "-n",
+        "--namespace",
+        default="default",
+        show_default=True,
+        help="The charts' namespace; of a cluster the only one that is read, all by default.",
     ),
     click.option(
         "--release", default="release", show_default=True, help="The charts' release name."
@@ -112,6 +116,8 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     from chartkit.scan.run import namespace_labels, namespaces_among
     from chartkit.scan.statements import read_exceptions, read_statements
 
+    if not given["paths"]:
+        raise click.UsageError("Missing argument 'PATH…'.")
     statements = read_statements(
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )

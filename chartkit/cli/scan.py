@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from chartkit.cli.cluster_options import cluster_options, load_cluster, open_cluster
 from chartkit.cli.request_options import Requests, load_requests, request_options
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, Status
 
 if TYPE_CHECKING:
+    from chartkit.cluster.scan import Surveyed
+    from chartkit.report.outputs import Output
     from chartkit.scan.policies import PolicySet
 
 
 @click.command()
 @request_options
+@cluster_options
 @click.option(
     "-o",
     "--output",
@@ -47,32 +51,39 @@ if TYPE_CHECKING:
     help="Say, too, what cleanup policies and TTL labels delete next after TIME (now, a date or "
     "2030-01-31T12:00:00Z).",
 )
-def scan(
-    outputs: Sequence[str],
-    detailed: bool,
-    audit_warn: bool,
-    at: str | None,
-    is_json: bool,
-    **given: Any,
-) -> None:
-    """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin).
+def scan(outputs: Sequence[str], **given: Any) -> None:
+    """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin);
+    or, with --cluster, of those of a live cluster.
 
-    Exits 1 where anything fails, is in error, or a policy cannot be compiled.
+    Exits 1 where anything fails, is in error, or a policy cannot be compiled; of a cluster, too,
+    where something could not be read.
     """
-    from chartkit.report import ReportOptions
-    from chartkit.report.outputs import Output, Outputs
+    from chartkit.report.outputs import Output
     from chartkit.scan.cleanup import parse_time
-    from chartkit.scan.run import run_scan
 
-    if is_json and at is not None:
+    if given["is_json"] and given["at"] is not None:
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     wanted = [Output.parse(text) for text in outputs]
-    time = None if at is None else parse_time(at, datetime.now(UTC))
-    loaded = load_requests({**given, "is_json": is_json}, sys.stdin)
-    policies, statements = loaded.policies, loaded.statements
+    time = None if given["at"] is None else parse_time(given["at"], datetime.now(UTC))
+    with open_cluster(given) as reader:
+        if reader is None:
+            code = _scan_files(load_requests(given, sys.stdin), wanted, time, given)
+        else:
+            code = _scan_cluster(*load_cluster(given, reader), wanted, given)
+    raise SystemExit(code)
+
+
+def _scan_files(
+    loaded: Requests, wanted: Sequence[Output], time: datetime | None, given: Mapping[str, Any]
+) -> int:
+    from chartkit.report import ReportOptions
+    from chartkit.report.outputs import Output, Outputs
+    from chartkit.scan.run import run_scan
+
+    policies, statements, is_json = loaded.policies, loaded.statements, given["is_json"]
     _say_who_judges(policies, is_json)
     facts = policies.facts(loaded.namespaces)
-    options = ReportOptions(facts, detailed, colour=sys.stdout.isatty())
+    options = ReportOptions(facts, given["detailed"], colour=sys.stdout.isatty())
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(loaded.found)) as step:
 
@@ -86,7 +97,7 @@ def scan(
             sink,
             loaded.namespaces,
             lookups=statements.lookups(policies.policies, () if is_json else loaded.found),
-            audit_warn=audit_warn,
+            audit_warn=given["audit_warn"],
             values=statements.values,
             user=statements.user,
             namespace_objects=loaded.namespace_objects,
@@ -94,7 +105,52 @@ def scan(
         )
     reports.finish(counts)
     _show_deletions(loaded, time, Output("text") in wanted)
-    raise SystemExit(_exit_code(counts, bool(policies.diagnostics)))
+    return _exit_code(counts, bool(policies.diagnostics))
+
+
+def _scan_cluster(
+    loaded: Requests, survey: Surveyed, wanted: Sequence[Output], given: Mapping[str, Any]
+) -> int:
+    from chartkit.cluster.reports import Comparison
+    from chartkit.report import ReportOptions
+    from chartkit.report.outputs import Output, Outputs
+    from chartkit.scan.run import run_scan
+
+    policies, statements = loaded.policies, loaded.statements
+    _say_who_judges(policies, False)
+    options = ReportOptions(
+        policies.facts(loaded.namespaces), given["detailed"], colour=sys.stdout.isatty()
+    )
+    reports = Outputs(wanted, options, sys.stdout)
+    compares = given["reports"] or given["fail_on_differences"]
+    comparison = Comparison(survey.reader, options) if compares else None
+
+    def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+        reports.add(resource, results)
+        if comparison is not None:
+            comparison.add(resource, results)
+
+    counts = run_scan(
+        policies.policies,
+        survey.objects(policies.policies),
+        sink,
+        loaded.namespaces,
+        lookups=survey.lookups(statements),
+        audit_warn=given["audit_warn"],
+        values=statements.values,
+        user=statements.user,
+        namespace_objects=loaded.namespace_objects,
+        is_live=True,
+    )
+    reports.finish(counts)
+    differs = comparison is not None and bool(comparison.differences)
+    for line in () if comparison is None else comparison.lines():
+        click.echo(line, err=Output("text") not in wanted)
+    unread = list(survey.unread())
+    for line in unread:
+        click.echo(line, err=True)
+    broken = bool(policies.diagnostics or survey.diagnostics or unread)
+    return _exit_code(counts, broken or (differs and given["fail_on_differences"]))
 
 
 def _say_who_judges(policies: PolicySet, is_json: bool) -> None:

@@ -81,6 +81,10 @@ class Cluster:
         )
         return next(filter(None, map(self.find, keys)), None)
 
+    def kind_served(self, api_version: str, resource: str) -> str | None:
+        """The kind of a resource as URLs name it; None where none is known."""
+        return next(self._kinds(api_version, resource), None)
+
     def _kinds(self, api_version: str, resource: str) -> Iterator[str]:
         for version, kind in self._by_kind:
             if version == api_version and resource_name(kind) == resource:

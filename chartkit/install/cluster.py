@@ -70,6 +70,11 @@ class Cluster:
         host = urlsplit(self.server).netloc.rpartition("@")[2]
         return f"{self.context or _IN_CLUSTER} ({host})"
 
+    @property
+    def connection(self) -> Any:
+        """The client's own connection, for those who read what this class has no method for."""
+        return self._api
+
     @cached_property
     def _custom(self) -> Any:
         return self._client.CustomObjectsApi(self._api)

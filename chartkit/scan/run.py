@@ -35,6 +35,7 @@ def run_scan(
     user: User | None = None,
     namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
     is_json: bool = False,
+    is_live: bool = False,
 ) -> Counter[Status]:
     """Evaluates every object, calls sink with it and its results, and counts the statuses.
 
@@ -42,7 +43,8 @@ def run_scan(
     labels of each namespace, for namespace selectors; audit_warn: a failure of a policy that only
     audits is a warning; values, user: what the user says about the requests; namespace_objects: the
     namespaces themselves; is_json: whether what was found is no Kubernetes object but any JSON,
-    which the policies for JSON judge and no other.
+    which the policies for JSON judge and no other; is_live: whether an API server gave the objects,
+    which are then as Kyverno takes them.
     """
     policies = [one for one in policies if judges_json(one) is is_json]
     names = (policy.policy.name for policy in policies)
@@ -50,7 +52,7 @@ def run_scan(
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
-        resource = given if is_json else as_submitted(given)
+        resource = given if is_json or is_live else as_submitted(given)
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
         results: Sequence[RuleResult] = evaluate(policies, request, lookups)
         if audit_warn:

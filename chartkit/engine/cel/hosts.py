@@ -59,21 +59,27 @@ class ClusterHost(OfflineHost):
         self, api_version: str, resource: str, namespace: str, name: str, /
     ) -> Body | None:
         main, _, _ = resource.partition("/")
-        return self._cluster.found(api_version, main, namespace, name)
+        try:
+            return self._cluster.found(api_version, main, namespace, name)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
 
     def list_resources(
         self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
     ) -> Body:
         own = own_kind(api_version, resource)
         kind = self._kind_there(api_version, resource) if own is None else own.kind
-        listed = self._cluster.listed(api_version, resource, namespace)
-        items = [body for body in listed if _selected(body, labels)]
+        try:
+            listed = self._cluster.listed(api_version, resource, namespace)
+            items = [body for body in listed if _selected(body, labels)]
+        except LookupFailed as error:
+            raise CelError(error.message) from None
         return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
 
     def _kind_there(self, api_version: str, resource: str) -> str:
         """The kind of the objects of a resource; raises `CelError` where there is none."""
-        for body in self._cluster.listed(api_version, resource, ""):
-            kind: str = body["kind"]
+        kind = self._cluster.kind_served(api_version, resource)
+        if kind is not None:
             return kind
         group, _ = parse_api_version(api_version)
         name = f"{resource}.{group}" if group else resource

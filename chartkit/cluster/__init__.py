@@ -1,0 +1,1 @@
+"""A live cluster, or what was recorded of one, as what is scanned and as what policies ask."""

@@ -1,0 +1,98 @@
+"""What an API server serves: every resource that can be listed, by group, version and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.cluster.source import RefusedError, Source
+from chartkit.engine.kinds import GroupVersionKind, parse_api_version
+from chartkit.model import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A resource: what its objects are, its name in URLs, and whether they are in namespaces."""
+
+    kind: GroupVersionKind
+    plural: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """As objects name it: `apps/v1`, `v1`."""
+        group, version, _ = self.kind
+        return f"{group}/{version}" if group else version
+
+    @property
+    def name(self) -> str:
+        """As messages and permissions name it: `deployments.apps`, `pods`."""
+        return f"{self.plural}.{self.kind.group}" if self.kind.group else self.plural
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Where its objects are; namespace: empty for those of all."""
+        root = f"/apis/{self.api_version}" if self.kind.group else f"/api/{self.api_version}"
+        place = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
+        return f"{root}{place}/{self.plural}" + (f"/{name}" if name else "")
+
+
+MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"))
+"""Groups that measure and hold nothing, and often do not answer; they are not asked."""
+NAMESPACES: Final = Served(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
+CONFIG_MAPS: Final = Served(GroupVersionKind("", "v1", "ConfigMap"), "configmaps", True)
+
+
+class Discovery:
+    """Everything that a server serves; of a group the version that it prefers comes first."""
+
+    def __init__(self, source: Source) -> None:
+        """Raises SourceError, and RefusedError where the server does not say what it serves;
+        failed: the `group/version`s of which it could not say that, each with the reason."""
+        self.failed: list[tuple[str, RefusedError]] = []
+        self.all: tuple[Served, ...] = tuple(self._read(source))
+        self._by_kind = {each.kind: each for each in reversed(self.all)}
+        self._by_plural = {(each.api_version, each.plural): each for each in self.all}
+
+    def of_kind(self, api_version: str, kind: str) -> Served | None:
+        """The resource of a kind; None where it is not served."""
+        return self._by_kind.get(GroupVersionKind(*parse_api_version(api_version), kind))
+
+    def of_plural(self, api_version: str, plural: str) -> Served | None:
+        """The resource of a name in URLs; None where it is not served."""
+        return self._by_plural.get((api_version, plural))
+
+    def _read(self, source: Source) -> Iterator[Served]:
+        roots = [("/api/v1", "v1")]
+        for group in _objects(source.get("/apis"), "groups"):
+            if group.get("name") in MEASURES:
+                continue
+            versions = [str(each.get("groupVersion")) for each in _objects(group, "versions")]
+            preferred = group.get("preferredVersion")
+            first = preferred.get("groupVersion") if isinstance(preferred, dict) else None
+            ordered = [each for each in versions if each == first]
+            ordered += [each for each in versions if each != first]
+            roots += [(f"/apis/{version}", version) for version in ordered]
+        for path, version in roots:
+            try:
+                answer = source.get(path)
+            except RefusedError as error:
+                self.failed.append((version, error))
+                continue
+            yield from _resources(answer, version)
+
+
+def _resources(answer: Body, api_version: str) -> Iterator[Served]:
+    for each in _objects(answer, "resources"):
+        plural, kind, verbs = each.get("name"), each.get("kind"), each.get("verbs")
+        if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
+            continue
+        if isinstance(verbs, list) and "list" in verbs:
+            group, version = parse_api_version(api_version)
+            is_namespaced = each.get("namespaced") is True
+            yield Served(GroupVersionKind(group, version, kind), plural, is_namespaced)
+
+
+def _objects(body: Body, key: str) -> list[Body]:
+    items = body.get(key)
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []

@@ -1,0 +1,215 @@
+"""What policies ask of a cluster, read when they ask for it and remembered by its URL."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from chartkit.cluster.cleaning import cleaned_answer
+from chartkit.cluster.discovery import Discovery, Served
+from chartkit.cluster.listing import listed
+from chartkit.cluster.reader import Reader, config_map_path
+from chartkit.cluster.source import MISSING, RefusedError
+from chartkit.engine.cluster import Cluster, ObjectKey, labels_of
+from chartkit.engine.global_context import GlobalContextEntry
+from chartkit.engine.lookups import Lookups, NoSource, OfflineLookups, Recorded
+from chartkit.engine.object_api import ObjectApi
+from chartkit.engine.policy import LabelSelector
+from chartkit.engine.selectors import compile_selector
+from chartkit.engine.user_values import UserLookups, UserValues
+from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.model import Body, Json
+
+MOST_REMEMBERED: Final = 10_000
+"""Objects in answers that are remembered; the last answer always is."""
+
+
+class UnreadableError(EvaluationError, LookupFailed):
+    """The cluster refuses an answer: an error of the rule that asks, whichever it expects."""
+
+
+class Reads:
+    """Answers by their URLs; those asked for longest ago are forgotten first."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._kept: OrderedDict[str, tuple[Json, int, RefusedError | None]] = OrderedDict()
+        self._size = 0
+
+    @property
+    def discovery(self) -> Discovery:
+        """What the server serves."""
+        return self._reader.discovery
+
+    def get(self, path: str) -> Body:
+        """An answer, as the server has it; raises RefusedError."""
+        found: Body = self._remembered(path, lambda: cleaned_answer(self._reader.source.get(path)))
+        return found
+
+    def objects(self, served: Served, namespace: str) -> Sequence[Body]:
+        """The objects of a resource; namespace: empty for all. Raises RefusedError."""
+        path = served.path(namespace)
+        source, kind = self._reader.source, served.kind.kind
+        found: Sequence[Body] = self._remembered(
+            f"list {path}", lambda: list(listed(source, path, served.api_version, kind))
+        )
+        return found
+
+    def unreadable(self, path: str, error: RefusedError) -> UnreadableError:
+        """The error for the rule; what is not merely missing is told at the end, too."""
+        if error.status == MISSING:
+            return UnreadableError(error.message)
+        self._reader.note(path, error)
+        return UnreadableError(error.message)
+
+    def _remembered(self, key: str, ask: Callable[[], Json]) -> Json:
+        if key not in self._kept:
+            answer, refused = None, None
+            try:
+                answer = ask()
+            except RefusedError as error:
+                refused = error
+            self._keep(key, answer, refused)
+        answer, _, refused = self._kept[key]
+        self._kept.move_to_end(key)
+        if refused is not None:
+            raise refused
+        return answer
+
+    def _keep(self, key: str, answer: Json, refused: RefusedError | None) -> None:
+        items = answer.get("items") if isinstance(answer, dict) else answer
+        size = max(1, len(items)) if isinstance(items, list) else 1
+        self._kept[key] = answer, size, refused
+        self._size += size
+        while self._size > MOST_REMEMBERED and len(self._kept) > 1:
+            _, (_, gone, _) = self._kept.popitem(last=False)
+            self._size -= gone
+
+
+class LiveCluster(Cluster):
+    """The objects of a cluster, each read when it is asked for."""
+
+    __slots__ = ("_reads",)
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__()
+        self._reads = reads
+
+    def find(self, key: ObjectKey) -> Body | None:
+        served = self._reads.discovery.of_kind(key.api_version, key.kind)
+        return None if served is None else self._one(served, key.namespace, key.name)
+
+    def select(
+        self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[Body]:
+        served = self._reads.discovery.of_kind(api_version, kind)
+        fits = compile_selector(selector) if selector is not None else None
+        for body in () if served is None else self._all(served, namespace):
+            if fits is None or fits(labels_of(body)):
+                yield body
+
+    def objects(self) -> Iterator[Body]:
+        # Everything that a cluster has is more than a policy can mean.
+        raise UnreadableError("the targets of mutateExisting are not looked for in a live cluster")
+
+    def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        if served is not None:
+            yield from self._all(served, namespace)
+
+    def found(self, api_version: str, resource: str, namespace: str, name: str) -> Body | None:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        return None if served is None else self._one(served, namespace, name)
+
+    def kind_served(self, api_version: str, resource: str) -> str | None:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        return None if served is None else served.kind.kind
+
+    def _one(self, served: Served, namespace: str, name: str) -> Body | None:
+        path = served.path(namespace, name)
+        try:
+            body = self._reads.get(path)
+        except RefusedError as error:
+            if error.status == MISSING:
+                return None
+            raise self._reads.unreadable(path, error) from None
+        return {**body, "apiVersion": served.api_version, "kind": served.kind.kind}
+
+    def _all(self, served: Served, namespace: str) -> Sequence[Body]:
+        try:
+            return self._reads.objects(served, namespace)
+        except RefusedError as error:
+            raise self._reads.unreadable(served.path(namespace), error) from None
+
+
+class LiveApi(ObjectApi):
+    """Answers GET with what the API server answers, and asks it nothing else."""
+
+    __slots__ = ("_reads",)
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__(())
+        self._reads = reads
+
+    def answer(self, method: str, url_path: str) -> Json:
+        if method != "GET":
+            hint = "give the answer in a values file"
+            raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
+        path = url_path if url_path.startswith("/") else f"/{url_path}"
+        try:
+            return self._reads.get(path)
+        except RefusedError as error:
+            raise self._reads.unreadable(path, error) from None
+
+
+class _EntryWorld(OfflineLookups):
+    """What a GlobalContextEntry holds, as one that is recorded."""
+
+    def __init__(self, api: LiveApi, cluster: LiveCluster, given: Lookups) -> None:
+        self._api = api
+        self._cluster = cluster
+        self._given = given
+
+    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        return self._cluster
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        given = self._given.recorded(method, url)
+        if given is not None or "://" in url:
+            return given
+        return Recorded(200, self._api.answer(method, url))
+
+
+class LiveLookups(UserLookups):
+    """A cluster, below what the user gave."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        values: UserValues | None = None,
+        images: Mapping[str, Body] | None = None,
+        entries: Sequence[GlobalContextEntry] = (),
+    ) -> None:
+        self._reads = Reads(reader)
+        api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
+        super().__init__(
+            values, api=api, cluster=cluster, values_answer_calls=True, images=images or {}
+        )
+        self._entries = {entry.name: entry for entry in entries}
+        self._entry_world = _EntryWorld(api, cluster, self)
+
+    def configmap(self, namespace: str, name: str, /) -> Body:
+        path = config_map_path(namespace or "default", name)
+        try:
+            return self._reads.get(path)
+        except RefusedError as error:
+            if error.status == MISSING:
+                raise LookupFailed(f'configmaps "{name}" not found') from None
+            raise self._reads.unreadable(path, error) from None
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        entry = self._entries.get(name)
+        if entry is None:
+            return super().global_context(name, projection)
+        return entry.data(projection, self._entry_world)

@@ -1,0 +1,47 @@
+"""Where answers of an API server come from, as a port: a live server, or a recording of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final, Protocol
+from urllib.parse import urlencode
+
+from chartkit.errors import ChartkitError
+from chartkit.model import Body
+
+EXPIRED: Final = 410
+FORBIDDEN: Final = 403
+MISSING: Final = 404
+
+
+class SourceError(ChartkitError):
+    """The API server, or the recording, cannot be asked any more."""
+
+
+class RefusedError(ChartkitError):
+    """An answer that is an error; status: of HTTP; said: the server's own words, on one line."""
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__(said or f"HTTP {status}")
+        self.status = status
+
+
+class Source(Protocol):
+    """Answers GET requests."""
+
+    @property
+    def fault(self) -> SourceError | None:
+        """Why nothing can be asked any more; None as long as it can."""
+        ...
+
+    def get(self, path: str, /) -> Body:
+        """The answer to a path with its query; raises RefusedError for one that is an error, and
+        SourceError where there is none."""
+        ...
+
+
+def with_query(path: str, query: Mapping[str, str]) -> str:
+    """A path with a query, in a fixed order."""
+    return f"{path}?{urlencode(sorted(query.items()))}" if query else path

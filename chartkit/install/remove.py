@@ -10,7 +10,7 @@ from chartkit.chart.policies_schema import CHART_NAME as POLICIES
 from chartkit.checks.subject import NAMESPACE
 from chartkit.errors import ChartkitError
 from chartkit.install.cluster import CRDS, MUTATING, VALIDATING, Cluster, Collection
-from chartkit.install.errors import ReleaseError
+from chartkit.install.errors import NoAnswerError, ReleaseError
 from chartkit.install.keep import keep_definitions
 from chartkit.install.plan import ENGINE
 from chartkit.install.releases import Release, Releases
@@ -77,7 +77,7 @@ def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
     """
     try:
         for release in found.releases:
-            _remove(release, found.with_definitions, tools)
+            _remove(release, engine, found.with_definitions, tools)
         if engine:
             _without_webhooks(tools)
             if found.with_definitions:
@@ -86,17 +86,28 @@ def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
         raise cut_short(error, tools) from None
 
 
-def _remove(release: Release, with_definitions: bool, tools: Tools) -> None:
+def _remove(release: Release, engine: bool, with_definitions: bool, tools: Tools) -> None:
+    """Removes a release; where that fails, once more without what may have been in its way.
+
+    Kyverno's clean-up jobs need an image and a node, and a webhook behind which nothing answers
+    may refuse what Helm writes. Where the engine is to stay, its webhooks do too.
+    """
+    try:
+        _removed(release, with_definitions, tools, hooks=True)
+    except (ReleaseError, NoAnswerError) as error:
+        if not engine:
+            raise
+        tools.say(f"{release.name}: once more, without clean-up and webhooks ({error.message})")
+        _delete_webhooks(tools)
+        _removed(release, with_definitions, tools, hooks=False)
+
+
+def _removed(release: Release, with_definitions: bool, tools: Tools, hooks: bool) -> None:
     if release.name == ENGINE and not with_definitions:
         kept = keep_definitions(tools.cluster, NAMESPACE, release.name, release.revision)
         tools.say(f"{release.name}: {kept} CRDs stay, with the policies and reports of their kinds")
     tools.say(f"{release.name}: removing {release.version}")
-    try:
-        tools.releases.uninstall(release.name, hooks=True)
-    except ReleaseError as error:
-        # Kyverno's clean-up jobs need an image and a node; without them the engine has to go too.
-        tools.say(f"{release.name}: its clean-up failed, it is removed without ({error.message})")
-        tools.releases.uninstall(release.name, hooks=False)
+    tools.releases.uninstall(release.name, hooks)
 
 
 def _without_webhooks(tools: Tools) -> None:
@@ -106,15 +117,19 @@ def _without_webhooks(tools: Tools) -> None:
 
     def missing() -> str:
         nonlocal clear
-        left = list(_webhooks(tools.cluster))
-        for collection, name in left:
-            tools.say(f"{name} was left: it is deleted")
-            tools.cluster.delete(collection, name)
-        clear = 0 if left else clear + 1
+        clear = 0 if _delete_webhooks(tools) else clear + 1
         return "" if clear >= _SETTLED else "they are written anew"
 
     tools.waiting.until("webhooks are left", missing)
     tools.say("no webhook of Kyverno's is left")
+
+
+def _delete_webhooks(tools: Tools) -> int:
+    left = list(_webhooks(tools.cluster))
+    for collection, name in left:
+        tools.say(f"{name} was left: it is deleted")
+        tools.cluster.delete(collection, name)
+    return len(left)
 
 
 def _without_definitions(tools: Tools) -> None:

@@ -29,7 +29,7 @@ class Cluster:
 
     def run(self, *arguments: str, **environment: str) -> Done:
         given = {"KUBECONFIG": str(self.kubeconfig), **environment}
-        done = chartkit(self.project, *arguments, **given)
+        done = chartkit(self.project, *arguments, timeout=120, **given)
         assert TOKEN not in done.out + done.err
         return done
 

@@ -151,6 +151,20 @@ def test_webhooks_that_do_not_answer(world: World) -> None:
     assert "first" not in world.server.names("ClusterPolicy")
 
 
+def test_an_api_server_that_is_away_for_a_while(world: World) -> None:
+    failed = 0
+
+    def away(request: Request) -> None:
+        nonlocal failed
+        if request.path.endswith("/deployments") and failed < 2:
+            failed += 1
+            raise Refused(503, "ServiceUnavailable", "starting")
+
+    world.server.before = away
+    world.done()
+    assert failed == 2
+
+
 def test_policies_that_do_not_become_ready(world: World) -> None:
     world.controllers.ready = False
     code, _, err = world.install("--yes", "--timeout", "1")

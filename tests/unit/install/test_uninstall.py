@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.api_server import Refused, Request
@@ -68,7 +70,20 @@ def test_webhooks_go_when_the_clean_up_does_not(world: World, failing: bool) -> 
     world.controllers.cleans = False
     out = removed(world)
     assert "kyverno-policy-validating-webhook-cfg was left: it is deleted" in out
-    assert ("its clean-up failed, it is removed without" in out) is failing
+    assert ("kyverno: once more, without clean-up and webhooks (Helm: " in out) is failing
+
+
+def test_a_webhook_that_refuses_what_helm_writes(world: World) -> None:
+    world.done()
+
+    def refuse(request: Request) -> None:
+        if request.method != "GET" and "/secrets/" in request.path and webhooks(world):
+            raise Refused(500, "InternalError", "failed calling webhook")
+
+    world.server.before = refuse
+    out = removed(world)
+    assert "kyverno-policies: once more, without clean-up and webhooks (Helm: " in out
+    assert "kyverno: 1 CRDs stay" in out
 
 
 def test_webhooks_that_are_written_anew(world: World) -> None:
@@ -151,10 +166,20 @@ def test_a_failure_in_the_middle(world: World) -> None:
 
 
 def test_an_environment_without_an_engine_leaves_it(world: World) -> None:
-    from dataclasses import replace
-
     world.done()
-    code, out, _ = replace(world, environment="bare").run("uninstall", "--yes")
+    bare = replace(world, environment="bare")
+
+    def fail(request: Request) -> None:
+        if request.method == "DELETE":
+            raise Refused(500, "InternalError", "the disk is full")
+
+    world.server.before = fail
+    code, _, err = bare.run("uninstall", "--yes", "--timeout", "5")
+    assert code == 1
+    assert err.startswith("Helm: failed to delete release: kyverno-policies")
+    assert len(webhooks(world)) == 2
+    world.server.before = lambda _: None
+    code, out, _ = bare.run("uninstall", "--yes")
     assert code == 0
     assert "kyverno-policies: removing 3.9.0" in out
     assert world.server.names("Deployment") == {"kyverno-admission-controller"}

@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.chart import engine_chart, policies_schema
 from chartkit.chart.chart_files import VALUES, ChartFiles, plain_version, read_chart
+from chartkit.chart.chart_names import ENGINE, NAMES, POLICIES
 from chartkit.chart.locked import require_unchanged
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.project import Environment
@@ -24,11 +24,6 @@ from chartkit.fetch.lockfile import CHARTS, LOCK_FILE, VENDOR, Lock, read_lock
 from chartkit.model import Location
 from chartkit.yaml_dump import dump_yaml
 
-ENGINE: Final = engine_chart.CHART_NAME
-POLICIES: Final = policies_schema.CHART_NAME
-REPORTER: Final = "policy-reporter"
-NAMES: Final = (ENGINE, POLICIES, REPORTER)
-"""The charts that can be vendored, in the order in which they are installed."""
 _OF_KYVERNO: Final = (ENGINE, POLICIES)
 """Those whose appVersion is Kyverno's."""
 

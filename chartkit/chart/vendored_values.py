@@ -12,8 +12,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.chart import engine_chart, ha, policies_schema
+from chartkit.chart import ha
 from chartkit.chart.chart_files import ChartFiles
+from chartkit.chart.chart_names import ENGINE, POLICIES
 from chartkit.chart.profiles import Profile, read_profile
 from chartkit.chart.project import Environment, Exclusion, PolicyType
 from chartkit.errors import InputError
@@ -91,9 +92,8 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
 
 
 _Writer = Callable[[ChartFiles, Environment, Path], Said]
-_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType(
-    {engine_chart.CHART_NAME: _engine, policies_schema.CHART_NAME: _policies}
-)
+_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType({ENGINE: _engine, POLICIES: _policies})
+"""What writes each chart's values; a chart that is not here gets none."""
 
 
 def _left(what: str, place: Location) -> Diagnostic:

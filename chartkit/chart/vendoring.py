@@ -10,9 +10,10 @@ from typing import Final
 
 from chartkit.chart import helm_repository
 from chartkit.chart.chart_files import METADATA, ChartFiles, plain_version, read_chart
+from chartkit.chart.chart_names import ENGINE, NAMES, POLICIES, REPORTER
 from chartkit.chart.locked import from_project, held, publish, require_unchanged, verify
 from chartkit.chart.schema import suggestion
-from chartkit.chart.vendored import ENGINE, NAMES, POLICIES, REPORTER, folder_of, kyverno_of
+from chartkit.chart.vendored import folder_of, kyverno_of
 from chartkit.chart.versions import Version
 from chartkit.errors import InputError
 from chartkit.fetch.archives import unpack

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chartkit.chart import compat, engine_chart, policies_chart, swap, vendored, write
+from chartkit.chart.chart_names import ENGINE, POLICIES, REPORTER
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.values import Prefer
@@ -83,7 +84,7 @@ def _build(project: Project, options: Options) -> Build:
         for subject in subjects:
             for chart in subject.charts:
                 chart.start()
-        carried = None if vendored.POLICIES in taken else policies_chart.carried(project)
+        carried = None if POLICIES in taken else policies_chart.carried(project)
         found = list(taken_rows(project, taken, options.environments))
         found += [row for subject in subjects for row in check_environment(subject, carried)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
@@ -121,13 +122,13 @@ def _plans(project: Project, taken: Mapping[str, Vendored]) -> Iterator[ChartPla
     environments = list(project.environments.values())
     with_engine = [env for env in environments if env.engine]
     if with_engine:
-        yield _engine_plan(project, taken.get(vendored.ENGINE), with_engine)
-    policies = taken.get(vendored.POLICIES)
+        yield _engine_plan(project, taken.get(ENGINE), with_engine)
+    policies = taken.get(POLICIES)
     if policies is None:
         yield policies_chart.plan(project)
     else:
         yield vendored.plan(policies, environments, project.root)
-    reporter = taken.get(vendored.REPORTER)
+    reporter = taken.get(REPORTER)
     if reporter is not None:
         yield vendored.plan(reporter, environments, project.root)
 
@@ -171,10 +172,10 @@ def _charts(
 def _subject(
     project: Project, env: Environment, charts: Mapping[str, Chart], options: Options
 ) -> Subject:
-    engine = charts.get(vendored.ENGINE) if env.engine else None
-    others = tuple(charts[name] for name in (vendored.REPORTER,) if name in charts)
+    engine = charts.get(ENGINE) if env.engine else None
+    others = tuple(charts[name] for name in (REPORTER,) if name in charts)
     workloads = (*env.workloads, *options.workloads)
-    return Subject(project, env, charts[vendored.POLICIES], engine, others, workloads)
+    return Subject(project, env, charts[POLICIES], engine, others, workloads)
 
 
 def _overwritten(tree: Tree) -> Sequence[Row]:

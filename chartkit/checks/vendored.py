@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from chartkit.chart.chart_names import ENGINE
 from chartkit.chart.project import Environment, Project
-from chartkit.chart.vendored import ENGINE, Vendored, said
+from chartkit.chart.vendored import Vendored, said
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.subject import ALL
 

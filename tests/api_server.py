@@ -12,16 +12,14 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
 
 from chartkit.model import Body
-from tests.protobuf_secret import MAGIC, read_secret
+from tests.api_server_http import TOKEN, Refused, Request, handler
 
-TOKEN: Final = "a-token-that-nobody-may-see"
-_STRATEGIC: Final = "strategic-merge-patch"
+__all__ = ["TOKEN", "Api", "ApiServer", "Refused", "Request", "selected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,33 +63,6 @@ def _apis() -> Iterator[Api]:
     yield Api("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", True)
 
 
-class Refused(Exception):  # noqa: N818 - an answer, not a fault
-    """An answer that is an error: its HTTP status, the reason and the message of a Status."""
-
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.body = {
-            "kind": "Status",
-            "apiVersion": "v1",
-            "status": "Failure",
-            "code": code,
-            "reason": reason,
-            "message": message,
-        }
-        self.code = code
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What came in; path: without the query; query: the last value of each parameter."""
-
-    method: str
-    path: str
-    query: Mapping[str, str]
-    kind_of_patch: str
-    body: Body | None
-
-
 @dataclass
 class ApiServer:
     """The server and its objects, which are kept by their paths.
@@ -115,7 +86,7 @@ class ApiServer:
         self.stopped = False
         for api in _apis():
             self.serve(api)
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self.reply, self.watch))
         self._http.daemon_threads = True
         self._http.block_on_close = False
 
@@ -185,6 +156,13 @@ class ApiServer:
                 self.objects[path] = body
             self.events.append(event)
             self.changed.notify_all()
+
+    def reply(self, request: Request) -> tuple[int, Body]:
+        """The status and a copy of the answer to a request; raises Refused."""
+        self.before(request)
+        with self.lock:
+            self.requests.append(request)
+            return 200, json.loads(json.dumps(self.answer(request)))
 
     def answer(self, request: Request) -> Body:
         """The answer to anything but a watch; raises Refused."""
@@ -378,76 +356,3 @@ def _patched(there: Any, patch: Any) -> Any:
         else:
             merged[key] = _patched(merged.get(key, {}), value)
     return merged
-
-
-def _body(content: bytes) -> Body | None:
-    if content.startswith(MAGIC):
-        return read_secret(content)
-    return json.loads(content) if content else None
-
-
-def _handler(server: ApiServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        disable_nagle_algorithm = True
-
-        def do_GET(self) -> None:
-            self._serve()
-
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
-
-        def log_message(self, format: str, *args: Any) -> None: ...
-
-        def _serve(self) -> None:
-            url = urlsplit(self.path)
-            size = int(self.headers.get("Content-Length") or 0)
-            content = self.rfile.read(size)
-            request = Request(
-                self.command,
-                url.path.rstrip("/"),
-                {key: values[-1] for key, values in parse_qs(url.query).items()},
-                self.headers.get("Content-Type", "").partition("+")[0].partition("/")[2],
-                _body(content),
-            )
-            try:
-                # Go's client keeps a token to itself where there is no TLS.
-                if self.headers.get("Authorization") not in (None, f"Bearer {TOKEN}"):
-                    raise Refused(401, "Unauthorized", "Unauthorized")
-                server.before(request)
-                if request.query.get("watch") in ("true", "1"):
-                    self._watch(request)
-                    return
-                with server.lock:
-                    server.requests.append(request)
-                    content, code = json.dumps(server.answer(request)).encode(), 200
-            except Refused as refused:
-                content, code = json.dumps(refused.body).encode(), refused.code
-            self._send(code, content)
-
-        def _send(self, code: int, content: bytes) -> None:
-            try:
-                self.send_response(code)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-            except (BrokenPipeError, ConnectionResetError):
-                self.close_connection = True
-
-        def _watch(self, request: Request) -> None:
-            events = server.watch(request)
-            first = next(events, None)
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.end_headers()
-            self.close_connection = True
-            try:
-                while first is not None:
-                    event = {"type": first[0], "object": first[1]}
-                    self.wfile.write(json.dumps(event).encode() + b"\n")
-                    self.wfile.flush()
-                    first = next(events, None)
-            except (BrokenPipeError, ConnectionResetError):
-                return
-
-    return Handler

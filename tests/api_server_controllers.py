@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from chartkit.model import Body
-from tests.api_server import Api, ApiServer, Refused, Request
+from tests.api_server import Api, ApiServer
+from tests.api_server_http import Refused, Request
 
 _ADMISSION = "kyverno-admission-controller"
 _HOOKS = "/apis/admissionregistration.k8s.io/v1"

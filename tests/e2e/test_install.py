@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.api_server import TOKEN, ApiServer, Request
+from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
+from tests.api_server_http import TOKEN, Request
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 from tests.small_charts import POLICY_NAMES, write_project

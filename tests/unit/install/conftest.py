@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
-from tests.api_server import TOKEN, ApiServer
+from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
+from tests.api_server_http import TOKEN
 from tests.small_charts import write_project
 
 

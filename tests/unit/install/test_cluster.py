@@ -11,7 +11,8 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.install.cluster import CRDS, DEPLOYMENTS, connect
 from chartkit.install.errors import ClusterError, NoAnswerError
-from tests.api_server import TOKEN, ApiServer, Refused, Request
+from tests.api_server import ApiServer
+from tests.api_server_http import TOKEN, Refused, Request
 from tests.unit.install.conftest import World
 
 Writer = Callable[[str], Path]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tests.api_server import Refused, Request
+from tests.api_server_http import Refused, Request
 from tests.small_charts import POLICY_NAMES, write_project
 from tests.unit.install.conftest import World
 

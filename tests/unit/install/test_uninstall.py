@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.api_server import Refused, Request
 from tests.api_server_controllers import write_webhooks
+from tests.api_server_http import Refused, Request
 from tests.unit.install.conftest import World
 
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")

@@ -130,7 +130,8 @@ class LiveSource:
         if isinstance(error, exceptions.ConnectTimeoutError | exceptions.ProxyError):
             hint = "is the cluster up, and is this the right context?"
             return self._broken(f"{self.name} does not answer", hint)
-        if isinstance(error, exceptions.ProtocolError | exceptions.DecodeError):
+        cut = (exceptions.ProtocolError, exceptions.IncompleteRead, exceptions.DecodeError)
+        if isinstance(error, cut):
             return self._broken(f"{self.name} cut its answer short", "try again")
         return self._broken(f"{self.name} cannot be asked ({type(error).__name__})", None)
 

@@ -13,7 +13,7 @@ from chartkit.cluster.reader import Reader, config_map_path
 from chartkit.cluster.source import MISSING, RefusedError
 from chartkit.engine.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.global_context import GlobalContextEntry
-from chartkit.engine.lookups import Lookups, NoSource, OfflineLookups, Recorded
+from chartkit.engine.lookups import ImageSource, Lookups, NoSource, OfflineLookups, Recorded
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.policy import LabelSelector
 from chartkit.engine.selectors import compile_selector
@@ -190,11 +190,17 @@ class LiveLookups(UserLookups):
         values: UserValues | None = None,
         images: Mapping[str, Body] | None = None,
         entries: Sequence[GlobalContextEntry] = (),
+        registry: ImageSource | None = None,
     ) -> None:
         self._reads = Reads(reader)
         api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
         super().__init__(
-            values, api=api, cluster=cluster, values_answer_calls=True, images=images or {}
+            values,
+            api=api,
+            cluster=cluster,
+            values_answer_calls=True,
+            images=images or {},
+            registry=registry,
         )
         self._entries = {entry.name: entry for entry in entries}
         self._entry_world = _EntryWorld(api, cluster, self)

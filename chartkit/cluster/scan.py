@@ -81,8 +81,8 @@ class Surveyed:
 
     def lookups(self, statements: Statements) -> Lookups:
         """The cluster as policies ask it, below what the user says."""
-        images = statements.context.images
-        return LiveLookups(self.reader, statements.values, images, self._entries)
+        images, registry = statements.context.images, statements.registry
+        return LiveLookups(self.reader, statements.values, images, self._entries, registry)
 
     def objects(self, policies: Sequence[AnyPolicy]) -> Iterator[Resource]:
         """The objects that the policies speak of, kind by kind, as they are read; raises

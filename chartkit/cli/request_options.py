@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from chartkit.cli.registry_options import REGISTRY_OPTIONS, with_registry
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 
@@ -92,7 +93,7 @@ _OPTIONS = (
 
 def request_options(command: Command) -> Command:
     """Adds the options; the command gets them as keywords, for `load_requests`."""
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, *REGISTRY_OPTIONS)):
         command = option(command)
     return command
 
@@ -121,6 +122,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     statements = read_statements(
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )
+    statements = with_registry(statements, given)
     around = read_exceptions(given["exceptions"])
     parameters = parse_parameters(given["parameters"])
     policies = load_policies(given["sources"], parameters, around, given["policy_type"])

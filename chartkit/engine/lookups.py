@@ -34,6 +34,22 @@ class Recorded:
     body: Json
 
 
+class ImageSource(Protocol):
+    """What registries say of images; each method raises LookupFailed in Kyverno's words."""
+
+    def image(self, reference: str, /) -> Body:
+        """An image as a context entry sees it."""
+        ...
+
+    def descriptor(self, reference: str, /) -> Body:
+        """An image as CEL sees it."""
+        ...
+
+    def digest(self, reference: str, /) -> str:
+        """The digest that a reference leads to."""
+        ...
+
+
 class Lookups(Protocol):
     """The cluster, registries and services, as the engine's context entries see them."""
 
@@ -51,6 +67,14 @@ class Lookups(Protocol):
 
     def image(self, reference: str, /) -> Body:
         """A registry's answer for an image: `manifest`, `configData`, `resolvedImage` and so on."""
+        ...
+
+    def image_descriptor(self, reference: str, /) -> Body:
+        """The same for CEL: `manifest`, `config`, `resolvedImage` and so on."""
+        ...
+
+    def image_digest(self, reference: str, /) -> str:
+        """The digest that a reference leads to in its registry."""
         ...
 
     def global_context(self, name: str, projection: str, /) -> Json:
@@ -97,6 +121,13 @@ class OfflineLookups:
 
     def image(self, _reference: str, /) -> Body:
         raise NoSource("no registry to ask", hint=_OFFLINE)
+
+    def image_descriptor(self, reference: str, /) -> Body:
+        return self.image(reference)
+
+    def image_digest(self, reference: str, /) -> str:
+        text = f"failed to fetch image reference: {reference}, error: no registry to ask"
+        raise NoSource(text, hint=_OFFLINE)
 
     def global_context(self, name: str, _projection: str, /) -> Json:
         raise NoSource(f"failed to fetch entry key={name}", hint=_OFFLINE)

@@ -16,7 +16,13 @@ from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.engine.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded, UnknownEntry
+from chartkit.engine.lookups import (
+    ImageSource,
+    NoSource,
+    OfflineLookups,
+    Recorded,
+    UnknownEntry,
+)
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import InputError, LookupFailed
@@ -225,6 +231,7 @@ class UserLookups(OfflineLookups):
         worlds: Mapping[tuple[str, str], Cluster] | None = None,
         images: Mapping[str, Body] = _EMPTY,
         context_entries: Sequence[GlobalContextEntry] = (),
+        registry: ImageSource | None = None,
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
         `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
@@ -233,7 +240,8 @@ class UserLookups(OfflineLookups):
         answers calls; cluster: the objects that are there; worlds: those that are there
         for one rule (policy and rule; no rule for a policy without any), in their place; images:
         what registries say of images; context_entries: what policies may refer to,
-        held from the objects that are there and the recorded calls.
+        held from the objects that are there and the recorded calls; registry: who is asked for
+        images that the user says nothing of, None for nobody.
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
@@ -244,6 +252,7 @@ class UserLookups(OfflineLookups):
         self._cluster = cluster
         self._worlds = worlds or {}
         self._images = images
+        self._registry = registry
         self._context_entries = {entry.name: entry for entry in context_entries}
         self.has_recorded = bool(self._calls)
         self.values_answer_calls = values_answer_calls
@@ -264,9 +273,21 @@ class UserLookups(OfflineLookups):
 
     def image(self, reference: str, /) -> Body:
         found = self._images.get(reference)
-        if found is None:
-            raise NoSource(f"image data for {reference} not found in the context")
-        return found
+        if found is not None:
+            return found
+        if self._registry is not None:
+            return self._registry.image(reference)
+        raise NoSource(f"image data for {reference} not found in the context")
+
+    def image_descriptor(self, reference: str, /) -> Body:
+        if self._registry is None or reference in self._images:
+            return self.image(reference)
+        return self._registry.descriptor(reference)
+
+    def image_digest(self, reference: str, /) -> str:
+        if self._registry is None:
+            return super().image_digest(reference)
+        return self._registry.digest(reference)
 
     def configmap(self, namespace: str, name: str, /) -> Body:
         found = self._configmaps.get((namespace, name))

@@ -15,7 +15,7 @@ from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.exceptions import API_VERSIONS
 from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
-from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.lookups import OFFLINE, ImageSource, Lookups
 from chartkit.engine.object_api import PartialApi
 from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
@@ -37,16 +37,18 @@ _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
 class Statements:
     """values: of one or no values file, with settings above it; chart_values: the values files
     that are charts'; user: None where nothing is said of who asks; context: objects and images
-    that CEL policies may ask for."""
+    that CEL policies may ask for; registry: who is asked for all other images, None: nobody."""
 
     values: UserValues = NO_VALUES
     chart_values: tuple[Path, ...] = ()
     user: User | None = None
     context: UserContext = NO_CONTEXT
+    registry: ImageSource | None = None
 
     def lookups(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> Lookups:
         """The world that policies see: the objects that are scanned, and the user's values."""
-        if self.values is NO_VALUES and not any(map(_looks_around, policies)):
+        is_plain = self.values is NO_VALUES and self.registry is None
+        if is_plain and not any(map(_looks_around, policies)):
             return OFFLINE
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
         return UserLookups(
@@ -57,6 +59,7 @@ class Statements:
             values_answer_calls=True,
             context_entries=_context_entries(found),
             images=self.context.images,
+            registry=self.registry,
         )
 
 

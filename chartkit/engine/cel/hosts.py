@@ -122,9 +122,27 @@ class ClusterHost(OfflineHost):
 
     def image_data(self, reference: str, /) -> Body:
         try:
-            return self._lookups.image(reference)
+            return self._lookups.image_descriptor(reference)
         except LookupFailed as error:
             raise CelError(error.message) from None
+
+    def verify_image(self, image: str, attestation: str, attestors: Sequence[Json], /) -> int:
+        try:
+            self._lookups.image_descriptor(image)
+        except NoSource:
+            return super().verify_image(image, attestation, attestors)
+        except LookupFailed as error:
+            raise CelError(f"failed to get imagedata: {error.message}") from None
+        raise CelError(f"failed to verify image {image}: signatures are not evaluated yet")
+
+    def image_payload(self, image: str, attestation: str, /) -> Json:
+        try:
+            self._lookups.image_descriptor(image)
+        except NoSource:
+            return super().image_payload(image, attestation)
+        except LookupFailed as error:
+            raise CelError(f"failed to get imagedata: {error.message}") from None
+        raise CelError(f"failed to read {attestation} of {image}: attestations are not read yet")
 
     def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
         for resource in resources:

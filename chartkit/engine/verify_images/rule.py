@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -16,11 +16,11 @@ from chartkit.engine.variables import Template, compile_template
 from chartkit.engine.verify_images.blocks import ImageBlock, check_blocks, read_block
 from chartkit.engine.verify_images.extract import Extract, Image, compile_extractors, images_in
 from chartkit.engine.verify_images.recorded import recorded_status
-from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.errors import ChartkitError, EvaluationError, LookupFailed
 from chartkit.model import Body, Json, RuleResult, Status
 
 _UNVERIFIED: Final = "the signature could not be verified: signatures are not evaluated yet"
-_NO_DIGEST: Final = "failed to update digest: failed to fetch image reference"
+_NO_DIGEST: Final = "failed to update digest"
 
 
 class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
@@ -41,10 +41,12 @@ _RECORDED: Final = {"pass": Standing.PASSED, "skip": Standing.SKIPPED, "fail": S
 
 @dataclass(slots=True)
 class _Answers:
-    """What the first of the two passes found: its answers and where each image stands."""
+    """What the first of the two passes found: its answers, where each image stands, and the
+    digests to add, by the keys that lead to an image."""
 
     spoken: list[tuple[Status, str]]
     standing: dict[str, Standing]
+    pinned: dict[tuple[str, ...], str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ class ImagesHandler:
         results = [self._answer(*one) for one in found.spoken]
         if not results:
             return None
-        return replace(results[0], others=tuple(results[1:]))
+        patched = _pinned(request.resource.body, found.pinned) if found.pinned else None
+        return replace(results[0], others=tuple(results[1:]), patched=patched)
 
     def validate(self, context: Context, request: Request) -> RuleResult | None:
         """Judges the images as they are; None where that takes a signature."""
@@ -146,11 +149,21 @@ class ImagesHandler:
                     answers.standing[image.reference] = Standing.PASSED
                     continue
                 if block.mutates_digest and not image.digest:
-                    text = f"{_NO_DIGEST}: {image.reference}, error: no registry to ask"
-                    answers.spoken.append((Status.ERROR, text))
+                    self._pin(block, image, context, answers)
                 if block.is_signed:
                     self._verify_image(block, image.reference, answers)
         return answers
+
+    def _pin(self, block: ImageBlock, image: Image, context: Context, answers: _Answers) -> None:
+        """Finds the digest of an image that is named without one."""
+        try:
+            digest = context.lookups.image_digest(image.reference)
+        except LookupFailed as error:
+            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
+            return
+        answers.pinned[image.path] = f"{image.reference}@{digest}"
+        if not block.is_signed:
+            answers.spoken.append((Status.PASS, "mutated image digest"))
 
     def _verify_image(self, block: ImageBlock, image: str, answers: _Answers) -> None:
         if not block.speaks_of(image) or block.skips(image):
@@ -250,6 +263,23 @@ def _without_conditions(body: Body) -> Body:
     ]
     kept = {key: value for key, value in body.items() if key != "validate"}
     return {**kept, "attestations": attestations} if attestations else kept
+
+
+def _pinned(body: Body, pinned: Mapping[tuple[str, ...], str]) -> Body:
+    """An object whose images at these places are named with their digests."""
+    for path, image in pinned.items():
+        body = _with(body, path, image)
+    return body
+
+
+def _with(value: Json, path: Sequence[str], image: str) -> Json:
+    if not path:
+        return image
+    step, rest = path[0], path[1:]
+    if isinstance(value, list):
+        index = int(step)
+        return [*value[:index], _with(value[index], rest, image), *value[index + 1 :]]
+    return {**value, step: _with(value[step], rest, image)}
 
 
 def _at(value: Json, path: Sequence[str]) -> Json:

@@ -1,0 +1,78 @@
+"""The options of commands that may ask registries for images."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from chartkit.errors import InputError
+
+if TYPE_CHECKING:
+    from chartkit.scan.statements import Statements
+
+REGISTRY_OPTIONS: Final = (
+    click.option(
+        "--registry",
+        "asks_registries",
+        is_flag=True,
+        help="Ask registries for what policies want to know of images, as the user of Docker's "
+        "configuration; nobody is asked without it.",
+    ),
+    click.option(
+        "--registry-mirror",
+        "registry_mirrors",
+        multiple=True,
+        metavar="REGISTRY=HOST",
+        help="The host that is asked in a registry's place; repeatable.",
+    ),
+    click.option(
+        "--registry-ca",
+        "registry_authorities",
+        type=click.Path(path_type=Path),
+        help="A file of certificates (PEM) that are trusted besides the system's.",
+    ),
+    click.option(
+        "--registry-plain-http",
+        "registry_plain",
+        multiple=True,
+        metavar="HOST",
+        help="A registry that is asked without encryption; repeatable.",
+    ),
+    click.option(
+        "--registry-cache",
+        type=click.Path(path_type=Path),
+        help="A folder that keeps what registries said, by digest.",
+    ),
+)
+
+_REFINING: Final = {
+    "registry_mirrors": "--registry-mirror",
+    "registry_authorities": "--registry-ca",
+    "registry_plain": "--registry-plain-http",
+    "registry_cache": "--registry-cache",
+}
+
+
+def with_registry(statements: Statements, given: Mapping[str, Any]) -> Statements:
+    """The statements with registries to ask, where the user wants it; raises InputError."""
+    if not given["asks_registries"]:
+        for key, option in _REFINING.items():
+            if given[key]:
+                raise InputError(
+                    f"{option} says how registries are asked, and nobody asks them",
+                    hint="add --registry",
+                )
+        return statements
+    from chartkit.registry import Registries, read_settings
+
+    settings = read_settings(
+        given["registry_mirrors"],
+        given["registry_plain"],
+        given["registry_authorities"],
+        given["registry_cache"],
+    )
+    return replace(statements, registry=Registries(settings))

@@ -1,0 +1,194 @@
+"""Who the user is to a registry, as Docker's own configuration file says it.
+
+`config.json` in `$DOCKER_CONFIG`, or else in `~/.docker`: `auths` has names and passwords,
+`credHelpers` a program for one registry and `credsStore` one for all others
+(https://github.com/docker/docker-credential-helpers).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.engine.values.registry_reference import DEFAULT_REGISTRY
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+from chartkit.registry.errors import RegistryError
+
+_HUB: Final = "https://index.docker.io/v1/"
+"""The name that Docker Hub has in the file."""
+_HELPER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\Z", re.ASCII)
+_IDENTITY: Final = "<token>"
+"""The name that a helper gives where the secret is an identity token."""
+_NOT_FOUND: Final = "credentials not found in native keychain"
+_PATIENCE: Final = 20.0
+_MOST: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """A name with a password, or an identity token, which is exchanged for others; never shown."""
+
+    username: str = ""
+    password: str = field(default="", repr=False)
+    identity: str = field(default="", repr=False)
+
+    @property
+    def basic(self) -> str:
+        """The value of an Authorization header."""
+        return f"Basic {base64.b64encode(self._pair).decode()}"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The texts that no message may have."""
+        found = (self.password, self.identity, base64.b64encode(self._pair).decode())
+        return tuple(text for text in found if len(text) > 3)
+
+    @property
+    def _pair(self) -> bytes:
+        return f"{self.username}:{self.password}".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class DockerConfig:
+    """A configuration file; an empty one where there is none."""
+
+    auths: Mapping[str, Body]
+    helpers: Mapping[str, str]
+    store: str
+    path: Path
+
+    def find(self, registry: str, repository: str) -> Credentials | None:
+        """Who the user is to a registry; None: nobody in particular. Raises RegistryError for a
+        helper that fails."""
+        for key in _keys(registry, repository):
+            helper = self.helpers.get(key)
+            if helper:
+                return _asked(helper, _HUB if registry == DEFAULT_REGISTRY else registry)
+        if self.store:
+            found = _asked(self.store, _HUB if registry == DEFAULT_REGISTRY else registry)
+            if found is not None:
+                return found
+        by_host = {_plain(key): body for key, body in self.auths.items()}
+        for key in _keys(registry, repository):
+            body = self.auths.get(key, by_host.get(key))
+            found = None if body is None else self._read(body, key)
+            if found is not None:
+                return found
+        return None
+
+    def _read(self, body: Body, key: str) -> Credentials | None:
+        name, password = _text(body, "username"), _text(body, "password")
+        if _text(body, "auth"):
+            try:
+                pair = base64.b64decode(_text(body, "auth"), validate=True).decode()
+            except (binascii.Error, UnicodeDecodeError):
+                raise RegistryError(f"{self.path}: the auth of {key} is not base64") from None
+            name, _, password = pair.partition(":")
+        identity = _text(body, "identitytoken")
+        return Credentials(name, password.rstrip("\0"), identity) if name or identity else None
+
+
+def read_docker_config() -> DockerConfig:
+    """The user's file; raises InputError for one that is wrong, and shows nothing that is in it."""
+    folder = os.environ.get("DOCKER_CONFIG")
+    path = Path(folder or Path.home() / ".docker") / "config.json"
+    place = Location(str(path))
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return DockerConfig({}, {}, "", path)
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", place) from None
+    if len(text) > _MOST:
+        raise InputError(f"is larger than {_MOST:,} bytes", place)
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", place) from None
+    auths = _mapping(body, "auths", place)
+    helpers = {
+        key: _helper(name, place) for key, name in _mapping(body, "credHelpers", place).items()
+    }
+    store = body.get("credsStore") or ""
+    known = {key: value for key, value in auths.items() if isinstance(value, dict)}
+    return DockerConfig(known, helpers, _helper(store, place) if store else "", path)
+
+
+def _mapping(body: Json, key: str, place: Location) -> Body:
+    value = body.get(key) if isinstance(body, dict) else body
+    if value is None and isinstance(body, dict):
+        return {}
+    if not isinstance(value, dict):
+        raise InputError(f"{key} must be a mapping", place)
+    return value
+
+
+def _helper(name: Json, place: Location) -> str:
+    """The name goes into that of a program, so it may hold no path."""
+    if not isinstance(name, str) or not _HELPER.match(name):
+        raise InputError("names a credential helper that is no name", place)
+    return name
+
+
+def _text(body: Body, key: str) -> str:
+    value = body.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _keys(registry: str, repository: str) -> Iterator[str]:
+    """The names under which credentials may stand, the narrowest first."""
+    steps = repository.split("/")
+    for count in range(len(steps), 0, -1):
+        yield "/".join((registry, *steps[:count]))
+    yield registry
+    if registry == DEFAULT_REGISTRY:
+        yield _HUB
+        yield "docker.io"
+
+
+def _plain(key: str) -> str:
+    """A key without what older versions of Docker put around a host."""
+    bare = key.partition("://")[2] or key
+    return bare.removesuffix("/").removesuffix("/v1").removesuffix("/v2")
+
+
+def _asked(helper: str, server: str) -> Credentials | None:
+    """What a helper says; None where it knows of nobody. Raises RegistryError."""
+    name = f"docker-credential-{helper}"
+    program = shutil.which(name)
+    if program is None:
+        raise RegistryError(f"the credential helper {name} is not there")
+    try:
+        done = subprocess.run(
+            [program, "get"], input=server.encode(), capture_output=True, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        raise RegistryError(f"{name} did not answer within {_PATIENCE:g} seconds") from None
+    except OSError as error:
+        raise RegistryError(f"{name} cannot be started: {error.strerror or error}") from None
+    if done.returncode:
+        # The protocol has no code for it: this sentence is how a helper says that it knows nobody.
+        if _NOT_FOUND in done.stdout.decode(errors="replace"):
+            return None
+        raise RegistryError(f"{name} failed for {server} with exit code {done.returncode}")
+    try:
+        body = json.loads(done.stdout[:_MOST])
+    except (ValueError, RecursionError):
+        raise RegistryError(f"{name} did not answer in JSON") from None
+    if not isinstance(body, dict):
+        raise RegistryError(f"{name} did not answer with an object")
+    username, secret = _text(body, "Username"), _text(body, "Secret")
+    if username == _IDENTITY:
+        return Credentials(identity=secret)
+    return Credentials(username, secret) if username else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import socket
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -193,6 +195,33 @@ class _Response:
         return next(self._parts, b"")
 
     def release_conn(self) -> None: ...
+
+
+def test_an_answer_that_is_cut(world: World) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as cutting:
+
+        def answer() -> None:
+            connection, _ = cutting.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"groups": [')
+
+        threading.Thread(target=answer, daemon=True).start()
+        place = f"http://127.0.0.1:{cutting.getsockname()[1]}"
+        config = world.server.kubeconfig.replace(world.server.url, place)
+        (world.folder / "kubeconfig").write_text(config)
+        code, out, err = world.scan("--cluster", *world.policies(labelled()))
+    assert (code, out) == (2, "")
+    assert err.endswith("cut its answer short (try again)\n")
+
+
+def test_a_server_without_tls(world: World) -> None:
+    config = world.server.kubeconfig.replace("http://", "https://")
+    (world.folder / "kubeconfig").write_text(config)
+    code, out, err = world.scan("--cluster", *world.policies(labelled()))
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert "the TLS connection failed (is its certificate" in err
 
 
 def _cut() -> Iterator[bytes]:

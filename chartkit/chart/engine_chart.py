@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from chartkit.chart import engine_schema, engine_values
 from chartkit.chart.engine_crds import crd_templates, group_values
 from chartkit.chart.engine_dashboard import DASHBOARD_FILE, dashboard
 from chartkit.chart.engine_source import SOURCE, describe
+from chartkit.chart.monitoring import Monitoring, monitoring_values
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.templating import SUFFIX, render_text
 from chartkit.model import Body
@@ -28,11 +30,16 @@ _VALUES_HEADER = (
 )
 
 
-def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
+def plan(
+    high_availability: Mapping[str, bool],
+    kube_version: str,
+    monitoring: Mapping[str, Monitoring] = MappingProxyType({}),
+) -> ChartPlan:
     """The chart for these environments.
 
     high_availability: environment name to whether it must be highly available; kube_version: the
-    range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`.
+    range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
+    environments that are monitored.
     """
     context = _context(kube_version)
     values_catalogue = engine_values.read_catalogue(context)
@@ -42,7 +49,9 @@ def plan(high_availability: Mapping[str, bool], kube_version: str) -> ChartPlan:
     )
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
-        values[f"values_{name}.yaml"] = _environment_values(context, name, available)
+        values[f"values_{name}.yaml"] = _environment_values(
+            context, name, available, monitoring.get(name)
+        )
     return ChartPlan(CHART_NAME, files, values)
 
 
@@ -88,9 +97,14 @@ def _rendered(path: Path, context: Mapping[str, Any]) -> str:
     return render_text(text, context, str(path), SOURCE) if path.suffix == SUFFIX else text
 
 
-def _environment_values(context: Body, name: str, available: bool) -> str:
+def _environment_values(
+    context: Body, name: str, available: bool, monitoring: Monitoring | None
+) -> str:
     body: Body = {}
     if available:
         for controller in context["controllers"]:
             body[controller["key"]] = {"replicas": 3 if controller["scaled"] else 2}
+    if monitoring:
+        for key, values in monitoring_values(monitoring, context["controllers"]).items():
+            body[key] = {**body.get(key, {}), **values}
     return f"# Kyverno in the environment {name}.\n" + (dump_yaml(body) if body else "")

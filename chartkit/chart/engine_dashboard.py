@@ -16,6 +16,9 @@ _RATE = "$__rate_interval"
 _WIDTH = 24
 _HEIGHTS = {"stat": 4, "timeseries": 8, "table": 9}
 _DATA_SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+"""A variable: imports by hand and sidecars resolve it, and `__inputs` the former alone."""
+
+_OPEN_ROW = {"collapsed": False, "panels": []}
 
 
 def dashboard() -> str:
@@ -24,6 +27,8 @@ def dashboard() -> str:
     body = {
         "title": source["title"],
         "uid": source["uid"],
+        "id": None,
+        "editable": True,
         "schemaVersion": 39,
         "tags": ["kyverno"],
         "time": {"from": "now-6h", "to": "now"},
@@ -39,14 +44,22 @@ def dashboard() -> str:
 
 def _variables() -> list[Body]:
     return [
-        {"name": "datasource", "type": "datasource", "query": "prometheus"},
+        {
+            "name": "datasource",
+            "label": "Data source",
+            "type": "datasource",
+            "query": "prometheus",
+        },
         {
             "name": "cluster",
+            "label": "Cluster",
             "type": "query",
             "datasource": _DATA_SOURCE,
             "query": "label_values(kyverno_info, cluster)",
             "refresh": 2,
             "includeAll": True,
+            "allValue": ".*",
+            "current": {"text": "All", "value": "$__all"},
             "multi": True,
         },
     ]
@@ -55,7 +68,8 @@ def _variables() -> list[Body]:
 def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:
     top = 0
     for row in rows:
-        yield {"type": "row", "title": row["title"], "gridPos": _place(0, top, _WIDTH, 1)}
+        place = _place(0, top, _WIDTH, 1)
+        yield {"type": "row", "title": row["title"], "gridPos": place, **_OPEN_ROW}
         top += 1
         left = 0
         height = max(_HEIGHTS[kind] for _, _, kind, _ in row["panels"])

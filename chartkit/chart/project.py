@@ -13,6 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from chartkit.chart import schema
+from chartkit.chart.monitoring import Monitoring, read_monitoring
+from chartkit.chart.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import Document, read_file
 from chartkit.errors import InputError
@@ -86,7 +88,9 @@ class Environment:
     None where it leaves that to the chart;
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
     has them; policies: settings of single policies by name; exclude: for every policy;
-    apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there.
+    apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
+    monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
+    None where the environment says nothing.
     """
 
     name: str
@@ -103,6 +107,8 @@ class Environment:
     exclude: tuple[Exclusion, ...]
     apis: Mapping[str, bool]
     workloads: tuple[Workload, ...]
+    monitoring: Monitoring | None
+    policy_reporter: PolicyReporter | None
     document: Document = field(repr=False, compare=False)
 
     @property
@@ -213,6 +219,8 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         exclude=_exclusions(document, (*place, "exclude"), body.get("exclude", ())),
         apis=MappingProxyType(dict(body.get("apis", {}))),
         workloads=workloads,
+        monitoring=read_monitoring(document, place),
+        policy_reporter=read_policy_reporter(document, place),
         document=document,
     )
 

@@ -10,6 +10,7 @@ from typing import Any
 from chartkit import bundled
 from chartkit.chart import engine_chart, schema
 from chartkit.chart.library import read_library
+from chartkit.chart.monitoring import API, Mode, first_monitoring
 from chartkit.chart.profiles import read_profile, resolve
 from chartkit.chart.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
 from chartkit.chart.templating import render_tree
@@ -29,13 +30,15 @@ class Need:
     """What Kyverno's own objects need of a policy.
 
     available: whether a highly available engine needs it too; exclude: what the policy leaves
-    alone, in lines of YAML.
+    alone, in lines of YAML; mode: the one way of monitoring that needs it, None where it does not
+    hang on that.
     """
 
     policy: str
     reason: str
     available: bool = True
     exclude: tuple[str, ...] = ("namespaces: [kyverno]",)
+    mode: Mode | None = None
 
 
 NEEDS = (
@@ -61,22 +64,33 @@ NEEDS = (
         "one replica is enough where nothing must be highly available",
         available=False,
     ),
+    Need(
+        "require-encryption-aws-loadbalancers",
+        "the controllers serve their metrics without TLS",
+        exclude=("namespaces: [kyverno]", 'names: ["kyverno-*-metrics"]'),
+        mode=Mode.LOAD_BALANCER,
+    ),
 )
 """What the charts' defaults do that a policy of the library refuses, and why it is right."""
 
 
-def project_files(profiles: Sequence[str], cluster: Version, eks: bool) -> Mapping[str, str]:
+def project_files(
+    profiles: Sequence[str], cluster: Version, eks: bool, monitoring: Mode | None = None
+) -> Mapping[str, str]:
     """A new project's files by path: chartkit.yaml, its schema for editors, a first workload.
 
-    Raises InputError for a profile that there is not.
+    monitoring: how its environments are monitored, None where they are not. Raises InputError for
+    a profile that there is not.
     """
-    needs = _needs(profiles)
+    needs = [need for need in _needs(profiles) if need.mode in (None, monitoring)]
     context: dict[str, Any] = {
         "schema": SCHEMA,
         "profiles": profiles,
         "kyverno": engine_chart.SUPPORTED_KYVERNO,
         "cluster": "eks" if eks else "kubernetes",
         "version": str(cluster),
+        "monitoring": first_monitoring(monitoring, eks) if monitoring else None,
+        "api": API,
         "environments": [
             {
                 "name": name,

@@ -12,11 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.chart import ha
+from chartkit.chart import engine_source, ha, policy_reporter
 from chartkit.chart.chart_files import ChartFiles
-from chartkit.chart.chart_names import ENGINE, POLICIES
+from chartkit.chart.chart_names import ENGINE, POLICIES, REPORTER
+from chartkit.chart.monitoring import KEY as MONITORING
+from chartkit.chart.monitoring import monitoring_values
 from chartkit.chart.profiles import Profile, read_profile
 from chartkit.chart.project import Environment, Exclusion, PolicyType
+from chartkit.chart.versions import parse_version
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Severity
 
@@ -47,15 +50,39 @@ def environment_values(chart: ChartFiles, environment: Environment, root: Path) 
 
 
 def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  # noqa: ARG001
-    if not environment.high_availability:
-        return Said({})
-    return Said(
-        {
+    values: Body = {}
+    if environment.high_availability:
+        values = {
             key: {"replicas": ha.minimum(component)}
             for component, key in ha.CONTROLLERS.items()
             if isinstance(chart.defaults.get(key), dict)
         }
-    )
+    left = []
+    for key, given in _monitored(environment).items():
+        if key in chart.defaults:
+            values[key] = {**values.get(key, {}), **given}
+        else:
+            left.append(_left(f"no key {key} in this version", environment.locate(MONITORING)))
+    return Said(values, tuple(left))
+
+
+def _monitored(environment: Environment) -> Body:
+    if environment.monitoring is None:
+        return {}
+    controllers = engine_source.describe()["controllers"]
+    return monitoring_values(environment.monitoring, controllers, metrics_apart=False)
+
+
+def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said:  # noqa: ARG001
+    wanted = environment.policy_reporter
+    if wanted is None:
+        return Said({})
+    version = parse_version(chart.version, "policy-reporter's chart")
+    if version.major != wanted.version.major:
+        what = f"the vendored chart {chart.name} is {chart.version}, not {wanted.version}"
+        place = environment.locate(policy_reporter.KEY, "version")
+        raise InputError(what, place, f'write version: "{chart.version}"')
+    return Said(policy_reporter.chart_values(wanted, environment.monitoring))
 
 
 def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
@@ -92,8 +119,10 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
 
 
 _Writer = Callable[[ChartFiles, Environment, Path], Said]
-_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType({ENGINE: _engine, POLICIES: _policies})
-"""What writes each chart's values; a chart that is not here gets none."""
+_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType(
+    {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
+)
+"""What writes each chart's values."""
 
 
 def _left(what: str, place: Location) -> Diagnostic:

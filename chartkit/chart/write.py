@@ -65,7 +65,8 @@ def compose(plan: ChartPlan, folder: Path, prefer: Prefer = Prefer.NEITHER) -> T
     file there cannot be read.
     """
     files = {name: text for name, text in plan.files.items() if name != _IGNORE}
-    files[_IGNORE] = _ignoring(plan.files.get(_IGNORE, ""))
+    if files:
+        files[_IGNORE] = _ignoring(plan.files.get(_IGNORE, ""))
     recorded = _recorded(folder)
     owned = {name: _digest(text) for name, text in sorted(files.items())}
     edited = tuple(

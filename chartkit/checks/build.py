@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from chartkit.chart import compat, engine_chart, policies_chart, swap, vendored, write
+from chartkit.chart import (
+    compat,
+    engine_chart,
+    policies_chart,
+    policy_reporter,
+    swap,
+    vendored,
+    write,
+)
 from chartkit.chart.chart_names import ENGINE, POLICIES, REPORTER
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.project import Environment, Project, Workload
@@ -71,10 +79,8 @@ def build(project: Project, options: Options) -> Build:
 
 def _build(project: Project, options: Options) -> Build:
     taken = vendored.read_vendored(project.root)
-    trees = {
-        plan.name: write.compose(plan, project.charts / plan.name, options.prefer)
-        for plan in _plans(project, taken)
-    }
+    trees = {plan.name: _composed(project, plan, options) for plan in _plans(project, taken)}
+    others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
         subjects = [
@@ -90,7 +96,7 @@ def _build(project: Project, options: Options) -> Build:
         found += [row for tree in trees.values() for row in _overwritten(tree)]
         if failed(found) and not options.check:
             return Build(tuple(found))
-        generated = list(trees.values())
+        generated = [*trees.values(), *others]
         if options.kustomize:
             generated += overlays.trees(project.root, subjects)
         if options.check:
@@ -98,6 +104,10 @@ def _build(project: Project, options: Options) -> Build:
         manifests = [_manifests(project.manifests, subject) for subject in subjects]
     generated += [tree for tree in manifests if tree is not None]
     return Build(tuple(found), written=tuple(_written(generated)))
+
+
+def _composed(project: Project, plan: ChartPlan, options: Options) -> Tree:
+    return write.compose(plan, project.charts / plan.name, options.prefer)
 
 
 @contextmanager
@@ -141,8 +151,21 @@ def _engine_plan(
     for env in with_engine:
         _require_supported(env)
     available = {env.name: env.high_availability for env in with_engine}
+    monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
     version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
-    return engine_chart.plan(available, compat.kube_version_range([version]))
+    return engine_chart.plan(available, compat.kube_version_range([version]), monitored)
+
+
+def _values_alone(project: Project, taken: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
+    """Values files for a chart that does not stand here: policy-reporter's, where it is not
+    vendored."""
+    wanted = {
+        env.name: (env.policy_reporter, env.monitoring)
+        for env in project.environments.values()
+        if env.policy_reporter
+    }
+    if wanted and REPORTER not in taken:
+        yield policy_reporter.plan(wanted)
 
 
 def _require_supported(env: Environment) -> None:

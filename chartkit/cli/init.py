@@ -20,12 +20,24 @@ import click
 )
 @click.option("--kubernetes", metavar="VERSION", help="The clusters' version, such as 1.34.")
 @click.option("--eks", metavar="VERSION", help="The clusters' version, where they are on EKS.")
-def init(folder: Path, profiles: Sequence[str], kubernetes: str | None, eks: str | None) -> None:
+@click.option(
+    "--monitoring",
+    type=click.Choice(["prometheus-operator", "nodeport", "loadbalancer"]),
+    help="How Prometheus comes to the metrics of all controllers.",
+)
+def init(
+    folder: Path,
+    profiles: Sequence[str],
+    kubernetes: str | None,
+    eks: str | None,
+    monitoring: str | None,
+) -> None:
     """Write chartkit.yaml and a first workload to FOLDER (the current one if not given).
 
     Nothing is overwritten: exits 2 where a file is there already.
     """
     from chartkit.chart import compat, engine_chart
+    from chartkit.chart.monitoring import Mode
     from chartkit.chart.start import project_files, write_project
     from chartkit.chart.versions import parse_version
 
@@ -35,7 +47,8 @@ def init(folder: Path, profiles: Sequence[str], kubernetes: str | None, eks: str
     kyverno = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
     supported = compat.compatibility(kyverno)
     cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
-    files = project_files(profiles, cluster, eks is not None)
+    mode = Mode(monitoring) if monitoring is not None else None
+    files = project_files(profiles, cluster, eks is not None, mode)
     for file in write_project(folder, files):
         click.echo(f"wrote {file}")
     click.echo("next: chartkit render")

@@ -31,7 +31,7 @@ def metrics_by_node_port(subject: Subject) -> Iterator[Diagnostic]:
         policy = mapping(mapping(subject.values, key), "networkPolicy")
         if policy.get("enabled") is not True:
             message = "metrics stand on a port of every node, open to whoever reaches a node"
-            hint = f"set {key}.networkPolicy.enabled: true with ingressFrom, or type: ClusterIP"
+            hint = f"set {key}.networkPolicy.enabled: true with metricsFrom, or type: ClusterIP"
             place = subject.locate((key, service, "type"))
             yield Diagnostic(NODE_PORT, Severity.WARNING, message, place, hint)
 

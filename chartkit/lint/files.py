@@ -62,9 +62,7 @@ def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
 
 def _defaults(chart: ChartPlan | Path) -> Document:
     if isinstance(chart, ChartPlan):
-        # Not the name alone: most people's own file has it too.
-        name = f"{engine_chart.CHART_NAME}/values.yaml"
-        return _one(read_text(chart.values["values.yaml"], name), name)
+        return _one(read_text(chart.values["values.yaml"], "values.yaml"), "values.yaml")
     file = chart / "values.yaml"
     if not (chart / "Chart.yaml").is_file():
         raise InputError("is no chart: it has no Chart.yaml", Location(str(chart)))

@@ -10,7 +10,7 @@ from chartkit.chart.versions import Version
 from chartkit.documents import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.migrate.context import Context, Outcome, Step
-from chartkit.migrate.known import ENGINE, Known, is_of_engine, known, refusals
+from chartkit.migrate.known import ENGINE, Known, is_of_engine, known
 from chartkit.migrate.origin import origin
 from chartkit.migrate.reading import read_tree
 from chartkit.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
@@ -64,7 +64,6 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     if (parse_yaml(text) or {}) != tree.data():
         hint = "write its values in blocks, without anchors and merge keys"
         raise InputError("cannot be rearranged as it is written", document.location, hint)
-    run.check(text)
     steps = sorted(run.context.steps, key=lambda step: step.line)
     return Migration(document.source.file, chart, span, text, tuple(steps))
 
@@ -177,16 +176,6 @@ class _Run:
                     self.now.may_be_null((*target, *rest)) for target in row.targets
                 )
         return self.now.may_be_null(path) or not self.now.has(path)
-
-    def check(self, text: str) -> None:
-        """Asks about what the chart refuses, and about what is refused of old values alike."""
-        asked = {step.key for step in self.context.steps if step.outcome is Outcome.ASKED}
-        for path, message, hint in refusals(self.chart, text):
-            key = ".".join(path)
-            if key not in asked:
-                do = hint or "Correct it."
-                step = Step(Outcome.ASKED, key, 0, (), f"The chart refuses it: {message}.", do)
-                self.context.steps.append(step)
 
     def see_kube_system(self) -> None:
         """Opens the webhooks for kube-system where policies are meant to see it."""

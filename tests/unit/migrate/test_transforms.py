@@ -262,13 +262,6 @@ def test_given_version() -> None:
     assert str(migrated(MARK, "2.5").span) == "2.5"
 
 
-def test_what_the_chart_refuses_is_asked_for() -> None:
-    migration = migrated("replicaCount: many\ninstallCRDs: 'no'\n")
-    assert asked(migration) == {"admissionController.replicas", "crds.install"}
-    assert refused("openreports: {enabled: false}\n") == []
-    assert refused("openreports: {enabled: false, installCrds: true}\n")
-
-
 def test_comments_of_a_section_that_goes() -> None:
     text = """\
     a: 1

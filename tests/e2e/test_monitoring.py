@@ -1,0 +1,85 @@
+"""`chartkit init --monitoring`: each mode renders and passes every check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart.project import read_project
+from chartkit.checks.build import Build, Options, build
+from chartkit.checks.model import Outcome
+from chartkit.documents import read_file
+from tests.e2e.command import chartkit
+from tests.e2e.transcript import check_page
+from tests.unit.chart.project_files import write_profile
+
+REPORTER = """\
+    policyReporter: {version: "3.9.1", ingress: {host: reports.example.test}}
+"""
+BALANCERS = """\
+policies:
+  eks-best-practices/disallow-public-load-balancers: {}
+  eks-best-practices/require-encryption-aws-loadbalancers: {}
+  eks-best-practices/require-target-type-ip: {}
+"""
+
+
+def rendered(folder: Path, *arguments: str) -> Build:
+    """A new project, rendered in process; one environment is checked."""
+    assert chartkit(folder, "init", *arguments).code == 0
+    project = read_project(folder)
+    return build(project, Options((project.environment("prd"),)))
+
+
+def passed(done: Build) -> None:
+    assert [row for row in done.rows if row.outcome in (Outcome.FAIL, Outcome.WARNING)] == []
+    assert done.written
+
+
+def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Node ports."""
+    check_page("monitoring.md", tmp_path, request.config.getoption("--update-golden"))
+
+
+def test_operator(tmp_path: Path) -> None:
+    passed(rendered(tmp_path, "--profile", "pss-baseline", "--monitoring", "prometheus-operator"))
+    kinds = [each.body["kind"] for each in read_file(tmp_path / "rendered/prd/kyverno.yaml")]
+    assert (kinds.count("ServiceMonitor"), kinds.count("PrometheusRule")) == (4, 1)
+    values = tmp_path / "chartkit.yaml"
+    values.write_text(values.read_text().replace("com/v1: true", "com/v1: false"))
+    project = read_project(tmp_path)
+    done = build(project, Options((project.environment("prd"),)))
+    assert done.failed
+    assert any(
+        row.outcome is Outcome.FAIL and "monitoring.coreos" in row.message for row in done.rows
+    )
+
+
+def test_load_balancers_beside_policies_about_them(tmp_path: Path) -> None:
+    write_profile(tmp_path / "balancers.yaml", BALANCERS)
+    eks = ("--profile", "./balancers.yaml", "--eks", "1.34")
+    passed(rendered(tmp_path, *eks, "--monitoring", "loadbalancer"))
+    values = (tmp_path / "chartkit.yaml").read_text()
+    assert "the controllers serve their metrics without TLS" in values
+
+
+def test_policy_reporter(project: Path) -> None:
+    """Its values files alone are written."""
+    file = project / "chartkit.yaml"
+    text = file.read_text()
+    assert text.count("    action: Audit\n") == 1
+    file.write_text(text.replace("    action: Audit\n", "    action: Audit\n" + REPORTER))
+    done = build(read_project(project), Options(()))
+    assert [path.name for path in done.written] == ["policy-reporter"]
+    files = sorted(path.name for path in (project / "charts/policy-reporter").glob("*"))
+    assert files == [".chartkit", "values_prd.yaml"]
+    (values,) = read_file(project / "charts/policy-reporter/values_prd.yaml")
+    assert values.body["plugin"] == {"kyverno": {"enabled": True}}
+
+
+def test_input(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "init", "--monitoring", "sidecar")
+    assert (done.code, done.out) == (2, "")
+    assert "'sidecar'" in done.err
+    assert list(tmp_path.iterdir()) == []

@@ -15,6 +15,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import cache
 from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
@@ -181,7 +182,7 @@ class _Trusting(HTTPAdapter):
     address."""
 
     def __init__(self, settings: Settings) -> None:
-        self._context = ssl.create_default_context()
+        self._context = _trust() if settings.authorities is None else ssl.create_default_context()
         if settings.authorities is not None:
             self._context.load_verify_locations(cafile=str(settings.authorities))
         super().__init__()
@@ -195,6 +196,12 @@ class _Trusting(HTTPAdapter):
         """The same trust through a proxy, which resolves names by itself."""
         given.setdefault("ssl_context", self._context)
         return super().proxy_manager_for(proxy, **given)
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """The system's certificates, which take a while to read."""
+    return ssl.create_default_context()
 
 
 def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:

@@ -120,6 +120,29 @@ def test_cel_of_images(registry: Registry, tmp_path: Path) -> None:
     assert "MANIFEST_UNKNOWN: manifest unknown" in text
 
 
+def test_image_validating_policies(registry: Registry, tmp_path: Path) -> None:
+    policy = _cel("images.containers.all(one, getImageData(one).config.config.User == '0')")
+    policy["kind"] = "ImageValidatingPolicy"
+    policy["spec"]["attestors"] = [{"name": "ci", "cosign": {"key": {"data": "k"}}}]
+    policy["spec"]["matchImageReferences"] = [{"glob": "*"}]
+    policy["spec"]["validationConfigurations"] = {"verifyDigest": False, "required": False}
+    image = f"{registry.host}/team/app:1"
+    assert _results(_run("scan", tmp_path, policy, image, "--registry")[1]) == [("fail", "no")]
+    policy["spec"]["validations"] = [
+        {"expression": "images.containers.all(i, verifyImageSignatures(i, [attestors.ci]) > 0)"}
+    ]
+    ((status, message),) = _results(_run("scan", tmp_path, policy, image, "--registry")[1])
+    assert status == "error"
+    assert "signatures are not evaluated yet" in message
+
+
+def test_a_context_entry_that_is_not_there(registry: Registry, tmp_path: Path) -> None:
+    image = f"{registry.host}/team/app:no"
+    _, text = _run("scan", tmp_path, _asks_user(), image, "--registry")
+    assert f"failed to fetch image descriptor: {image}, error: " in text
+    assert "MANIFEST_UNKNOWN: manifest unknown" in text
+
+
 def test_digests_are_added(registry: Registry, tmp_path: Path) -> None:
     image = f"{registry.host}/team/app:1"
     digest = digest_of(registry.documents["/v2/team/app/manifests/1"][1])

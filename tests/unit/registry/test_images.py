@@ -302,6 +302,16 @@ def test_addresses_that_are_never_asked(host: str) -> None:
         _ask().digest(f"{host}:80/team/app:1")
 
 
+def test_a_name_that_leads_to_such_an_address_is_told_nothing(
+    registry: Registry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chartkit.registry.addresses.is_forbidden", lambda _address: True)
+    port = registry.host.partition(":")[2]
+    with pytest.raises(RegistryError, match="an address that is never asked"):
+        _ask().digest(f"localhost:{port}/team/app:1")
+    assert registry.asked == []
+
+
 def test_documents_are_kept_by_digest(registry: Registry, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     reference = f"{registry.host}/team/app@{digest_of(_manifest(registry)[1])}"

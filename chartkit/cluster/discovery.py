@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import quote
 
 from chartkit.cluster.source import RefusedError, Source
-from chartkit.engine.kinds import GroupVersionKind, parse_api_version
+from chartkit.engine.kinds import DEFAULT_NAMESPACE, GroupVersionKind, parse_api_version
 from chartkit.model import Body
 
 
@@ -33,14 +34,28 @@ class Served:
     def path(self, namespace: str = "", name: str = "") -> str:
         """Where its objects are; namespace: empty for those of all."""
         root = f"/apis/{self.api_version}" if self.kind.group else f"/api/{self.api_version}"
-        place = f"/namespaces/{namespace}" if namespace and self.namespaced else ""
-        return f"{root}{place}/{self.plural}" + (f"/{name}" if name else "")
+        place = f"/namespaces/{_part(namespace)}" if namespace and self.namespaced else ""
+        return f"{root}{place}/{self.plural}" + (f"/{_part(name)}" if name else "")
 
 
 MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "external.metrics.k8s.io"))
 """Groups that measure and hold nothing, and often do not answer; they are not asked."""
+
+
+def _part(name: str) -> str:
+    return quote(name, safe=":@")
+
+
 NAMESPACES: Final = Served(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
 CONFIG_MAPS: Final = Served(GroupVersionKind("", "v1", "ConfigMap"), "configmaps", True)
+
+
+def sample(served: Served) -> Body:
+    """An object of a kind, with what tells its kind and scope alone."""
+    metadata: Body = {"name": "any"}
+    if served.namespaced:
+        metadata["namespace"] = DEFAULT_NAMESPACE
+    return {"apiVersion": served.api_version, "kind": served.kind.kind, "metadata": metadata}
 
 
 class Discovery:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from chartkit.cluster.discovery import Served
+from chartkit.cluster.discovery import Served, sample
 from chartkit.cluster.reader import Reader
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.global_context import KINDS as ENTRY_KINDS
@@ -67,15 +67,10 @@ def _is_entry(one: Resource) -> bool:
 
 
 def _is_made(one: Resource) -> bool:
+    """Whether Kyverno made one of Kubernetes' own policies of a policy of its own."""
     labels = one.body["metadata"].get("labels")
-    return is_made_by_kyverno(labels if isinstance(labels, dict) else {}) and (
-        one.api_version.startswith("admissionregistration.k8s.io/")
-    )
-
-
-def is_made_by_kyverno(labels: dict[str, str]) -> bool:
-    """Whether Kyverno's controllers wrote an object with such labels."""
-    return labels.get(_MANAGED_BY) == "kyverno"
+    by = labels.get(_MANAGED_BY) if isinstance(labels, dict) else None
+    return by == "kyverno" and one.api_version.startswith("admissionregistration.k8s.io/")
 
 
 def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[Served]:
@@ -83,8 +78,7 @@ def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[Serve
     known: set[tuple[str, str]] = set()
     for served in reader.discovery.all:
         group, _, kind = served.kind
-        sample = Resource({"apiVersion": served.api_version, "kind": kind})
-        if (group, kind) not in known and wanted(sample):
+        if (group, kind) not in known and wanted(Resource(sample(served))):
             known.add((group, kind))
             yield served
 
@@ -96,10 +90,6 @@ def _all(reader: Reader, kinds: Iterable[Served]) -> Iterator[Resource]:
 
 def _near(reader: Reader, served: Served) -> Sequence[Resource]:
     """What concerns one namespace: of a kind that is in namespaces what is there."""
-    if served.namespaced and not is_exception(_sample(served)):
+    if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))
     return list(reader.everywhere(served))
-
-
-def _sample(served: Served) -> Resource:
-    return Resource({"apiVersion": served.api_version, "kind": served.kind.kind})

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Final
 
-from chartkit.cluster.discovery import Discovery, Served
+from chartkit.cluster.discovery import Discovery, Served, sample
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.kinds import DEFAULT_NAMESPACE
 from chartkit.engine.policies import AnyPolicy, judges_json
 from chartkit.engine.request import Request
-from chartkit.model import Body, Resource
+from chartkit.model import Resource
 
 PASSED_OVER_GROUPS: Final = frozenset(
     ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
@@ -45,14 +44,5 @@ def _speaks(policy: AnyPolicy, served: Served) -> bool:
     """Whether a policy may say something of an object of this kind, by its kind alone."""
     if isinstance(policy, CompiledPolicy):
         return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)
-    metadata: Body = {"name": "any"}
-    if served.namespaced:
-        metadata["namespace"] = DEFAULT_NAMESPACE
-    body = {"apiVersion": served.api_version, "kind": served.kind.kind, "metadata": metadata}
-    attributes = Attributes(Request(Resource(body)), policy.plural(served.kind))
+    attributes = Attributes(Request(Resource(sample(served))), policy.plural(served.kind))
     return bool(policy.judges_of(attributes))
-
-
-def named(kinds: Sequence[Served]) -> str:
-    """The kinds on one line."""
-    return ", ".join(each.name for each in kinds) or "none"

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.cluster.cleaning import cleaned
-from chartkit.cluster.source import EXPIRED, RefusedError, Source, with_query
+from chartkit.cluster.source import EXPIRED, TOO_LARGE, RefusedError, Source, with_query
 from chartkit.model import Body
 
 PAGE: Final = 500
 """Objects a page, as `kubectl` has it."""
+SMALLEST: Final = 5
 MOST_RESTARTS: Final = 5
 
 
@@ -18,16 +19,20 @@ def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[B
     """The objects of a list, each with its kind, without what nobody judges.
 
     A list whose token to go on has expired (410) is read again from its start; what was handed on
-    is not handed on twice. Raises what the source raises.
+    is not handed on twice. Where a page is too large, smaller ones follow. Raises what the source
+    raises.
     """
     seen: set[tuple[str, str]] = set()
     following = ""
-    restarts = 0
+    restarts, size = 0, PAGE
     while True:
-        query = {"limit": str(PAGE)} | ({"continue": following} if following else {})
+        query = {"limit": str(size)} | ({"continue": following} if following else {})
         try:
             page = source.get(with_query(path, query))
         except RefusedError as error:
+            if error.status == TOO_LARGE and size > SMALLEST:
+                size //= 10
+                continue
             if error.status != EXPIRED or not following or restarts == MOST_RESTARTS:
                 raise
             restarts += 1

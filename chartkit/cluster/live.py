@@ -13,14 +13,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-from chartkit.cluster.source import RefusedError, SourceError
+from chartkit.cluster.source import TOO_LARGE, RefusedError, SourceError
 from chartkit.install.cluster import Cluster
 from chartkit.model import Body
 
 _CONNECT: Final = 10.0
 _ANSWER: Final = 60.0
 """Seconds to connect, and to wait for each part of an answer."""
-MOST_BYTES: Final = 256 * 1024 * 1024
+MOST_BYTES: Final = 64 * 1024 * 1024
 """The longest answer that is read; a page of 500 large Pods has some 10 MB."""
 _MOST_SAID: Final = 300
 _BUSY: Final = frozenset({429, 503})
@@ -29,8 +29,8 @@ _LONGEST_PAUSE: Final = 5.0
 _UNAUTHORIZED: Final = 401
 _OK: Final = 200
 
-_DOING: Final = re.compile(r"/(proxy|exec|attach|portforward)(/|$)|/watch/")
-"""Paths that do something, or never end, although they are asked for with GET."""
+_DOING: Final = frozenset(("attach", "exec", "portforward", "proxy"))
+"""Subresources that do something although they are asked for with GET."""
 _ENDLESS: Final = re.compile(r"(^|&)(watch|follow)=(?!(0|false)(&|$))", re.IGNORECASE)
 _CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
 
@@ -107,16 +107,17 @@ class LiveSource:
         given = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         return {"Accept": "application/json", "User-Agent": "chartkit", **given}
 
-    def _read(self, response: Any) -> bytes:
+    @staticmethod
+    def _read(response: Any) -> bytes:
         parts: list[bytes] = []
         size = 0
         while part := response.read(1 << 20):
             parts.append(part)
             size += len(part)
             if size > MOST_BYTES:
-                raise self._broken(
-                    f"{self.name} gave an answer of more than {MOST_BYTES >> 20} MiB", None
-                )
+                response.close()
+                text = f"the answer has more than {MOST_BYTES >> 20} MiB"
+                raise RefusedError(TOO_LARGE, text)
         return b"".join(parts)
 
     def _unanswered(self, error: Exception) -> SourceError:
@@ -155,11 +156,15 @@ class LiveSource:
 
 def _check(path: str) -> None:
     """Raises RefusedError for a path that leads elsewhere, or does more than to read."""
-    parts = urlsplit(path)
-    plain = unquote(parts.path)
     if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
         raise RefusedError(0, "only paths of the API server are asked")
-    if _DOING.search(plain) or _ENDLESS.search(parts.query) or "/../" in f"{plain}/":
+    asked = urlsplit(path)
+    root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
+    # Behind the version, and the namespace where there is one: resource, name, subresource.
+    rest = parts[2 if root == "apis" else 1 :]
+    is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
+    rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
+    if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
         raise RefusedError(0, "only what reads is asked")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from chartkit.cluster.cleaning import cleaned_answer
-from chartkit.cluster.discovery import Discovery, Served
+from chartkit.cluster.discovery import Discovery, Served, sample
 from chartkit.cluster.listing import listed
 from chartkit.cluster.reader import Reader, config_map_path
 from chartkit.cluster.source import MISSING, RefusedError
@@ -109,9 +109,13 @@ class LiveCluster(Cluster):
             if fits is None or fits(labels_of(body)):
                 yield body
 
-    def objects(self) -> Iterator[Body]:
-        # Everything that a cluster has is more than a policy can mean.
-        raise UnreadableError("the targets of mutateExisting are not looked for in a live cluster")
+    def of_kinds(self, wanted: Callable[[Body], bool]) -> Iterator[Body]:
+        read: set[tuple[str, str]] = set()
+        for served in self._reads.discovery.all:
+            group, _, kind = served.kind
+            if (group, kind) not in read and wanted(sample(served)):
+                read.add((group, kind))
+                yield from self._all(served, "")
 
     def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
         served = self._reads.discovery.of_plural(api_version, resource)

@@ -46,7 +46,7 @@ class Reader:
         except RefusedError as error:
             self.unread["namespaces"] = _reason(error)
             return {}
-        return {body["metadata"]["name"]: body for body in found}
+        return {str(body["metadata"].get("name")): body for body in found}
 
     def _one_namespace(self, name: str) -> Body | None:
         try:

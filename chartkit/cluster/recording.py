@@ -143,7 +143,7 @@ def _read(file: Path) -> Body:
 
 def _write(file: Path, body: Body) -> None:
     with _explained(file):
-        file.write_text(json.dumps(body, ensure_ascii=False) + "\n", "utf-8")
+        file.write_text(json.dumps(body) + "\n", "utf-8")
 
 
 @contextlib.contextmanager

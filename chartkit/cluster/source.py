@@ -12,6 +12,7 @@ from chartkit.model import Body
 EXPIRED: Final = 410
 FORBIDDEN: Final = 403
 MISSING: Final = 404
+TOO_LARGE: Final = 413
 
 
 class SourceError(ChartkitError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from chartkit.engine.kinds import resource_name
@@ -62,11 +62,13 @@ class Cluster:
                 if fits is None or fits(labels_of(body)):
                     yield body
 
-    def objects(self) -> Iterator[Body]:
-        """Every object, by kind, namespace and name."""
+    def of_kinds(self, wanted: Callable[[Body], bool]) -> Iterator[Body]:
+        """The objects of some kinds, by kind, namespace and name; wanted: whether a kind is one of
+        them, by an object of it."""
         for of_kind in self._by_kind.values():
-            for there in of_kind.values():
-                yield from there.values()
+            bodies = [body for there in of_kind.values() for body in there.values()]
+            if wanted(bodies[0]):
+                yield from bodies
 
     def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
         """The objects of a resource as URLs name it (`pods`), by name; namespace: empty for all."""

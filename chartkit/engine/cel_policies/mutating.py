@@ -114,12 +114,11 @@ class MutatingJudge(Judge):
         cluster = admission.lookups.cluster(self.policy.name, "")
         try:
             wanted = targets.find(self._target_scope(admission), self.host(admission))
-        except CelError as error:
+            there = [one for one in cluster.of_kinds(wanted.kind) if wanted.object(one)]
+        except EvaluationError as error:
             yield self.result(Status.ERROR, f"failed to find targets: {error.message}", EVALUATION)
             return
-        for body in cluster.objects():
-            if not wanted(body):
-                continue
+        for body in there:
             scope = PolicyScope(admission.scope, changes=True)
             scope["object"] = body
             scope["oldObject"] = None
@@ -141,14 +140,15 @@ class _Targets:
     expression: Program | None
     conditions: tuple[Program, ...]
 
-    def find(self, scope: PolicyScope, host: Host) -> Callable[[Body], bool]:
-        """Whether an object is a target; raises CelError where the expression has no value."""
+    def find(self, scope: PolicyScope, host: Host) -> _Wanted:
+        """What tells targets; raises CelError where the expression has no value."""
         if self.expression is not None:
             named = _named(self.expression.evaluate(scope, host))
-            return lambda body: key_of(body) in named
+            kinds = {(key.api_version, key.kind) for key in named}
+            return _Wanted(lambda one: key_of(one)[:2] in kinds, lambda body: key_of(body) in named)
         constraints = self.constraints
         if constraints is None:
-            return lambda _body: False
+            return _Wanted(lambda _one: False, lambda _body: False)
 
         def fits(body: Body) -> bool:
             try:
@@ -156,7 +156,15 @@ class _Targets:
             except EvaluationError:
                 return False
 
-        return fits
+        return _Wanted(lambda one: constraints.concern(Attributes(Request(Resource(one)))), fits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """kind: whether any object of the kind of one may be a target; object: whether that one is."""
+
+    kind: Callable[[Body], bool]
+    object: Callable[[Body], bool]
 
 
 def _named(value: object) -> frozenset[ObjectKey]:

@@ -178,6 +178,50 @@ def test_cel_is_told_what_is_forbidden(world: World) -> None:
     assert "not read: /api/v1/namespaces/shop/configmaps: forbidden (403)" in err
 
 
+def test_objects_that_a_policy_changes_are_read_kind_by_kind(world: World) -> None:
+    """Targets are those of the constraints: nothing else is asked for."""
+    body = _cel("true")
+    spec = body["spec"]
+    del spec["validations"]
+    targets = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "resources": ["configmaps"],
+        "operations": ["CREATE", "UPDATE"],
+    }
+    spec |= {
+        "evaluation": {"mutateExisting": {"enabled": True}},
+        "targetMatchConstraints": {"resourceRules": [targets]},
+        "mutations": [
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {
+                    "expression": "Object{metadata: Object.metadata{labels: {'seen': 'yes'}}}"
+                },
+            }
+        ],
+    }
+    world.server.serve(
+        Api("policies.kyverno.io", "v1", "mutatingpolicies", "MutatingPolicy", False)
+    )
+    world.server.add(pod("a"), _config_map("x"), {**body, "kind": "MutatingPolicy"})
+    code, out, err = world.scan("--cluster", "--cluster-policies", "--detailed")
+    assert (code, err) == (0, ""), out
+    assert "/api/v1/configmaps" in world.server.asked()
+    assert "/api/v1/services" not in world.server.asked()
+    assert "pass: 2" in out
+
+    def refuse(request: object) -> None:
+        if getattr(request, "path", "") == "/api/v1/configmaps":
+            raise forbidden("configmaps")
+
+    world.server.before = refuse
+    code, out, err = world.scan("--cluster", "--cluster-policies")
+    assert code == 1
+    assert "failed to find targets: configmaps is forbidden" in out
+    assert err == "not read: /api/v1/configmaps: forbidden (403)\n"
+
+
 class _Source:
     """Answers anything, and counts."""
 

@@ -23,6 +23,8 @@ _WHY = {
     Action.AUDIT: "A violation is reported; promote single policies to Enforce below.",
 }
 _AVAILABLE = frozenset({"prd"})
+_OF_AMAZON = "require-target-type-ip"
+"""Who has this policy has Amazon's load balancers, whatever the cluster is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +84,16 @@ def project_files(
     monitoring: how its environments are monitored, None where they are not. Raises InputError for
     a profile that there is not.
     """
-    needs = [need for need in _needs(profiles) if need.mode in (None, monitoring)]
+    enabled = _enabled(profiles)
+    needs = [each for each in NEEDS if each.policy in enabled and each.mode in (None, monitoring)]
+    amazon = eks or _OF_AMAZON in enabled
     context: dict[str, Any] = {
         "schema": SCHEMA,
         "profiles": profiles,
         "kyverno": engine_chart.SUPPORTED_KYVERNO,
         "cluster": "eks" if eks else "kubernetes",
         "version": str(cluster),
-        "monitoring": first_monitoring(monitoring, eks) if monitoring else None,
+        "monitoring": first_monitoring(monitoring, amazon) if monitoring else None,
         "api": API,
         "environments": [
             {
@@ -128,8 +132,7 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
     return written
 
 
-def _needs(profiles: Iterable[str]) -> list[Need]:
+def _enabled(profiles: Iterable[str]) -> set[str]:
     library = read_library([bundled.library_dir()])
     resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
-    enabled = {name for name, each in resolved.policies.items() if each.enabled}
-    return [need for need in NEEDS if need.policy in enabled]
+    return {name for name, each in resolved.policies.items() if each.enabled}

@@ -56,10 +56,11 @@ def test_operator(tmp_path: Path) -> None:
     )
 
 
-def test_load_balancers_beside_policies_about_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", ["--eks", "--kubernetes"])
+def test_load_balancers_beside_policies_about_them(cluster: str, tmp_path: Path) -> None:
     write_profile(tmp_path / "balancers.yaml", BALANCERS)
-    eks = ("--profile", "./balancers.yaml", "--eks", "1.34")
-    passed(rendered(tmp_path, *eks, "--monitoring", "loadbalancer"))
+    given = ("--profile", "./balancers.yaml", cluster, "1.34", "--monitoring", "loadbalancer")
+    passed(rendered(tmp_path, *given))
     values = (tmp_path / "chartkit.yaml").read_text()
     assert "the controllers serve their metrics without TLS" in values
 

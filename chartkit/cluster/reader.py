@@ -105,11 +105,9 @@ class Reader:
         for body in listed(self.source, path, served.api_version, kind):
             yield _resource(served, body)
 
-    def note(self, what: str, error: RefusedError) -> str:
-        """Keeps what a policy asked for in vain; gives the reason."""
-        reason = _reason(error)
-        self.unread[what] = reason
-        return reason
+    def note(self, what: str, error: RefusedError) -> None:
+        """Keeps what a policy asked for in vain."""
+        self.unread[what] = _reason(error)
 
 
 def config_map_path(namespace: str, name: str) -> str:

@@ -132,7 +132,7 @@ class ClusterHost(OfflineHost):
         except NoSource:
             return super().verify_image(image, attestation, attestors)
         except LookupFailed as error:
-            raise CelError(f"failed to get imagedata: {error.message}") from None
+            raise CelError(error.message) from None
         raise CelError(f"failed to verify image {image}: signatures are not evaluated yet")
 
     def image_payload(self, image: str, attestation: str, /) -> Json:
@@ -141,7 +141,7 @@ class ClusterHost(OfflineHost):
         except NoSource:
             return super().image_payload(image, attestation)
         except LookupFailed as error:
-            raise CelError(f"failed to get imagedata: {error.message}") from None
+            raise CelError(error.message) from None
         raise CelError(f"failed to read {attestation} of {image}: attestations are not read yet")
 
     def generate(self, namespace: str, resources: Sequence[Body], /) -> None:

@@ -134,6 +134,11 @@ def test_image_validating_policies(registry: Registry, tmp_path: Path) -> None:
     ((status, message),) = _results(_run("scan", tmp_path, policy, image, "--registry")[1])
     assert status == "error"
     assert "signatures are not evaluated yet" in message
+    gone = image.replace(":1", ":no")
+    ((status, message),) = _results(_run("scan", tmp_path, policy, gone, "--registry")[1])
+    url = f"GET http://{registry.host}/v2/team/app/manifests/no"
+    text = f"{url}: MANIFEST_UNKNOWN: manifest unknown"
+    assert (status, message) == ("error", f"failed to evaluate policy: {text}")
 
 
 def test_a_context_entry_that_is_not_there(registry: Registry, tmp_path: Path) -> None:

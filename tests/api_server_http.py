@@ -10,7 +10,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from chartkit.model import Body
-from tests.protobuf_secret import MAGIC, read_secret
+from tests.protobuf_records import MAGIC, read_record
 
 TOKEN: Final = "a-token-that-nobody-may-see"
 
@@ -120,5 +120,5 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _body(content: bytes) -> Body | None:
     if content.startswith(MAGIC):
-        return read_secret(content)
+        return read_record(content)
     return json.loads(content) if content else None

@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from gzip import compress, decompress
 from pathlib import Path
 
 import pytest
@@ -86,3 +89,18 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str
         return file
 
     return write
+
+
+def set_status(world: World, release: str, status: str) -> None:
+    """Makes a release look as if Helm was killed at work on its last revision."""
+    path = [path for path in world.server.objects if f"release.v1.{release}.v" in path][-1]
+    body = world.server.objects[path]
+    secret = body["kind"] == "Secret"
+    encoded = body["data"]["release"]
+    stored = json.loads(decompress(b64decode(b64decode(encoded) if secret else encoded)))
+    stored["info"]["status"] = status
+    packed = b64encode(compress(json.dumps(stored).encode()))
+    data = {"release": (b64encode(packed) if secret else packed).decode()}
+    labels = {**body["metadata"]["labels"], "status": status}
+    metadata = {**body["metadata"], "labels": labels}
+    world.server.put(path, {**body, "metadata": metadata, "data": data})

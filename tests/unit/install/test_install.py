@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -8,7 +7,7 @@ import pytest
 
 from tests.api_server_http import Refused, Request
 from tests.small_charts import POLICY_NAMES, write_project
-from tests.unit.install.conftest import World
+from tests.unit.install.conftest import World, set_status
 
 
 def test_without_yes_nothing_is_done(world: World) -> None:
@@ -186,22 +185,6 @@ def test_a_server_that_fails_in_the_middle(world: World) -> None:
     assert "stands: kyverno: 3.9.0, failed (revision 1)" in err
     world.server.before = lambda _: None
     assert "kyverno: upgrading to 3.9.0" in world.done()
-
-
-def set_status(world: World, release: str, status: str) -> None:
-    """Makes a release look as if Helm was killed at work on its last revision."""
-    from base64 import b64decode, b64encode
-    from gzip import compress, decompress
-
-    paths = [path for path in world.server.objects if f"release.v1.{release}.v" in path]
-    body = dict(world.server.objects[paths[-1]])
-    stored = json.loads(decompress(b64decode(b64decode(body["data"]["release"]))))
-    stored["info"]["status"] = status
-    packed = b64encode(b64encode(compress(json.dumps(stored).encode()))).decode()
-    labels = {**body["metadata"]["labels"], "status": status}
-    metadata = {**body["metadata"], "labels": labels}
-    data = {"release": packed}
-    world.server.put(paths[-1], {**body, "metadata": metadata, "data": data})
 
 
 @pytest.mark.parametrize("status", ["pending-install", "pending-upgrade", "uninstalling"])

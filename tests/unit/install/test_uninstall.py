@@ -6,7 +6,7 @@ import pytest
 
 from tests.api_server_controllers import write_webhooks
 from tests.api_server_http import Refused, Request
-from tests.unit.install.conftest import World
+from tests.unit.install.conftest import World, set_status
 
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 POD = "/api/v1/namespaces/kyverno/pods/kyverno-admission-controller"
@@ -51,6 +51,20 @@ def test_definitions_stay_and_are_taken_over_again(world: World) -> None:
     assert world.run("uninstall", "--yes")[1].endswith("nothing is to be done\n")
     world.done()
     assert world.server.names("ClusterPolicy") == {"own", "first", "second"}
+
+
+def test_releases_in_config_maps(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HELM_DRIVER", "configmap")
+    world.done()
+    (record,) = [name for name in world.server.names("ConfigMap") if ".v1.kyverno.v1" in name]
+    path = f"/api/v1/namespaces/kyverno/configmaps/{record}"
+    pending = {**world.server.objects[path]["metadata"]["labels"], "status": "pending-upgrade"}
+    set_status(world, "kyverno", "pending-upgrade")
+    assert world.server.objects[path]["metadata"]["labels"] == pending
+    assert "its record is removed" in world.done("--stale-after", "0")
+    removed(world)
+    assert world.server.names("ConfigMap") == world.server.names("Secret") == set()
+    assert world.server.names("CustomResourceDefinition") == {"clusterpolicies.kyverno.io"}
 
 
 def test_definitions_go_when_that_is_asked_for(world: World) -> None:

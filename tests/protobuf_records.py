@@ -1,4 +1,4 @@
-"""Secrets as Helm's client sends them: protobuf in Kubernetes' envelope."""
+"""Secrets and ConfigMaps as Helm's client sends them: protobuf in Kubernetes' envelope."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ MAGIC = b"k8s\x00"
 _TEXTS = {1: "name", 3: "namespace", 6: "resourceVersion"}
 
 
-def read_secret(content: bytes) -> Body | None:
-    """The Secret in a request's content, None for anything else, such as options."""
+def read_record(content: bytes) -> Body | None:
+    """The Secret or ConfigMap in a request's content, None for anything else, such as options."""
     envelope = dict(_fields(content.removeprefix(MAGIC)))
-    if dict(_fields(envelope[1])).get(2) != b"Secret":
+    kind = dict(_fields(envelope[1])).get(2, b"").decode()
+    if kind not in ("Secret", "ConfigMap"):
         return None
     data: Body = {}
     metadata: Body = {}
-    body: Body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+    body: Body = {"apiVersion": "v1", "kind": kind, "metadata": metadata, "data": data}
     for number, value in _fields(envelope[2]):
         if number == 1:
             metadata.update(_metadata(value))
         elif number == 2:
             pair = dict(_fields(value))
-            data[pair[1].decode()] = base64.b64encode(pair[2]).decode()
+            value = base64.b64encode(pair[2]) if kind == "Secret" else pair[2]
+            data[pair[1].decode()] = value.decode()
         elif number == 3:
             body["type"] = value.decode()
     return body

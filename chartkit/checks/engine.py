@@ -126,7 +126,7 @@ def _violation(
     action = action_of(policy, result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     identity = "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
-    name = f"{result.policy}/{result.rule}"
+    name = f"{result.policy}/{result.rule}" if result.rule else result.policy
     message = f"{identity}: {name}: {' '.join(result.message.split())}"
     hint = "mend it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     severity = Severity.ERROR if refused else Severity.WARNING

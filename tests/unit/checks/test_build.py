@@ -105,7 +105,7 @@ def test_a_workloads_violation(tmp_path: Path, action: str, outcome: Outcome) ->
     done = run(project(tmp_path, environment, "workloads: [pod.yaml]\n"))
     (row,) = rows(done, "workloads")
     assert row.outcome is outcome
-    assert row.message.startswith("Pod/default/pod: disallow-latest-tag/")
+    assert row.message.startswith("Pod/default/pod: disallow-latest-tag: ")
     assert str(row.location) == f"{tmp_path}/pod.yaml:1"
     assert done.failed is (outcome is Outcome.FAIL)
 

@@ -66,9 +66,11 @@ class Checked:
 
 def check_project(project: Path) -> Checked:
     """The built-in library, those that chartkit.yaml names, and the vendored ones; raises
-    InputError."""
-    folders = [bundled.library_dir(), *own_libraries(project), *vendored(project)]
-    return together([check_path(folder) for folder in folders])
+    InputError. A library of policies as Kyverno reads them has nothing to look at."""
+    own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
+    return together(
+        [check_path(each) for each in (bundled.library_dir(), *own, *vendored(project))]
+    )
 
 
 def check_path(path: Path) -> Checked:
@@ -96,9 +98,11 @@ def together(found: Sequence[Checked]) -> Checked:
 
 
 def _policy_files(path: Path) -> Iterator[Path]:
-    for file in path.rglob(POLICY_FILE):
-        if not any(part.startswith(".") for part in file.relative_to(path).parts):
-            yield file
+    for name in (POLICY_FILE, CEL_FILE):
+        for file in path.rglob(name):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if not hidden and (name == POLICY_FILE or file.with_name(METADATA_FILE).is_file()):
+                yield file
 
 
 def shared_parameters(path: Path) -> Mapping[str, Parameter]:

@@ -274,6 +274,24 @@ def test_a_project_with_its_own_and_a_vendored_library(
     assert '"rule": "CK501"' in as_json(checked)
 
 
+def test_a_project_with_a_library_of_plain_policies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built_in = library_dir() / "baseline" / "disallow-host-path"
+    monkeypatch.setattr(bundled, "library_dir", lambda: built_in)
+    write_plain(tmp_path / "policies", "a/b")
+    (tmp_path / "chartkit.yaml").write_text("library: [policies]\n")
+    assert check_project(tmp_path).policies == 1
+
+
+def test_a_policy_of_the_form_in_cel_alone_is_not_passed_over(tmp_path: Path) -> None:
+    folder = write_policy("mine", Kind.VALIDATE, tmp_path)
+    (folder / "policy.yaml").unlink()
+    (found,) = check_path(tmp_path / "policies").diagnostics
+    assert (found.rule_id, found.message) == ("CK510", "no such file")
+    assert str(found.location).endswith("mine/policy.yaml")
+
+
 def test_folders_without_policies_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no policy in chartkit's format"):
         check_path(tmp_path)

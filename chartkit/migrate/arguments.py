@@ -37,6 +37,9 @@ def move_arguments(context: Context, row: Row) -> None:
             context.move(row)
         return
     written = items(entry)
+    if not written and data_of(entry.value):
+        context.remove(row.key, "A list stood there.", "Say what is meant.", Outcome.ASKED)
+        return
     if not written:
         context.remove(row.key, "It is empty, and says nothing.")
         return

@@ -80,7 +80,8 @@ def move_filters(context: Context, row: Row) -> None:
     entry = context.tree.find(row.key)
     if entry is None:
         return
-    found = list(_filters(items(entry)))
+    is_text = isinstance(data_of(entry.value), str)
+    found = list(_filters([entry] if is_text else items(entry)))
     defaults = [each for each in found if _is_default(each)]
     present = {each.namespace if each.of_namespace else each.kind for each in defaults}
     if _KUBE_SYSTEM not in present and not _leaves_out(found, _KUBE_SYSTEM):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from chartkit.chart import engine_chart
+from chartkit.chart import engine_chart, engine_schema, schema
 from chartkit.chart.engine_values import Section, Value
+from chartkit.documents import read_text
 from chartkit.migrate.table import rows
 from chartkit.migrate.tree import Path
+from chartkit.model import Json
 
 ENGINE: Final = "kyverno"
 POLICIES: Final = "kyverno-policies"
@@ -58,6 +61,30 @@ class Known:
 def known(chart: str) -> Known:
     """The keys of a chart."""
     return Known(engine_chart.catalogue() if chart == ENGINE else None)
+
+
+@cache
+def _rules() -> Mapping[str, Json]:
+    return engine_schema.values_schema(engine_chart.catalogue())
+
+
+def refusals(chart: str, text: str) -> Iterator[tuple[Path, str, str | None]]:
+    """What a chart refuses of values: where, why, and the way out. Of the engine's chart alone:
+    what the other one takes depends on its policies."""
+    documents = read_text(text) if chart == ENGINE else []
+    for document in documents:
+        body = _without_nulls(document.body)
+        for found in schema.violations(document, _rules(), body, frozenset({"required"})):
+            pointer = found.location.path if found.location else ""
+            steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+            yield tuple(steps), found.message, found.hint
+
+
+def _without_nulls(values: Json) -> Json:
+    """The values as Helm leaves them, which deletes keys that are null."""
+    if not isinstance(values, dict):
+        return values
+    return {key: _without_nulls(each) for key, each in values.items() if each is not None}
 
 
 def is_of_engine(path: Path) -> bool:

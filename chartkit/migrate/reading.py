@@ -13,7 +13,7 @@ import yaml
 from chartkit.documents import Document
 from chartkit.errors import InputError
 from chartkit.migrate.tree import Block, Entry, Leaf, Path, Tree, value_of
-from chartkit.model import Json
+from chartkit.model import Json, Location
 
 _MERGE: Final = "<<"
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -31,6 +31,7 @@ def read_tree(document: Document, rank: Callable[[Path], int]) -> Tree:
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
+    _check_keys(document, node)
     reader = _Reader(document, lines)
     reader.find_aliases(node)
     start = node.value[0][0].start_mark.line
@@ -51,6 +52,20 @@ def _compose(document: Document) -> Any:
         raise InputError(str(message), document.location) from None
     finally:
         loader.dispose()
+
+
+def _check_keys(document: Document, node: Any) -> None:
+    """Raises InputError for keys at the top that cannot be told from their text."""
+    lines = _BREAK.split(document.source.text)
+    for key, _ in node.value:
+        mark = key.start_mark
+        place = Location(document.source.file, mark.line + 1, mark.column + 1)
+        if key.value == _MERGE:
+            raise InputError("has a merge key, which cannot be moved", place, "write it out")
+        if key.value not in document.body:
+            raise InputError(f"the key '{key.value}' is no text", place, "quote it")
+        if lines[mark.line].lstrip().startswith("?"):
+            raise InputError("has a key behind a '?', which cannot be moved", place, "leave it out")
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:
@@ -223,8 +238,13 @@ class _Reader:
             mark: yaml.Mark = slot.node.start_mark
             return self._lines[mark.line].startswith("-", mark.column)
         return isinstance(slot.data, dict) and all(
-            key.value in slot.data for key, _ in slot.node.value
+            key.value in slot.data and self._is_simple(key) for key, _ in slot.node.value
         )
+
+    def _is_simple(self, key: Any) -> bool:
+        """Whether a key's colon stands behind it."""
+        line = self._lines[key.end_mark.line]
+        return line[key.end_mark.column :].lstrip().startswith(":")
 
     def _begins_on(self, slot: _Slot) -> bool:
         """Whether the first key or dash of a block stands on the line of what holds it."""

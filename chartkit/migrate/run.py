@@ -10,7 +10,7 @@ from chartkit.chart.versions import Version
 from chartkit.documents import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.migrate.context import Context, Outcome, Step
-from chartkit.migrate.known import ENGINE, Known, is_of_engine, known
+from chartkit.migrate.known import ENGINE, Known, is_of_engine, known, refusals
 from chartkit.migrate.origin import origin
 from chartkit.migrate.reading import read_tree
 from chartkit.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
@@ -64,6 +64,7 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
     if (parse_yaml(text) or {}) != tree.data():
         hint = "write its values in blocks, without anchors and merge keys"
         raise InputError("cannot be rearranged as it is written", document.location, hint)
+    run.check(text)
     steps = sorted(run.context.steps, key=lambda step: step.line)
     return Migration(document.source.file, chart, span, text, tuple(steps))
 
@@ -92,10 +93,12 @@ class _Run:
 
     def walk(self, block: Block, path: Path) -> None:
         """Looks at every key below a path."""
+        tree, seen, there = self.context.tree, -1, set[int]()
         for entry in list(block.entries):
-            key = (*path, entry.key)
-            if self.context.tree.find(key) is entry:
-                self._key(key, entry)
+            if tree.changes != seen:
+                seen, there = tree.changes, {id(each) for each in block.entries}
+            if id(entry) in there:
+                self._key((*path, entry.key), entry)
 
     def _key(self, key: Path, entry: Entry) -> None:
         row = self.table.get(key)
@@ -157,6 +160,8 @@ class _Run:
         else:
             why = "No chart that is known had it."
             do = "It is left where it was: correct its name, or leave it out."
+            if key == (ENGINE,):
+                do = "Take what stands below it, a chart's own values, over as a file by itself."
             self.context.say(Outcome.ASKED, key, entry, (), why, do)
 
     def drop_nulls(self) -> None:
@@ -176,6 +181,16 @@ class _Run:
                     self.now.may_be_null((*target, *rest)) for target in row.targets
                 )
         return self.now.may_be_null(path) or not self.now.has(path)
+
+    def check(self, text: str) -> None:
+        """Asks about what the chart refuses, and about what is refused of old values alike."""
+        asked = {step.key for step in self.context.steps if step.outcome is Outcome.ASKED}
+        for path, message, hint in refusals(self.chart, text):
+            key = ".".join(path)
+            if key not in asked:
+                do = hint or "Correct it."
+                step = Step(Outcome.ASKED, key, 0, (), f"The chart refuses it: {message}.", do)
+                self.context.steps.append(step)
 
     def see_kube_system(self) -> None:
         """Opens the webhooks for kube-system where policies are meant to see it."""

@@ -60,7 +60,8 @@ class Tree:
     """A values file: head is what stands above all keys, foot what stands below them.
 
     rank: where a key stands among its siblings in the chart's own values; step: how far keys stand
-    right of the key above; spaced: whether empty lines stand between the sections.
+    right of the key above; spaced: whether empty lines stand between the sections;
+    changes: how often something was taken out or put in.
     """
 
     root: Block
@@ -69,6 +70,7 @@ class Tree:
     rank: Callable[[Path], int]
     step: int = 2
     spaced: bool = False
+    changes: int = 0
     heirs: dict[int, Entry] = field(default_factory=dict)
 
     def find(self, path: Sequence[str]) -> Entry | None:
@@ -88,8 +90,9 @@ class Tree:
         that was taken out of them."""
         parents = [self._block(path[:depth]) for depth in range(len(path))]
         taken = self._entry(path)
-        parents[-1].entries.remove(taken)
+        _remove(parents[-1], taken)
         self.heirs.setdefault(id(parents[-1]), taken)
+        self.changes += 1
         for depth in range(len(path) - 1, 0, -1):
             emptied = parents[depth]
             if emptied.entries:
@@ -98,22 +101,24 @@ class Tree:
             heir = self.heirs[id(emptied)]
             heir.lead[:0] = _without_blank(entry.lead)
             heir.tail += entry.tail
-            parents[depth - 1].entries.remove(entry)
+            _remove(parents[depth - 1], entry)
             self.heirs.setdefault(id(parents[depth - 1]), heir)
         return taken
 
     def drop(self, path: Path) -> Entry:
         """Removes an entry with the comment that stands on it; other comments above stay."""
-        siblings = self._block(path[:-1]).entries
-        index = siblings.index(self._entry(path))
+        block = self._block(path[:-1])
+        index = next(at for at, each in enumerate(block.entries) if each.key == path[-1])
         taken = self.take(path)
         blank = max((at for at, line in enumerate(taken.lead) if not line.strip()), default=-1)
         kept, taken.lead = taken.lead[: blank + 1], taken.lead[blank + 1 :]
         if any(line.strip() for line in kept):
-            if index < len(siblings):
-                siblings[index].lead[:0] = kept
+            if index < len(block.entries):
+                block.entries[index].lead[:0] = kept
             elif len(path) == 1:
                 self.foot[:0] = kept
+            elif block.entries:
+                block.entries[-1].tail += kept
         return taken
 
     def put(self, path: Path, entry: Entry) -> bool:
@@ -134,6 +139,7 @@ class Tree:
         if entry.key != path[-1]:
             entry.key, entry.name = path[-1], ""
         entry.lead = _without_blank(entry.lead)
+        self.changes += 1
         self._insert(block, path[:-1], entry)
         return True
 
@@ -169,6 +175,10 @@ class Tree:
         if found is None:
             raise KeyError(path)
         return found
+
+
+def _remove(block: Block, entry: Entry) -> None:
+    block.entries = [each for each in block.entries if each is not entry]
 
 
 def _without_blank(lines: list[str]) -> list[str]:

@@ -121,6 +121,8 @@ ASKED = [
     ("replicaCount: 2", "replicaCount"),
     ("extraArgs: [--unknown=1]", "extraArgs[--unknown]"),
     ("extraArgs: [word]", "extraArgs[word]"),
+    ("extraArgs: --v=2", "extraArgs"),
+    ("kyverno: {replicaCount: 3}", "kyverno"),
     ("extraArgs: [--genWorkers=many]", "extraArgs[--genWorkers]"),
     (
         "extraArgs: [--enablePolicyException, '--exceptionNamespace={{ .Release.Namespace }}']",
@@ -260,6 +262,13 @@ def test_given_version() -> None:
     with pytest.raises(InputError, match=r"chart 1\.9 is not known"):
         migrated(MARK, "1.9")
     assert str(migrated(MARK, "2.5").span) == "2.5"
+
+
+def test_what_the_chart_refuses_is_asked_for() -> None:
+    migration = migrated("replicaCount: many\ninstallCRDs: 'no'\n")
+    assert asked(migration) == {"admissionController.replicas", "crds.install"}
+    assert refused("openreports: {enabled: false}\n") == []
+    assert refused("openreports: {enabled: false, installCrds: true}\n")
 
 
 def test_comments_of_a_section_that_goes() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,32 @@ def test_drop_leaves_other_comments() -> None:
     assert write_tree(tree) == "a: 1\n\n# A section.\n\nc: 3\n"
 
 
+def test_drop_the_last_leaves_other_comments() -> None:
+    tree = read(
+        "a:\n  b: 1\n\n  # A section.\n\n  # of c\n  c: 2\nd: 3\n\n# The end.\n\n# of e\ne: 4\n"
+    )
+    tree.drop(("a", "c"))
+    tree.drop(("e",))
+    assert write_tree(tree) == "a:\n  b: 1\n\n  # A section.\n\nd: 3\n\n# The end.\n"
+
+
+def test_take_of_equal_entries() -> None:
+    tree = read("a:\n  x: 1\nb:\n  x: 1\n  z: 1\n")
+    tree.take(("b", "x"))
+    tree.take(("a", "x"))
+    assert tree.data() == {"b": {"z": 1}}
+
+
+def test_deep() -> None:
+    text = "".join(f"{'  ' * depth}a{depth}:\n" for depth in range(199)) + "  " * 199 + "b: 1\n"
+    tree = read(text)
+    assert write_tree(tree) == text
+    flow = "a: " + "{a: " * 190 + "1" + "}" * 190 + "\n"
+    tree = read(flow)
+    tree.take(("a", "a", "a"))
+    assert tree.data() == {}
+
+
 def test_put_where_something_is() -> None:
     tree = read("a:\n  b: 1\n")
     assert not tree.put(("a", "b"), Entry("", Leaf(2)))
@@ -97,6 +124,30 @@ def test_aliases_are_written_out() -> None:
 def test_aliases_in_lists() -> None:
     with pytest.raises(InputError, match="has aliases in lists"):
         read("a: &x 1\nb:\n  - *x\n")
+
+
+def test_keys_that_are_no_text() -> None:
+    text = "a:\n  y: 1\n  8080: 2\n  # of 1.0\n  1.0: 3\n"
+    tree = read(text)
+    assert write_tree(tree) == text
+    assert tree.data() == {"a": {"true": 1, "8080": 2, "1": 3}}
+    with pytest.raises(InputError, match="'y' is no text") as refused:
+        read("a: 1\ny: 2\n")
+    assert str(refused.value).startswith("old.yaml:2:1: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x: &a {b: 1}\n<<: *a\n", "has a merge key"),
+        ("? a\n: 1\n", "has a key behind a '?'"),
+    ],
+)
+def test_keys_that_cannot_be_moved(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        read(text)
+    below = "a:\n" + "".join(f"  {line}\n" for line in text.splitlines()) + "b: 1\n"
+    assert parse_yaml(write_tree(read(below))) == parse_yaml(below)
 
 
 def test_json() -> None:

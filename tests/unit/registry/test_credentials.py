@@ -18,7 +18,7 @@ from chartkit.registry.settings import Limits
 from tests.unit.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"
-QUICK = Limits(silence=1.0, patience=2.0, pause=0.01)
+CALM = Limits(pause=0.01)
 
 
 def _write(path: Path, **body: Any) -> None:
@@ -30,7 +30,7 @@ def _auth(password: str = PASSWORD) -> dict[str, str]:
 
 
 def _digest(registry: Registry) -> str:
-    return Registries(Settings(limits=QUICK)).digest(f"{registry.host}/team/app:1")
+    return Registries(Settings(limits=CALM)).digest(f"{registry.host}/team/app:1")
 
 
 def _right(registry: Registry) -> str:
@@ -41,7 +41,7 @@ def _right(registry: Registry) -> str:
 def test_private_with_credentials(registry: Registry, docker_config: Path, bearer: bool) -> None:
     registry.password, registry.bearer = PASSWORD, bearer
     _write(docker_config, auths={registry.host: _auth()})
-    asked = Registries(Settings(limits=QUICK))
+    asked = Registries(Settings(limits=CALM))
     reference = f"{registry.host}/team/app:1"
     assert asked.digest(reference) == _right(registry)
     asked.image(reference)

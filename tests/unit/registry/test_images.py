@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,18 @@ from tests.unit.registry.registry_server import (
     digest_of,
 )
 
-QUICK = Limits(silence=0.3, patience=0.8, pause=0.01, longest_pause=1.0)
+CALM = Limits(pause=0.01, longest_pause=1.0)
+QUICK = replace(CALM, silence=0.3, patience=0.6)
 
 
-def _ask(**given: Any) -> Registries:
-    return Registries(Settings(limits=QUICK, **given))
+def _ask(limits: Limits = CALM, **given: Any) -> Registries:
+    return Registries(Settings(limits=limits, **given))
 
 
-def _failure(registry: Registry, reference: str = "team/app:1", **given: Any) -> str:
+def _failure(registry: Registry, reference: str = "team/app:1", limits: Limits = CALM) -> str:
     whole = f"{registry.host}/{reference}"
     with pytest.raises(RegistryError) as caught:
-        _ask(**given).digest(whole)
+        _ask(limits).digest(whole)
     prefix = f"failed to fetch image reference: {whole}, error: "
     assert caught.value.message.startswith(prefix)
     return caught.value.message.removeprefix(prefix)
@@ -239,7 +241,8 @@ def _fine(_handler: Handler) -> bool:
 @pytest.mark.parametrize("fault", [_slow, _cut, _busy, _broken])
 def test_another_attempt_helps(registry: Registry, fault: Fault) -> None:
     registry.faults["/v2/team/app/manifests/1"] = [fault, _fine]
-    assert _ask().digest(f"{registry.host}/team/app:1") == digest_of(_manifest(registry)[1])
+    found = _ask(QUICK).digest(f"{registry.host}/team/app:1")
+    assert found == digest_of(_manifest(registry)[1])
     assert len(registry.asked) == 2
 
 
@@ -247,7 +250,7 @@ def test_another_attempt_helps(registry: Registry, fault: Fault) -> None:
     ("fault", "attempts", "said"),
     [
         (_slow, 3, "the server says nothing for 0.3 seconds, in 3 attempts"),
-        (_trickle, 3, "no answer within 0.8 seconds, in 3 attempts"),
+        (_trickle, 3, "no answer within 0.6 seconds, in 3 attempts"),
         (_cut, 3, "the server cut the answer, in 3 attempts"),
         (_busy, 3, "TOOMANYREQUESTS: later"),
         (_closed_for_today, 1, "TOOMANYREQUESTS: tomorrow"),
@@ -261,14 +264,15 @@ def test_what_a_server_may_do_instead(
 ) -> None:
     registry.faults["/v2/team/app/manifests/1"] = [fault]
     url = f"GET http://{registry.host}/v2/team/app/manifests/1"
-    assert _failure(registry) == f"{url}: {said}"
+    limits = QUICK if fault in (_slow, _trickle) else CALM
+    assert _failure(registry, limits=limits) == f"{url}: {said}"
     assert len(registry.asked) == attempts
 
 
 def test_who_is_silent_is_not_asked_again(registry: Registry) -> None:
     for tag in ("1", "2"):
         registry.faults[f"/v2/team/app/manifests/{tag}"] = [_slow]
-    asked = _ask()
+    asked = _ask(QUICK)
     for tag in ("1", "2"):
         with pytest.raises(RegistryError, match="in 3 attempts"):
             asked.digest(f"{registry.host}/team/app:{tag}")

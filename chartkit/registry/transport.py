@@ -285,7 +285,7 @@ def _unreached(error: Exception, url: str, limits: Limits) -> RegistryError:
             return PassingError(f"{what}: the server cut the answer")
         if isinstance(cause, http.client.RemoteDisconnected | ConnectionResetError):
             return PassingError(f"{what}: the server cut the answer")
-    if isinstance(error, ValueError) and not isinstance(error, OSError):
+    if isinstance(error, ValueError):
         return RegistryError(f"{what}: cannot be asked for")
     said = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
     why = said[-1] if said else type(error).__name__

@@ -300,6 +300,12 @@ def test_redirects_that_are_not_followed(registry: Registry, target: str, said: 
     assert said in _failure(registry)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "a..b"])
+def test_hosts_that_cannot_be(host: str) -> None:
+    with pytest.raises(RegistryError, match="cannot be asked for$"):
+        _ask().digest(f"{host}/team/app:1")
+
+
 @pytest.mark.parametrize("host", ["169.254.169.254", "[fe80::1]", "0.0.0.0", "[fd00:ec2::254]"])
 def test_addresses_that_are_never_asked(host: str) -> None:
     with pytest.raises(RegistryError, match="an address that is never asked"):

@@ -302,7 +302,7 @@ def test_redirects_that_are_not_followed(registry: Registry, target: str, said: 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:99999", "a..b"])
 def test_hosts_that_cannot_be(host: str) -> None:
-    with pytest.raises(RegistryError, match="cannot be asked for$"):
+    with pytest.raises(RegistryError, match=r"cannot be asked for$"):
         _ask().digest(f"{host}/team/app:1")
 
 

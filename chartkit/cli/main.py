@@ -42,7 +42,6 @@ COMMANDS = {
         "Find policies, take whole libraries of them, start and check your own.",
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Take upstream's own charts in place of chartkit's."),
-    "vendor": ("chartkit.cli.vendor:vendor", "Take upstream's own charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, and mend them."),
     "explain": ("chartkit.cli.explain:explain", "Say what the id of a finding means."),
     "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),

@@ -243,8 +243,9 @@ class _Reader:
 
     def _is_simple(self, key: Any) -> bool:
         """Whether a key's colon stands behind it."""
-        line = self._lines[key.end_mark.line]
-        return line[key.end_mark.column :].lstrip().startswith(":")
+        line: str = self._lines[key.end_mark.line]
+        column: int = key.end_mark.column
+        return line[column:].lstrip().startswith(":")
 
     def _begins_on(self, slot: _Slot) -> bool:
         """Whether the first key or dash of a block stands on the line of what holds it."""

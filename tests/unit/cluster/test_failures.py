@@ -205,8 +205,13 @@ def test_an_answer_that_is_cut(world: World) -> None:
         def answer() -> None:
             connection, _ = cutting.accept()
             with connection:
-                connection.recv(65536)
+                asked = b""
+                while b"\r\n\r\n" not in asked:
+                    asked += connection.recv(65536)
                 connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"groups": [')
+                # A reset would say something else than an end that comes too early.
+                connection.shutdown(socket.SHUT_WR)
+                connection.recv(65536)
 
         threading.Thread(target=answer, daemon=True).start()
         place = f"http://127.0.0.1:{cutting.getsockname()[1]}"

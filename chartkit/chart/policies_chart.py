@@ -55,7 +55,14 @@ from chartkit.chart.profiles import (
     resolve_environment,
     with_parameters,
 )
-from chartkit.chart.project import DEFAULT_PROFILES, Environment, PolicyType, Project
+from chartkit.chart.project import (
+    DEFAULT_PROFILES,
+    FILE_NAME,
+    Environment,
+    PolicyType,
+    Project,
+    read_project,
+)
 from chartkit.chart.render import render_chart
 from chartkit.chart.templating import render_text, render_tree
 from chartkit.chart.versions import Version
@@ -112,16 +119,31 @@ def plan_for_profile(
 ) -> ChartPlan:
     """The policies of one profile, without a project.
 
-    reference: a built-in profile, or a file's path from folder, which vendor/ stands in too;
+    reference: a built-in profile, or a file's path from folder; its policies are those of the
+    project that the file stands in, or the built-in ones and those in the folder's vendor/;
     parameters: values by name, or by policy and name (`disallow-latest-tag.tags`). Raises
     InputError.
     """
-    library = read_library([bundled.library_dir()], {}, vendored_libraries(folder or Path()))
-    profile = read_profile(reference, folder or Path())
+    root = folder or Path()
+    project = _project_around(root / reference)
+    built_in = [bundled.library_dir()]
+    library = (
+        read_library(built_in, {}, vendored_libraries(root))
+        if project is None
+        else read_libraries(project)
+    )
+    profile = read_profile(reference, root)
     resolved = with_parameters(resolve([profile], library), parameters, library)
     chart = _Chart(library, [resolved])
     values = {"values.yaml": chart.values_text(chart.base_values(resolved), resolved)}
     return ChartPlan(CHART_NAME, chart.files(resolved, kube_version_range(matrix())), values)
+
+
+def _project_around(file: Path) -> Project | None:
+    """The project of the nearest folder above a file; None where there is no file, or none."""
+    folders = file.resolve().parents if file.is_file() else ()
+    found = next((each for each in folders if (each / FILE_NAME).is_file()), None)
+    return None if found is None else read_project(found)
 
 
 def render_profile(

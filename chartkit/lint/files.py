@@ -62,7 +62,9 @@ def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
 
 def _defaults(chart: ChartPlan | Path) -> Document:
     if isinstance(chart, ChartPlan):
-        return _one(read_text(chart.values["values.yaml"], "values.yaml"), "values.yaml")
+        # Not the name alone: most people's own file has it too.
+        name = f"{engine_chart.CHART_NAME}/values.yaml"
+        return _one(read_text(chart.values["values.yaml"], name), name)
     file = chart / "values.yaml"
     if not (chart / "Chart.yaml").is_file():
         raise InputError("is no chart: it has no Chart.yaml", Location(str(chart)))

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from chartkit.bundled import profiles_dir
-from chartkit.documents import Document, read_file, resources
+from chartkit.documents import Document, read_file, read_source, resources
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.compile import CompiledPolicy
@@ -32,6 +32,7 @@ from chartkit.scan.files import is_chart, walk
 from chartkit.scan.inputs import ChartOptions, is_object, render_inputs
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
+_MARK = "<%"
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
@@ -132,13 +133,23 @@ def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) 
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
             return _of_profile(str(path.absolute()), parameters, policy_type)
-        return _policies_of(documents)
+        return _written_out(path, _policies_of(documents))
     found: list[Resource] = []
     for file in walk(path):
         if file.is_dir():
             found.extend(r for r in render_inputs(file, ChartOptions()) if _is_read(r))
         elif file.name not in _TEST_FILES and not _TEST_FOLDERS.intersection(file.parts):
-            found.extend(_policies_of(read_file(file)))
+            found.extend(_written_out(file, _policies_of(read_file(file))))
+    return found
+
+
+def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
+    """The policies of a file; raises InputError where parameters stand in place of values, as in
+    libraries of chartkit's own format (`chartkit.chart.library`)."""
+    if found and _MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
+        hint = "scan with a profile that names it: --policies FILE"
+        message = "has parameters, and no values for them where a policy's file is named"
+        raise InputError(message, found[0].location, hint)
     return found
 
 

@@ -64,3 +64,11 @@ def test_input(tmp_path: Path, text: str, message: str) -> None:
         assert (done.code, done.out) == (2, "")
         assert done.line.startswith(message)
     assert (tmp_path / "values.yaml").read_text("utf-8") == text
+
+
+def test_a_place_in_the_charts_own_values_names_the_chart(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text("", "utf-8")
+    done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
+    places = [each["location"] for each in json.loads(done.out)["findings"]]
+    assert places
+    assert all(place.startswith("kyverno/values.yaml:") for place in places)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import run_scan
+from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
+from tests.unit.chart.project_files import POLICY, write_policy, write_profile
 from tests.unit.engine.cel_policies.policies import pod, validating
 
 
@@ -92,3 +95,40 @@ def test_a_profile_in_a_file(tmp_path: Path, policy_type: str, policy: str) -> N
     (tmp_path / "ours.yaml").write_text(PROFILE)
     found = load_policies([str(tmp_path / "ours.yaml")], {}, policy_type=policy_type)
     assert found.policies[0].policy.id == policy
+
+
+_PARAMETER = """\
+parameters:
+  prefix: {type: string, default: web, description: How its name begins.}
+"""
+
+
+def _project(root: Path) -> Path:
+    """A project with a policy that has a parameter, a vendored one, and a profile of both."""
+    text = POLICY.replace('"{name}*"', '<%= text("%s*", parameter("prefix")) %>')
+    write_policy(root / "policies", "ours/require-name", text, more=_PARAMETER)
+    vendored(root, "theirs", {"a/require-label": CLUSTER_POLICY})
+    (root / "chartkit.yaml").write_text(
+        'library: [policies]\nenvironments:\n  dev: {kyverno: "1.19", kubernetes: "1.35"}\n'
+    )
+    return write_profile(
+        root / "profiles" / "mine.yaml",
+        "policies: {ours/require-name: {}, theirs/a/require-label: {}}",
+    )
+
+
+def test_a_projects_profile_has_the_projects_policies(tmp_path: Path) -> None:
+    (tmp_path / "profiles").mkdir()
+    profile = _project(tmp_path)
+    found = load_policies([str(profile)], {"prefix": "shop"})
+    assert sorted(each.policy.name for each in found.policies) == ["require-label", "require-name"]
+    assert "shop*" in str(found.policies[0].policy) + str(found.policies[1].policy)
+
+
+@pytest.mark.parametrize("source", ["policies", "policies/ours/require-name/policy.yaml"])
+def test_a_policys_file_has_no_values_for_parameters(tmp_path: Path, source: str) -> None:
+    (tmp_path / "profiles").mkdir()
+    _project(tmp_path)
+    with pytest.raises(InputError, match="has parameters, and no values") as caught:
+        load_policies([str(tmp_path / source)], {})
+    assert str(caught.value.location).endswith("require-name/policy.yaml:1")

@@ -272,11 +272,16 @@ def test_two_policies_of_one_name(project: Path) -> None:
 
     source = next(library_dir().rglob("disallow-host-path"))
     shutil.copytree(source, project / "policies" / "own" / "disallow-host-path")
-    with (project / "chartkit.yaml").open("a") as out:
-        out.write("library: [policies]\n")
+    own = {"policies": {"own/disallow-host-path": {}, "baseline/disallow-host-path": {}}}
+    spec = {"title": "Ours", **own}
+    profile = {"apiVersion": "chartkit.dev/v1", "kind": "Profile", "metadata": {"name": "ours"}}
+    (project / "ours.yaml").write_text(json.dumps({**profile, "spec": spec}), "utf-8")
+    text = (project / "chartkit.yaml").read_text("utf-8")
+    text = text.replace("profiles:\n", "library: [policies]\nprofiles:\n  - ./ours.yaml\n", 1)
+    (project / "chartkit.yaml").write_text(text, "utf-8")
     done = chartkit(project, "render")
     assert (done.code, done.out) == (2, "")
-    assert "there are two policies 'disallow-host-path'" in done.line
+    assert "two policies 'disallow-host-path'" in done.line
 
 
 def test_a_chart_that_does_not_render(project: Path) -> None:

@@ -67,6 +67,24 @@ class Document:
         offset = self.source.text.count("\n", 0, self.start)
         return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer)
 
+    def repeated_key(self) -> Location | None:
+        """Where a key stands a second time in one mapping; the pointer ends with it."""
+        text = self.source.text[self.start : self.end]
+        todo: list[tuple[yaml.Node | None, str]] = [(_compose(text), "")]
+        while todo:
+            node, pointer = todo.pop()
+            seen: set[str] = set()
+            for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+                name = f"{pointer}/{_escape(str(key.value))}"
+                if name in seen and key.value != "<<":
+                    line = self.source.text.count("\n", 0, self.start) + key.start_mark.line + 1
+                    return Location(self.source.file, line, key.start_mark.column + 1, name)
+                seen.add(name)
+                todo.append((value, name))
+            if isinstance(node, yaml.SequenceNode):
+                todo.extend((each, f"{pointer}/{at}") for at, each in enumerate(node.value))
+        return None
+
 
 def read_file(path: Path | str) -> list[Document]:
     """The documents of a file, empty ones left out; raises InputError with file:line:column."""

@@ -143,6 +143,7 @@ def _read(
     if len(documents) != 1:
         raise InputError("a profile is one YAML document", Location(str(file)))
     document = documents[0]
+    schema.require_single_keys(document)
     schema.require(document, schema.load(SCHEMA))
     spec = document.body["spec"]
     return Profile(

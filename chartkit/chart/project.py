@@ -174,6 +174,7 @@ def read_project(path: Path) -> Project:
 
 def parse_project(document: Document, file: Path) -> Project:
     """The project in a document; file: where it stands. Raises InputError for the first mistake."""
+    schema.require_single_keys(document)
     schema.require(document, schema.load(SCHEMA))
     body = document.body
     root = file.parent

@@ -87,6 +87,15 @@ def require(document: Document, schema: Mapping[str, Any]) -> None:
     raise InputError(first.message, first.location, hint or None)
 
 
+def require_single_keys(document: Document) -> None:
+    """Raises InputError where a mapping has a key twice: YAML's readers drop the first one."""
+    place = document.repeated_key()
+    if place is not None:
+        name = place.path.rpartition("/")[2]
+        hint = "what stands below the first one would be lost: put both together"
+        raise InputError(f"the key '{name}' stands here a second time", place, hint)
+
+
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """`did you mean 'x'?` where a known name is near; None elsewhere."""
     by_lower = {candidate.lower(): candidate for candidate in known}

@@ -172,3 +172,14 @@ def test_what_is_no_object_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         resources(read_text(text, "f.yaml"))
     assert message in str(caught.value)
+
+
+def test_a_key_that_stands_twice() -> None:
+    text = (
+        "a: 1\n---\nb:\n  - {x: &x {c: 1}, y: *x}\n  - <<: *x\n    <<: {d: 1}\n  - c: 1\n    c: 2\n"
+    )
+    first, second = read_text(text, "f.yaml")
+    assert first.repeated_key() is None
+    place = second.repeated_key()
+    assert place is not None
+    assert (str(place), place.path) == ("f.yaml:8:5", "/b/2/c")

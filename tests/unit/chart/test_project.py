@@ -143,6 +143,10 @@ environments:
             'environments: {dev: {kyverno: "1.19", kubernetes: "1.34", exclude: [{reason: x}]}}',
             "chartkit.yaml:1:69: 'environments.dev.exclude.0' is without effect (give one of",
         ),
+        (
+            f"environments:\n  dev: {ENVIRONMENT}\n  dev: {ENVIRONMENT}",
+            "chartkit.yaml:3:3: the key 'dev' stands here a second time (",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, expected: str) -> None:

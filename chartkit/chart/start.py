@@ -57,6 +57,16 @@ NEEDS = (
     Need("disallow-service-links", "the pods of Kyverno's chart do not say it"),
     Need("limit-revision-history", "Kyverno's chart keeps ten revisions"),
     Need(
+        "require-image-digest",
+        "the images of Kyverno's chart and of the first workload are named by their tags",
+        exclude=("namespaces: [kyverno, hello]",),
+    ),
+    Need(
+        "require-priority-class",
+        "Kyverno's pods and the first workload name none, for the classes are yours",
+        exclude=("namespaces: [kyverno, hello]",),
+    ),
+    Need(
         "disallow-wildcard-rbac",
         "Kyverno moves objects of all its own kinds to newer versions",
         exclude=("kinds: [ClusterRole]", 'names: ["kyverno:*"]'),

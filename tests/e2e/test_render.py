@@ -61,7 +61,9 @@ def test_a_new_project_renders_and_passes(rendered: Path) -> None:
             assert "kind: ValidatingPolicy" in text or "kind: Deployment" in text
 
 
-@pytest.mark.parametrize("profile", ["pss-baseline", "eks-best-practices"])
+@pytest.mark.parametrize(
+    "profile", ["pss-baseline", "eks-best-practices", "multi-tenancy", "supply-chain"]
+)
 def test_a_new_project_of_another_profile_passes_too(tmp_path: Path, profile: str) -> None:
     assert chartkit(tmp_path, "init", "--profile", profile, "--eks", "1.34").code == 0
     done = chartkit(tmp_path, "render")

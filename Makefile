@@ -28,8 +28,9 @@ setup: $(STAMP)
 render: $(STAMP)
 	$(BIN)/chartkit render
 
-# A worker a core; a file's tests share what they made.
-TESTS := -m pytest --numprocesses auto --dist loadfile
+# A worker a core; a file's tests share what they made. In the order of the files, in which the slow
+# ones do not stand last.
+TESTS := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
 test: $(STAMP)
 	$(BIN)/python $(TESTS)

@@ -210,6 +210,8 @@ def test_a_server_that_fails(tmp_path: Path, path: str, answer: Answer, message:
         (packed_chart({**chart(), "values.yaml": b"[1]"}), "must be one mapping"),
         (packed_chart({**chart(), "Chart.yaml": b"name: x"}), "says neither name nor version"),
     ],
+    # An archive holds the time at which it was made, and names must be the same everywhere.
+    ids=lambda value: value if isinstance(value, str) else "archive",
 )
 def test_archives_that_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
     answers: dict[str, Answer] = {

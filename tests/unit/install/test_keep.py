@@ -36,6 +36,8 @@ def test_a_release_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     "content",
     [b"", b"not packed", compress(b"no JSON"), compress(b'{"manifest": 1}'), compress(b"[]")],
+    # What is packed holds the time, and names must be the same everywhere.
+    ids=["empty", "not-packed", "no-json", "number", "list"],
 )
 def test_a_record_that_cannot_be_read(world: World, content: bytes) -> None:
     world.done()

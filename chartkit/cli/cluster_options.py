@@ -119,7 +119,6 @@ def _policies(given: Mapping[str, Any], survey: Surveyed, around: Surroundings) 
         policies=named.policies + installed.policies,
         diagnostics=named.diagnostics + installed.diagnostics,
         cleanup=named.cleanup + installed.cleanup,
-        warnings=named.warnings + installed.warnings,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -43,13 +43,17 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes;
-    warnings: what looks wrong in policies that compiled."""
+    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes."""
 
     policies: tuple[AnyPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
     cleanup: tuple[Cleaner, ...] = ()
-    warnings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What looks wrong in policies that compiled: fields that no object of the kind has, and
+        what a cluster does not take. It is looked for when it is asked for."""
+        return tuple(each for policy in self.policies for each in _warnings_of(policy))
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """What reports say of each policy, by its id; namespaces: the labels of each."""
@@ -103,21 +107,21 @@ def compile_all(
     policies, cleaners = sorted_out(compiled)
     for one in cleaners:
         diagnostics.extend(one.diagnostics)
-    return PolicySet(policies, tuple(diagnostics), cleaners, tuple(warnings_of(policies)))
+    return PolicySet(policies, tuple(diagnostics), cleaners)
 
 
-def warnings_of(compiled: Iterable[AnyPolicy]) -> Iterator[Diagnostic]:
-    """What looks wrong in policies that compiled: fields that no object of the kind has, and what
-    a cluster does not take."""
-    for one in compiled:
-        if not isinstance(one, CompiledPolicy):
-            from chartkit.engine.cel_policies.api_server import refused_by_server
-            from chartkit.engine.cel_policies.checks import cluster_refusals
-            from chartkit.engine.cel_policies.misspelt import misspelt_fields
+def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
+    if isinstance(one, CompiledPolicy):
+        return ()
+    from chartkit.engine.cel_policies.api_server import refused_by_server
+    from chartkit.engine.cel_policies.checks import cluster_refusals
+    from chartkit.engine.cel_policies.misspelt import misspelt_fields
 
-            yield from cluster_refusals(one.policy)
-            yield from refused_by_server(one.policy)
-            yield from misspelt_fields(one.policy)
+    return (
+        *cluster_refusals(one.policy),
+        *refused_by_server(one.policy),
+        *misspelt_fields(one.policy),
+    )
 
 
 def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:

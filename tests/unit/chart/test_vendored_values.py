@@ -89,7 +89,7 @@ def test_actions_of_older_charts_are_in_small_letters(tmp_path: Path) -> None:
     ],
 )
 def test_profiles(tmp_path: Path, profiles: str, standard: str | None, warned: int) -> None:
-    write_profile(tmp_path / "own.yaml", "  title: own\n")
+    write_profile(tmp_path / "own.yaml", "description: own\n")
     said = _said(tmp_path, "", project=f"profiles: [{profiles}]")
     assert said.values.get("podSecurityStandard") == standard
     assert len(said.left) == warned

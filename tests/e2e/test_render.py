@@ -274,8 +274,8 @@ def test_two_policies_of_one_name(project: Path) -> None:
 
     source = next(library_dir().rglob("disallow-host-path"))
     shutil.copytree(source, project / "policies" / "own" / "disallow-host-path")
-    own = {"policies": {"own/disallow-host-path": {}, "baseline/disallow-host-path": {}}}
-    spec = {"title": "Ours", **own}
+    named: dict[str, object] = {"own/disallow-host-path": {}, "baseline/disallow-host-path": {}}
+    spec = {"title": "Ours", "policies": named}
     profile = {"apiVersion": "chartkit.dev/v1", "kind": "Profile", "metadata": {"name": "ours"}}
     (project / "ours.yaml").write_text(json.dumps({**profile, "spec": spec}), "utf-8")
     text = (project / "chartkit.yaml").read_text("utf-8")

@@ -55,7 +55,7 @@ def test_the_overlays_are_the_manifests(written: Path) -> None:
 def test_kustomize_builds_them(written: Path) -> None:
     program = shutil.which("kustomize") or shutil.which("kustomize", path=go_programs())
     if program is None:
-        pytest.skip("the kustomize program is not here; `.ci/run` installs it")
+        pytest.skip("the kustomize program is not here")
     for overlay in ("kyverno/overlays/prd", "kyverno-policies/overlays/dev"):
         folder = written / "kustomize" / overlay
         done = subprocess.run(

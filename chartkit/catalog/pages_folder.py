@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -101,20 +100,10 @@ def publish(pages: Mapping[str, str], folder: Path) -> None:
             raise InputError(
                 "was not written by `policies docs`", Location(str(folder / name)), hint
             )
-    try:
-        target = folder.resolve()
-        swap.repair(target)
-        new = swap.new_folder(target)
-        try:
-            for path, text in pages.items():
-                (new / path).parent.mkdir(parents=True, exist_ok=True)
-                (new / path).write_text(text, "utf-8", newline="\n")
-            swap.replace_folder(new, target)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise InputError(what, Location(str(folder))) from None
+    with swap.replaced(folder) as new:
+        for path, text in pages.items():
+            (new / path).parent.mkdir(parents=True, exist_ok=True)
+            (new / path).write_text(text, "utf-8", newline="\n")
 
 
 def _files(folder: Path) -> Iterator[tuple[str, bytes]]:

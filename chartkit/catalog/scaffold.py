@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from pathlib import Path
 from typing import Final
 
@@ -35,18 +34,10 @@ def write_policy(reference: str, kind: Kind, project: Path, library: Path | None
     folder = library.joinpath(*parts)
     if folder.exists() or folder.is_symlink():
         raise InputError("is there already", Location(str(folder)), "choose another name")
-    try:
-        new = swap.new_folder(folder)
-        try:
-            for template in sorted((_TEMPLATES / kind).iterdir()):
-                text = template.read_text("utf-8").replace(_PLACEHOLDER, parts[-1])
-                (new / template.name).write_text(text, "utf-8", newline="\n")
-            swap.replace_folder(new, folder)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise InputError(what, Location(str(folder))) from None
+    with swap.replaced(folder) as new:
+        for template in sorted((_TEMPLATES / kind).iterdir()):
+            text = template.read_text("utf-8").replace(_PLACEHOLDER, parts[-1])
+            (new / template.name).write_text(text, "utf-8", newline="\n")
     return folder
 
 

@@ -19,6 +19,8 @@ from chartkit.schemas.crds import kinds
 from chartkit.yaml_dump import dump_yaml
 
 CHART_NAME = "kyverno"
+NAMESPACE = "kyverno"
+"""Where the charts are installed."""
 CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
 SUPPORTED_KYVERNO = "1.19"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -74,22 +73,12 @@ def held(project: Path) -> Iterator[None]:
 
 def publish(folder: Path, files: Mapping[str, bytes], lock: Lock) -> None:
     """Puts files with their lock in the place of a folder, in one step; raises InputError."""
-    target = folder.resolve()
-    try:
-        swap.repair(target)
-        new = swap.new_folder(target)
-        try:
-            for name, content in files.items():
-                file = new / name
-                file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_bytes(content)
-            (new / LOCK_FILE).write_text(lock_text(lock), "utf-8", newline="\n")
-            swap.replace_folder(new, target)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
-    except OSError as error:
-        what = f"cannot be written: {error.strerror or error}"
-        raise InputError(what, Location(str(folder))) from None
+    with swap.replaced(folder) as new:
+        for name, content in files.items():
+            file = new / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        (new / LOCK_FILE).write_text(lock_text(lock), "utf-8", newline="\n")
 
 
 def from_project(source: str, project: Path) -> str:

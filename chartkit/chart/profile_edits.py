@@ -114,23 +114,17 @@ def _restore(file: Path, before: str | None) -> None:
 
 def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, what: str) -> str:
     """The text after an edit, with its comments; wanted: the value that it must have then."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    from chartkit.chart.round_trip import list_indentation
+    from chartkit.chart.round_trip import loaded
 
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 4096
     out = io.StringIO()
     hint = f"put it there by hand: {what}"
     error = InputError(
         "cannot be edited without a change to other lines", Location(str(file)), hint
     )
     try:
-        root = yaml.load(text)
-        offset = list_indentation(root)
-        yaml.indent(mapping=2, sequence=offset + 2, offset=offset)
+        yaml, root = loaded(text)
         put(root)
         yaml.dump(root, out)
     except YAMLError:

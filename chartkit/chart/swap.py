@@ -62,6 +62,27 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@contextlib.contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """An empty folder to be filled, which then takes the place of another in one step.
+
+    What a killed run left is cleared first; where filling fails nothing is replaced. Raises
+    InputError where the folder cannot be written.
+    """
+    try:
+        target = folder.resolve()
+        repair(target)
+        new = new_folder(target)
+        try:
+            yield new
+            replace_folder(new, target)
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        raise InputError(what, Location(str(folder))) from None
+
+
 def new_folder(target: Path) -> Path:
     """An empty folder beside target, on the same file system, to be filled and put in its place."""
     target.parent.mkdir(parents=True, exist_ok=True)

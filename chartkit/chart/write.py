@@ -7,7 +7,6 @@ did not write stay as they are.
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import hashlib
 import json
@@ -109,15 +108,8 @@ def publish(tree: Tree) -> None:
     Killed at any moment, it leaves the old folder or the new one, and what else is left is
     cleared by the next call.
     """
-    target = tree.folder.resolve()
-    with _explained(tree.folder):
-        swap.repair(target)
-        new = swap.new_folder(target)
-        try:
-            _fill(new, tree)
-            swap.replace_folder(new, target)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
+    with swap.replaced(tree.folder) as new:
+        _fill(new, tree)
 
 
 def unchanged(tree: Tree) -> bool:
@@ -138,15 +130,6 @@ def _fill(new: Path, tree: Tree) -> None:
         file = new / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, "utf-8", newline="\n")
-
-
-@contextlib.contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        place = Location(str(folder))
-        raise InputError(f"cannot be written: {error.strerror or error}", place) from None
 
 
 def _merged(folder: Path, name: str, text: str, prefer: Prefer) -> str:

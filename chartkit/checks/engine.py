@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from io import StringIO
 
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, counted, rows
-from chartkit.checks.subject import NAMESPACE, Chart, Subject
+from chartkit.checks.subject import Chart, Subject
 from chartkit.engine.cel_policies.bindings import is_binding
 from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.kinds import in_namespace

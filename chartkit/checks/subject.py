@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.helm import DryRun
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.render import Rendered, dry_run, lint_chart, render_chart
@@ -20,7 +21,6 @@ from chartkit.model import Body, Diagnostic, Resource
 
 ALL = "all"
 """The environment column of rows that speak of every environment."""
-NAMESPACE = "kyverno"
 SCHEMA_FILE = "values.schema.json"
 
 

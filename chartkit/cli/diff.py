@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.project_option import project_option
+
 if TYPE_CHECKING:
     from chartkit.chart.project import Project
     from chartkit.compare.report import Comparison
@@ -23,14 +25,7 @@ if TYPE_CHECKING:
     metavar="REV|DIR",
     help="What each ENV was at a git revision, in another project, or in a folder of manifests.",
 )
-@click.option(
-    "--project",
-    "path",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    metavar="PATH",
-    help="The project file or its folder; the current folder if not given.",
-)
+@project_option
 @click.option(
     "--fail-on",
     type=click.Choice(["low", "medium", "high"]),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chartkit.cli.project_option import project_option
+
 if TYPE_CHECKING:
     from chartkit.install.cluster import Cluster
     from chartkit.install.errors import CutShortError
@@ -31,14 +33,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="SECONDS",
             help="How long each thing that is waited for may take.",
         ),
-        click.option(
-            "--project",
-            "path",
-            type=click.Path(path_type=Path),
-            default=Path(),
-            metavar="PATH",
-            help="The project file or its folder; the current folder if not given.",
-        ),
+        project_option,
         click.option(
             "--context", metavar="NAME", help="The kubeconfig's context; the current one."
         ),
@@ -136,7 +131,7 @@ def uninstall(
 
 
 def _connected(context: str | None, timeout: int) -> tuple[Cluster, Releases]:
-    from chartkit.checks.subject import NAMESPACE
+    from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.project_option import project_option
 from chartkit.model import Location
 
 if TYPE_CHECKING:
@@ -18,14 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("environments", nargs=-1, metavar="[ENV…]")
-@click.option(
-    "--project",
-    "path",
-    type=click.Path(path_type=Path),
-    default=Path(),
-    metavar="PATH",
-    help="The project file or its folder; the current folder if not given.",
-)
+@project_option
 @click.option("--check", is_flag=True, help="Write nothing; fail with a diff where charts drift.")
 @click.option(
     "--workloads",

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 
 from chartkit.chart import engine_chart
 from chartkit.chart.chart_names import REPORTER
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME
 from chartkit.chart.project import FILE_NAME, Environment, Project, read_project
 from chartkit.chart.render import Rendered, render_chart
-from chartkit.checks.subject import NAMESPACE
 from chartkit.documents import read_file, resources
 from chartkit.errors import InputError
 from chartkit.fetch.checkout import is_checkout, read_checkout

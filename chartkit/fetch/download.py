@@ -6,7 +6,7 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from queue import Empty, SimpleQueue
 from typing import Any, Final
@@ -18,6 +18,7 @@ from requests.adapters import HTTPAdapter
 
 from chartkit import __version__
 from chartkit.errors import InputError
+from chartkit.fetch.faults import SILENT, causes, reason
 from chartkit.fetch.limits import Limits
 from chartkit.fetch.urls import SCHEMES, split_url
 from chartkit.model import Location
@@ -33,11 +34,6 @@ _UNSENDABLE: Final = (
     requests.exceptions.InvalidProxyURL,
     requests.exceptions.InvalidHeader,
     urllib3.exceptions.LocationValueError,
-)
-_SILENT: Final = (
-    TimeoutError,
-    requests.exceptions.Timeout,
-    urllib3.exceptions.ReadTimeoutError,
 )
 _HEADERS: Final = {"User-Agent": f"chartkit/{__version__}", "Accept-Encoding": "identity"}
 
@@ -182,7 +178,7 @@ def _read(response: requests.Response, url: str, limits: Limits) -> _Outcome:
             if len(content) > limits.archive:
                 return _too_large(url, limits)
     except urllib3.exceptions.ProtocolError as error:
-        cut = [x for x in _causes(error) if isinstance(x, urllib3.exceptions.IncompleteRead)]
+        cut = [x for x in causes(error) if isinstance(x, urllib3.exceptions.IncompleteRead)]
         if not cut:
             raise
         return _Unsteady(f"the server cut the answer after {cut[0].partial:,} bytes")
@@ -194,29 +190,13 @@ def _too_large(url: str, limits: Limits) -> InputError:
 
 
 def _unreached(error: Exception, url: str, limits: Limits) -> _Outcome:
-    causes = list(_causes(error))
-    for cause in causes:
+    for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             what = f"the server's certificate is not trusted: {cause.verify_message}"
             hint = "name your authority's certificate in a file by REQUESTS_CA_BUNDLE"
             return InputError(what, Location(url), hint)
-        if isinstance(cause, _SILENT):
+        if isinstance(cause, SILENT):
             return _Unsteady(f"the server says nothing for {limits.silence:g} seconds")
         if isinstance(cause, http.client.IncompleteRead | http.client.RemoteDisconnected):
             return _Unsteady("the server cut the answer")
-    said = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
-    return _Unsteady(f"the server cannot be reached: {said[-1] if said else type(error).__name__}")
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it came of: `requests` and `urllib3` wrap them in several ways."""
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        inner = (*each.args, getattr(each, "reason", None), each.__cause__, each.__context__)
-        waiting += [other for other in inner if isinstance(other, BaseException)]
+    return _Unsteady(f"the server cannot be reached: {reason(error)}")

@@ -11,12 +11,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from chartkit.chart import compat, engine_chart
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME as POLICIES
 from chartkit.chart.project import Environment, Project
 from chartkit.chart.render import Rendered, read_values, render_chart
 from chartkit.chart.versions import Version, parse_version
 from chartkit.checks.build import Options, build
-from chartkit.checks.subject import NAMESPACE
 from chartkit.compare.objects import ObjectChange, compare
 from chartkit.documents import read_file
 from chartkit.errors import InputError

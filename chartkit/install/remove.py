@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME as POLICIES
-from chartkit.checks.subject import NAMESPACE
 from chartkit.errors import ChartkitError
 from chartkit.install.cluster import CRDS, MUTATING, VALIDATING, Cluster, Collection
 from chartkit.install.errors import NoAnswerError, ReleaseError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from chartkit.checks.subject import NAMESPACE
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.risk import Level, risk
 from chartkit.install.cluster import DEPLOYMENTS, Cluster

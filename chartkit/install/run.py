@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME as POLICIES
-from chartkit.checks.subject import NAMESPACE
 from chartkit.errors import ChartkitError
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import CutShortError, ReleaseError

@@ -16,7 +16,6 @@ from chartkit.errors import InputError
 from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
 from chartkit.model import Body, Diagnostic, Location, Severity
 
-_NAMESPACE = "kyverno"
 _SCHEMA = "values.schema.json"
 
 
@@ -35,7 +34,9 @@ def check_files(
     if any(each.severity is Severity.ERROR for each in found):
         return found
     name = source.name if isinstance(source, Path) else engine_chart.CHART_NAME
-    rendered = render_chart(source, subject.overlays, release=name, namespace=_NAMESPACE)
+    rendered = render_chart(
+        source, subject.overlays, release=name, namespace=engine_chart.NAMESPACE
+    )
     found += lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
     if ha.controllers(rendered.resources):
         found += [

@@ -10,7 +10,7 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +25,7 @@ import urllib3.exceptions
 from requests.adapters import HTTPAdapter
 
 from chartkit import __version__
+from chartkit.fetch.faults import SILENT, causes, reason
 from chartkit.registry.addresses import (
     POOLS,
     ForbiddenAddressError,
@@ -38,7 +39,6 @@ from chartkit.registry.settings import Limits, Settings
 _CHUNK: Final = 65536
 _REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
 _PASSING: Final = frozenset({408, 425, 429, 499, 500, 502, 503, 504, 522})
-_SILENT: Final = (TimeoutError, requests.exceptions.Timeout, urllib3.exceptions.ReadTimeoutError)
 _AGENT: Final = f"chartkit/{__version__}"
 
 
@@ -270,15 +270,15 @@ def _retry_after(text: str) -> float | None:
 
 
 def _unreached(error: Exception, url: str, limits: Limits) -> RegistryError:
-    causes, what = list(_causes(error)), f"GET {shown(url)}"
+    what = f"GET {shown(url)}"
     host = urlsplit(url).netloc
-    for cause in causes:
+    for cause in causes(error):
         if isinstance(cause, ForbiddenAddressError):
             return RegistryError(f"{what}: an address that is never asked")
         if isinstance(cause, ssl.SSLCertVerificationError):
             text = f"{what}: the certificate is not trusted: {cause.verify_message}"
             return RegistryError(text, hint="name your authority's certificates by --registry-ca")
-        if isinstance(cause, _SILENT):
+        if isinstance(cause, SILENT):
             text = f"{what}: the server says nothing for {limits.silence:g} seconds"
             return PassingError(text, host=host)
         if isinstance(cause, http.client.IncompleteRead | urllib3.exceptions.IncompleteRead):
@@ -287,20 +287,4 @@ def _unreached(error: Exception, url: str, limits: Limits) -> RegistryError:
             return PassingError(f"{what}: the server cut the answer")
     if isinstance(error, ValueError):
         return RegistryError(f"{what}: cannot be asked for")
-    said = [each.strerror for each in causes if isinstance(each, OSError) and each.strerror]
-    why = said[-1] if said else type(error).__name__
-    return PassingError(f"{what}: the server cannot be reached: {why}", host=host)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, and those that it came of: `requests` and `urllib3` wrap them in several ways."""
-    seen: set[int] = set()
-    waiting = [error]
-    while waiting:
-        each = waiting.pop(0)
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        yield each
-        inner = (*each.args, getattr(each, "reason", None), each.__cause__, each.__context__)
-        waiting += [other for other in inner if isinstance(other, BaseException)]
+    return PassingError(f"{what}: the server cannot be reached: {reason(error)}", host=host)

@@ -11,21 +11,9 @@ import pytest
 
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import check_page
-from tests.unit.chart.vendored_files import chart, index, packed_chart, repository
+from tests.unit.chart.vendored_files import PROJECT, chart, index, packed_chart, repository
 from tests.unit.fetch.archive_files import tar_of, zeros_bomb
 from tests.unit.fetch.hostile_server import Answer, Server, body, hang, serving
-
-PROJECT = """\
-profiles: [pss-baseline]
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    highAvailability: true
-"""
 
 
 def _below(folder: str, answers: dict[str, Answer]) -> dict[str, Answer]:

@@ -11,6 +11,17 @@ from typing import Final
 
 from tests.unit.fetch.hostile_server import Answer, body
 
+PROJECT: Final = """\
+profiles: [pss-baseline]
+environments:
+  dev:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+  prd:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    highAvailability: true
+"""
 CONTROLLERS: Final = ("admission", "background", "cleanup", "reports")
 _DEPLOYMENTS: Final = """\
 {{- range $component := list "admission" "background" "cleanup" "reports" }}

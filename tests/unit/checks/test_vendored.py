@@ -13,20 +13,10 @@ from chartkit.checks.build import Build, Options, build
 from chartkit.checks.model import Outcome, Row
 from chartkit.compare.sides import of_environment
 from chartkit.errors import InputError
+from tests.unit.chart import vendored_files
 from tests.unit.chart.vendored_files import chart, packed_chart, with_subchart
 
-PROJECT = """\
-profiles: [pss-baseline]
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    highAvailability: true
-    exclude: [{namespaces: [kyverno]}]
-"""
+PROJECT = vendored_files.PROJECT + "    exclude: [{namespaces: [kyverno]}]\n"
 
 
 def _vendor(folder: Path, files: dict[str, bytes], name: str, version: str = "3.9.0") -> None:

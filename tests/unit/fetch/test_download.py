@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.fetch.download import download
 from chartkit.fetch.limits import DEFAULT
+from tests.self_signed import self_signed
 from tests.unit.fetch.hostile_server import (
     Answer,
     body,
@@ -129,27 +128,10 @@ def test_proxies_are_asked_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
         assert download("http://example.test/x", _QUICK) == b"by proxy"
 
 
-_SELF_SIGNED = (
-    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-    "-subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-)
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a certificate that nobody has signed, for 127.0.0.1, and its key."""
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("openssl is not here")
-    folder = tmp_path_factory.mktemp("certificate")
-    key, crt, both = folder / "key.pem", folder / "crt.pem", folder / "both.pem"
-    subprocess.run(
-        [program, *_SELF_SIGNED.split(), "-keyout", str(key), "-out", str(crt)],
-        check=True,
-        capture_output=True,
-    )
-    both.write_bytes(crt.read_bytes() + key.read_bytes())
-    return both
+    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 def _tls(certificate: Path) -> ssl.SSLContext:

@@ -243,7 +243,7 @@ def test_an_environment_without_an_engine(world: World) -> None:
 
 
 def test_time_of_a_release_is_read(world: World) -> None:
-    from chartkit.checks.subject import NAMESPACE
+    from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import shutil
 import ssl
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from chartkit.cli.main import main
 from chartkit.errors import InputError
 from chartkit.registry import Registries, read_settings
 from chartkit.registry.errors import RegistryError
+from tests.self_signed import self_signed
 from tests.unit.registry.conftest import CONFIG
 from tests.unit.registry.registry_server import Handler, Registry, digest_of, serving
 
@@ -195,27 +194,10 @@ def test_options_that_are_wrong(tmp_path: Path, options: tuple[str, ...], said: 
     assert said in text
 
 
-_SELF_SIGNED = (
-    "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-    "-subj /CN=test -addext subjectAltName=IP:127.0.0.1"
-)
-
-
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a certificate that nobody else has signed, for 127.0.0.1, and its key."""
-    program = shutil.which("openssl")
-    if program is None:
-        pytest.skip("openssl is not here")
-    folder = tmp_path_factory.mktemp("certificate")
-    key, crt, both = folder / "key.pem", folder / "crt.pem", folder / "both.pem"
-    subprocess.run(
-        [program, *_SELF_SIGNED.split(), "-keyout", str(key), "-out", str(crt)],
-        check=True,
-        capture_output=True,
-    )
-    both.write_bytes(crt.read_bytes() + key.read_bytes())
-    return both
+    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 def test_private_authorities_and_redirects(registry: Registry, certificate: Path) -> None:

@@ -51,5 +51,9 @@ class LookupFailed(ChartkitError):  # noqa: N818 - the design's own name
     """Something a policy asks the cluster, a registry or a service for is not to be had."""
 
 
+class NoSource(LookupFailed):
+    """Nothing is connected that could answer."""
+
+
 class EvaluationError(ChartkitError):
     """A rule could not be decided for one resource; becomes `Status.ERROR` for that result."""

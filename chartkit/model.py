@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 Json = Any
 """A JSON value: dict with string keys, list, str, int, float, bool or None."""
@@ -40,9 +40,22 @@ class Severity(StrEnum):
     NOTE = "note"
 
 
+def single_line(text: str) -> str:
+    """A text of several lines as one, for tables; the pictures that CEL draws below what it
+    complains of (` | a. == 1`) are left out."""
+    if "\n" not in text:
+        return text
+    lines = (line for line in text.splitlines() if not line.startswith(_DRAWN))
+    return " ".join(line.strip() for line in lines if line.strip())
+
+
+_DRAWN: Final = " | "
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: the rule that found it (`CK001` …), one line of text, the place, the way out."""
+    """One finding: the rule that found it (`CK001` …), what it says, the place, the way out; as a
+    text one line."""
 
     rule_id: str
     severity: Severity
@@ -53,7 +66,7 @@ class Diagnostic:
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.severity} {self.rule_id}: {self.message}{hint}"
+        return f"{place}{self.severity} {self.rule_id}: {single_line(self.message)}{hint}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from chartkit.chart.profiles import (
     resolve_environment,
 )
 from chartkit.chart.project import DEFAULT_PROFILES, Project, read_project
+from chartkit.chart.schema import suggestion
 from chartkit.documents import read_source
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -61,11 +62,12 @@ class _Target:
     is_named: bool
 
 
-def add(name: str, folder: Path, profile: str = "") -> Added:
+def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
     """Puts the policy of a name into a profile; nothing is written where it stands there already.
 
     name: see `chartkit.catalog.search.find`; profile: a profile of the project's own, by path or
-    name; empty: its first one, or a new one. Raises InputError, and then nothing was written.
+    name; empty: its first one, or a new one; new: whether the one that is named may be made.
+    Raises InputError, and then nothing was written.
     """
     project = read_project(folder)
     entry = find(read_catalogue(libraries(project.root)).entries, name)
@@ -74,6 +76,8 @@ def add(name: str, folder: Path, profile: str = "") -> Added:
     policy = library.find(reference)
     with swap.lock(project.root):
         target = _target(project, profile)
+        if target.profile is None and profile and not new:
+            raise _unknown(project, profile)
         there = _standing(target, library, policy)
         if there is not None:
             return Added(entry, policy, target.file, there=there, without=_without(project, target))
@@ -105,6 +109,12 @@ def _target(project: Project, given: str) -> _Target:
     reference = f"./{path.as_posix()}" if is_inside else path.as_posix()
     there = read_profile(reference, project.root) if file.is_file() else None
     return _Target(file, reference, there, False)
+
+
+def _unknown(project: Project, given: str) -> InputError:
+    names = [each.file.stem for each in _own_profiles(project)]
+    hint = suggestion(given, names) or "--new-profile makes it"
+    return InputError(f"there is no profile '{given}' of your own", hint=hint)
 
 
 def _own_profiles(project: Project) -> Iterator[_Target]:

@@ -50,8 +50,12 @@ def libraries(project: Path) -> list[LibraryFolder]:
     ]
 
 
-def own_libraries(project: Path) -> list[Path]:
-    """The folders that `library` of chartkit.yaml names; none where there is no such file."""
+def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
+    """The folders that `library` of chartkit.yaml names; none where there is no such file.
+
+    made: one that need not be there, for it is about to be made. Raises InputError for another
+    that is missing.
+    """
     file = project / _PROJECT
     if not file.is_file():
         return []
@@ -62,7 +66,8 @@ def own_libraries(project: Path) -> list[Path]:
     named = body.get("library") if isinstance(body, dict) else None
     found = [each for each in named or () if isinstance(each, str)]
     for index, each in enumerate(found):
-        if not (project / each).is_dir():
+        folder = project / each
+        if not folder.is_dir() and (made is None or folder.resolve() != made.resolve()):
             place = documents[0].locate("library", index)
             hint = "make the folder, or take it out of the list"
             raise InputError(f"there is no policy library '{each}'", place, hint)

@@ -29,8 +29,9 @@ def write_policy(reference: str, kind: Kind, project: Path, library: Path | None
     if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
         hint = "write name or folder/name: lower-case letters, digits and '-'"
         raise InputError(f"'{reference}' cannot be the name of a policy", hint=hint)
+    own = own_libraries(project, library)
     if library is None:
-        library = next(iter(own_libraries(project)), project / _DEFAULT_LIBRARY)
+        library = next(iter(own), project / _DEFAULT_LIBRARY)
     folder = library.joinpath(*parts)
     if folder.exists() or folder.is_symlink():
         raise InputError("is there already", Location(str(folder)), "choose another name")

@@ -114,6 +114,7 @@ def _document(file: Path) -> Document:
     documents = read_file(file)
     if len(documents) != 1:
         raise InputError("a standard is one YAML document", Location(str(file)))
+    schema.require_single_keys(documents[0])
     return documents[0]
 
 

@@ -74,8 +74,8 @@ class Helm(Protocol):
         """What an installation would do; enforces Chart.yaml's kubeVersion."""
         ...
 
-    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
-        """What `helm lint` says."""
+    def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
+        """What `helm lint` says; schema: whether it looks at values.schema.json, too."""
         ...
 
 
@@ -149,11 +149,14 @@ class HelmLibrary:
         release = json.loads(answer)
         return DryRun(release.get("notes", ""), release.get("manifest", ""))
 
-    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
-        version = target.kube_version or None
+    def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
         try:
             report = self._library.lint(
-                chart, values, namespace=target.namespace, kube_version=version
+                chart,
+                values,
+                namespace=target.namespace,
+                kube_version=target.kube_version or None,
+                skip_schema_validation=not schema,
             )
         except self._library.HelmError as error:
             raise RenderError(str(error)) from None
@@ -210,7 +213,13 @@ class HelmProgram:
             answer = self._run([*arguments, "--namespace", target.namespace], values)
         return DryRun(json.loads(answer).get("info", {}).get("notes", ""), manifest)
 
-    def lint(self, chart: Path, values: Body, target: Target) -> list[Finding]:
+    def lint(
+        self,
+        chart: Path,
+        values: Body,
+        target: Target,
+        schema: bool = True,  # noqa: ARG002 - older versions cannot leave it out
+    ) -> list[Finding]:
         version = ["--kube-version", target.kube_version] if target.kube_version else []
         arguments = ["lint", str(chart), "--namespace", target.namespace, *version]
         answer = self._run(arguments, values, failing=True)

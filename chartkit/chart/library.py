@@ -343,4 +343,5 @@ def _one_document(file: Path) -> Document:
     documents = read_file(file)
     if len(documents) != 1:
         raise InputError(f"{len(documents)} documents where one is wanted", Location(str(file)))
+    schema.require_single_keys(documents[0])
     return documents[0]

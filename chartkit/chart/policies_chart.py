@@ -12,12 +12,7 @@ from chartkit import bundled
 from chartkit.chart import cel_fields, fields, permissions
 from chartkit.chart.bodies import Template, read_templates
 from chartkit.chart.cel_bodies import VALIDATING
-from chartkit.chart.compat import (
-    ADMISSION_POLICIES,
-    admission_policies,
-    kube_version_range,
-    matrix,
-)
+from chartkit.chart.compat import ADMISSION_POLICIES, admission_policies, kube_version_range, matrix
 from chartkit.chart.escaping import escape, escape_all
 from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.guards import GUARDS_FILE, guard_templates
@@ -68,7 +63,6 @@ from chartkit.chart.templating import render_text, render_tree
 from chartkit.chart.versions import Version
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
-from chartkit.yaml_dump import dump_yaml
 
 CHART_VERSION = "3.9.0"
 APP_VERSION = "v1.19.0"
@@ -354,7 +348,7 @@ def _policy_context(template: Template, group: str) -> Body:
     }
     return {
         "name": policy.name,
-        "about": escape(dump_yaml(about)).rstrip("\n"),
+        "about": escape(_json_text(about)),
         "body": template.text.rstrip("\n"),
         "cel": (template.cel or "").rstrip("\n"),
         "written": False,
@@ -365,7 +359,7 @@ def _policy_context(template: Template, group: str) -> Body:
 def _written_context(policy: PlainPolicy, group: str) -> Body:
     return {
         "name": policy.name,
-        "about": escape_all(dump_yaml(written_about(policy, group))).rstrip("\n"),
+        "about": escape_all(_json_text(written_about(policy, group))),
         "body": _apart(policy.text),
         "cel": "",
         "written": True,
@@ -390,6 +384,12 @@ def _cel_context(template: Template) -> Body:
     pods = extends_to_controllers(body)
     asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
     return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}
+
+
+def _json_text(about: Body) -> str:
+    """What the chart knows of a policy, in JSON: every template that asks reads it anew, and Helm
+    reads YAML much slower."""
+    return json.dumps(about, indent=1, ensure_ascii=False)
 
 
 def _json_lines(items: Sequence[Json]) -> str:

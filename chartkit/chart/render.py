@@ -13,6 +13,7 @@ from typing import Any
 
 from chartkit.chart.helm import DryRun, Finding, Target, helm
 from chartkit.chart.plan import ChartPlan
+from chartkit.chart.schema import require_single_keys
 from chartkit.documents import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
@@ -114,12 +115,16 @@ def lint_chart(
     namespace: str = "default",
     kube_version: str | None = None,
     shown: Path | None = None,
+    schema: bool = True,
 ) -> list[Diagnostic]:
-    """What `helm lint` says of a chart with these values; infos become notes."""
+    """What `helm lint` says of a chart with these values; infos become notes.
+
+    schema: whether it has to look at values.schema.json, where nothing else renders the chart.
+    """
     values = read_values(values_files)
     target = Target("release", namespace, kube_version or "")
     with _chart_folder(chart, shown) as (folder, name):
-        findings = helm().lint(folder, values.merged, target)
+        findings = helm().lint(folder, values.merged, target, schema)
         return [_diagnostic(found, folder, name, values) for found in findings]
 
 
@@ -186,6 +191,8 @@ def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapp
     if not isinstance(body, dict):
         file = str(source) if isinstance(source, Path) else source.source.file
         raise InputError("must be a mapping of values", Location(file, 1))
+    if isinstance(source, Path):
+        require_single_keys(documents[0])
     return body
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from chartkit.chart import schema
 from chartkit.chart.library import Library, LibraryPolicy, Parameter
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+
+_ASK: Final = "`chartkit policies show NAME` says which parameters a policy has"
 
 
 def check_for_policy(
@@ -43,7 +46,7 @@ def _parameters(name: str, library: Library, location: Location | None) -> Seque
     found = [policy.parameters[name] for policy in policies if name in policy.parameters]
     if not found:
         known = sorted({key for policy in policies for key in policy.parameters})
-        hint = schema.suggestion(name, known) or _known(known)
+        hint = schema.suggestion(name, known) or _ASK
         raise InputError(f"no policy has a parameter '{name}'", location, hint)
     return found
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from chartkit.chart import lines, round_trip
 from chartkit.chart.round_trip import MISSING
+from chartkit.chart.schema import require_single_keys
 from chartkit.documents import Document, read_text
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Severity
@@ -65,16 +66,17 @@ def merge_values(
 
     base: the last generated text, None where there is none; edited: the file's text now;
     generated: the new text; file: the name that messages use. Raises ConflictError with every
-    conflict and its place, and InputError where a text is not a mapping.
+    conflict and its place, and InputError where a text is not a mapping or has a key twice.
     """
     if edited in (base, generated):
         return generated
+    document = _document(edited, file)
+    if document is not None:
+        require_single_keys(document)
     if base == generated:
-        _mapping(edited, file)
         return edited
     before = _mapping(base, "<the last generated values>") if base is not None else {}
     after = _mapping(generated, "<the generated values>")
-    document = _document(edited, file)
     changes, conflicts = _compare(before, document.body if document else {}, after)
     if conflicts and prefer is Prefer.NEITHER:
         raise ConflictError([_diagnostic(each, document, file) for each in conflicts])

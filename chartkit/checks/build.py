@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -79,17 +79,19 @@ def build(project: Project, options: Options) -> Build:
 
 def _build(project: Project, options: Options) -> Build:
     taken = vendored.read_vendored(project.root)
-    trees = {plan.name: _composed(project, plan, options) for plan in _plans(project, taken)}
-    others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
-        folders = {name: write.lay_out(tree, Path(parent)) for name, tree in trees.items()}
-        subjects = [
-            _subject(project, env, _charts(env, trees, folders, executor, taken), options)
-            for env in options.environments
-        ]
-        for subject in subjects:
-            for chart in subject.charts:
-                chart.start()
+        trees: dict[str, Tree] = {}
+        charts: list[Chart] = []
+        for plan in _plans(project, taken):
+            trees[plan.name] = tree = _composed(project, plan, options)
+            folder = write.lay_out(tree, Path(parent))
+            for env in options.environments:
+                if plan.name != ENGINE or env.engine:
+                    charts.append(Chart(plan.name, tree, folder, env, executor, plan.name in taken))
+                    # Helm works on it while the next one is planned.
+                    charts[-1].start()
+        others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]
+        subjects = [_subject(project, env, charts, options) for env in options.environments]
         carried = None if POLICIES in taken else policies_chart.carried(project)
         found = list(taken_rows(project, taken, options.environments))
         found += [row for subject in subjects for row in check_environment(subject, carried)]
@@ -179,26 +181,13 @@ def _require_supported(env: Environment) -> None:
         raise InputError(message, env.locate("kyverno"), hint)
 
 
-def _charts(
-    env: Environment,
-    trees: Mapping[str, Tree],
-    folders: Mapping[str, Path],
-    executor: Executor,
-    taken: Collection[str],
-) -> Mapping[str, Chart]:
-    return {
-        name: Chart(name, trees[name], folders[name], env, executor, foreign=name in taken)
-        for name in trees
-    }
-
-
 def _subject(
-    project: Project, env: Environment, charts: Mapping[str, Chart], options: Options
+    project: Project, env: Environment, charts: Sequence[Chart], options: Options
 ) -> Subject:
-    engine = charts.get(ENGINE) if env.engine else None
-    others = tuple(charts[name] for name in (REPORTER,) if name in charts)
+    own = {chart.name: chart for chart in charts if chart.environment is env}
+    others = tuple(own[name] for name in (REPORTER,) if name in own)
     workloads = (*env.workloads, *options.workloads)
-    return Subject(project, env, charts[POLICIES], engine, others, workloads)
+    return Subject(project, env, own[POLICIES], own.get(ENGINE), others, workloads)
 
 
 def _overwritten(tree: Tree) -> Sequence[Row]:

@@ -13,8 +13,14 @@ from chartkit.scan.policies import PolicySet, compile_all, compile_one
 
 def compiled_set(found: Iterable[Resource]) -> PolicySet:
     """Compiles each policy, with the bindings among them; what does not compile becomes
-    diagnostics."""
-    return compile_all(list(found), compiler=_remembered)
+    diagnostics. The same texts give one and the same set."""
+    return _set(tuple((json.dumps(each.body), each.location) for each in found))
+
+
+@lru_cache(maxsize=2048)
+def _set(found: tuple[tuple[str, Location], ...]) -> PolicySet:
+    resources = [Resource(json.loads(body), location) for body, location in found]
+    return compile_all(resources, compiler=_remembered)
 
 
 def _remembered(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:

@@ -49,9 +49,10 @@ def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
         for policy, example in round_:
-            for resource, expected_bad in _resources(example):
-                judged.append(policy.name)
-                found.extend(_judge(policy, compiled[policy.name], resource, expected_bad))
+            for file, expected_bad in ((example.good, False), (example.bad, True)):
+                if file is not None:
+                    judged += [policy.name] * len(_read(file))
+                    found += _judged(policy.name, compiled[policy.name], file, expected_bad)
     place = subject.policies.values.location
     found.extend(_without_examples(each) for each in policies if each.name not in judged)
     shown = counted(len(judged), "example", "examples")
@@ -134,24 +135,30 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
     }
 
 
+@lru_cache(maxsize=4096)
+def _judged(
+    policy: str, compiled: PolicySet, file: Path, expected_bad: bool
+) -> tuple[Diagnostic, ...]:
+    """What is wrong about the objects of a file; environments with the same policies share it."""
+    return tuple(
+        found
+        for resource in _read(file)
+        for found in _judge(policy, compiled, resource, expected_bad)
+    )
+
+
 def _judge(
-    policy: LibraryPolicy, compiled: PolicySet, resource: Resource, expected_bad: bool
+    policy: str, compiled: PolicySet, resource: Resource, expected_bad: bool
 ) -> Iterator[Diagnostic]:
     verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
     which = f"{'bad' if expected_bad else 'good'} example {resource.kind} {resource.name}"
     if verdict.error:
-        message = f"{policy.name} cannot decide about its {which}: {verdict.error}"
-        yield Diagnostic(policy.name, Severity.ERROR, message, resource.location)
+        message = f"{policy} cannot decide about its {which}: {verdict.error}"
+        yield Diagnostic(policy, Severity.ERROR, message, resource.location)
     elif verdict.acts != expected_bad:
-        message = f"{policy.name} {verdict.does} its {which}"
+        message = f"{policy} {verdict.does} its {which}"
         hint = _HIDDEN if expected_bad else None
-        yield Diagnostic(policy.name, Severity.ERROR, message, resource.location, hint)
-
-
-def _resources(example: Examples) -> Iterator[tuple[Resource, bool]]:
-    for file, bad in ((example.good, False), (example.bad, True)):
-        for resource in _read(file) if file is not None else ():
-            yield resource, bad
+        yield Diagnostic(policy, Severity.ERROR, message, resource.location, hint)
 
 
 @lru_cache(maxsize=512)

@@ -108,6 +108,7 @@ class Chart:
 
     @cached_property
     def _linting(self) -> Future[list[Diagnostic]]:
+        # Helm holds the values against the schema when it renders: once is enough.
         return self.executor.submit(
             lint_chart,
             self.folder,
@@ -115,6 +116,7 @@ class Chart:
             namespace=NAMESPACE,
             kube_version=self.environment.kube_version,
             shown=self.tree.folder,
+            schema=False,
         )
 
     def _target(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from chartkit.cli.network_option import with_network
 from chartkit.cli.registry_options import with_registry
 from chartkit.cli.request_options import Requests, parse_parameters
 from chartkit.errors import InputError
@@ -92,7 +93,7 @@ def load_cluster(given: Mapping[str, Any], reader: Reader) -> tuple[Requests, Su
     )
     if statements.chart_values:
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
-    statements = with_registry(statements, given)
+    statements = with_network(with_registry(statements, given), given)
     survey = Surveyed(reader, read_exceptions(given["exceptions"]))
     policies = _policies(given, survey, survey.around)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):

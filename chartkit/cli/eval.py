@@ -167,7 +167,7 @@ def _warn(program: Program, body: Json) -> None:
 
     if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
         return
-    for found in misspelt(program.source, program.environment, [kind_of(Resource(body))]):
+    for found in misspelt(program, [kind_of(Resource(body))]):
         for diagnostic in found.diagnostics():
             click.echo(str(diagnostic), err=True)
 

@@ -259,8 +259,9 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     help="A profile of your own, by path or name; the first that chartkit.yaml names, or a new "
     "one, if not given.",
 )
+@click.option("--new-profile", "new", is_flag=True, help="Make the profile that --profile names.")
 @_project
-def add(name: str, profile: str, project: Path) -> None:
+def add(name: str, profile: str, new: bool, project: Path) -> None:
     """Put the policy NAME into a profile of your own, and say what else it needs.
 
     NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
@@ -269,7 +270,9 @@ def add(name: str, profile: str, project: Path) -> None:
     from chartkit.catalog.add import add
     from chartkit.catalog.add_report import as_text
 
-    click.echo(as_text(add(name, project, profile)), nl=False)
+    if new and not profile:
+        raise click.UsageError("--new-profile needs --profile, which says what it is called")
+    click.echo(as_text(add(name, project, profile, new)), nl=False)
 
 
 @policies.command()

@@ -47,6 +47,12 @@ REGISTRY_OPTIONS: Final = (
         type=click.Path(path_type=Path),
         help="A folder that keeps what registries said, by digest.",
     ),
+    click.option(
+        "--trusted-root",
+        type=click.Path(path_type=Path),
+        help="A Sigstore instance's trusted_root.json, in place of the public one's that is built "
+        "in.",
+    ),
 )
 
 _REFINING: Final = {
@@ -54,6 +60,7 @@ _REFINING: Final = {
     "registry_authorities": "--registry-ca",
     "registry_plain": "--registry-plain-http",
     "registry_cache": "--registry-cache",
+    "trusted_root": "--trusted-root",
 }
 
 
@@ -68,6 +75,7 @@ def with_registry(statements: Statements, given: Mapping[str, Any]) -> Statement
                 )
         return statements
     from chartkit.registry import Registries, read_settings
+    from chartkit.signatures.source import Signatures
 
     settings = read_settings(
         given["registry_mirrors"],
@@ -75,4 +83,6 @@ def with_registry(statements: Statements, given: Mapping[str, Any]) -> Statement
         given["registry_authorities"],
         given["registry_cache"],
     )
-    return replace(statements, registry=Registries(settings))
+    registries = Registries(settings)
+    signatures = Signatures(registries, given["trusted_root"])
+    return replace(statements, registry=registries, signatures=signatures)

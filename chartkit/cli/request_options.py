@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from chartkit.cli.network_option import NETWORK_OPTIONS, with_network
 from chartkit.cli.registry_options import REGISTRY_OPTIONS, with_registry
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
@@ -93,7 +94,7 @@ _OPTIONS = (
 
 def request_options(command: Command) -> Command:
     """Adds the options; the command gets them as keywords, for `load_requests`."""
-    for option in reversed((*_OPTIONS, *REGISTRY_OPTIONS)):
+    for option in reversed((*_OPTIONS, *REGISTRY_OPTIONS, *NETWORK_OPTIONS)):
         command = option(command)
     return command
 
@@ -122,7 +123,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     statements = read_statements(
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )
-    statements = with_registry(statements, given)
+    statements = with_network(with_registry(statements, given), given)
     around = read_exceptions(given["exceptions"])
     parameters = parse_parameters(given["parameters"])
     policies = load_policies(given["sources"], parameters, around, given["policy_type"])

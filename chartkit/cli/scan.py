@@ -140,7 +140,7 @@ def _scan_cluster(
         values=statements.values,
         user=statements.user,
         namespace_objects=loaded.namespace_objects,
-        is_live=True,
+        plural_of=survey.reader.discovery.plural,
     )
     reports.finish(counts)
     differs = comparison is not None and bool(comparison.differences)

@@ -77,6 +77,11 @@ class Discovery:
         """The resource of a name in URLs; None where it is not served."""
         return self._by_plural.get((api_version, plural))
 
+    def plural(self, kind: GroupVersionKind) -> str:
+        """The name of a kind in URLs; empty where it is not served."""
+        served = self._by_kind.get(kind)
+        return "" if served is None else served.plural
+
     def _read(self, source: Source) -> Iterator[Served]:
         roots = [("/api/v1", "v1")]
         for group in _objects(source.get("/apis"), "groups"):

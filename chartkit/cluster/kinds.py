@@ -44,5 +44,5 @@ def _speaks(policy: AnyPolicy, served: Served) -> bool:
     """Whether a policy may say something of an object of this kind, by its kind alone."""
     if isinstance(policy, CompiledPolicy):
         return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)
-    attributes = Attributes(Request(Resource(sample(served))), policy.plural(served.kind))
+    attributes = Attributes(Request(Resource(sample(served)), plural=served.plural))
     return bool(policy.judges_of(attributes))

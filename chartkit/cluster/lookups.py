@@ -13,13 +13,16 @@ from chartkit.cluster.reader import Reader, config_map_path
 from chartkit.cluster.source import MISSING, RefusedError
 from chartkit.engine.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.global_context import GlobalContextEntry
-from chartkit.engine.lookups import ImageSource, Lookups, NoSource, OfflineLookups, Recorded
+from chartkit.engine.lookups import ImageSource, Lookups, OfflineLookups, Recorded
 from chartkit.engine.object_api import ObjectApi
 from chartkit.engine.policy import LabelSelector
 from chartkit.engine.selectors import compile_selector
+from chartkit.engine.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.signatures import UNASKED, SignatureSource
 from chartkit.engine.user_values import UserLookups, UserValues
-from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
+from chartkit.signatures.blobs import LocalBlobs
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
@@ -130,6 +133,10 @@ class LiveCluster(Cluster):
         served = self._reads.discovery.of_plural(api_version, resource)
         return None if served is None else served.kind.kind
 
+    def plural(self, api_version: str, kind: str) -> str:
+        served = self._reads.discovery.of_kind(api_version, kind)
+        return super().plural(api_version, kind) if served is None else served.plural
+
     def _one(self, served: Served, namespace: str, name: str) -> Body | None:
         path = served.path(namespace, name)
         try:
@@ -184,6 +191,9 @@ class _EntryWorld(OfflineLookups):
             return given
         return Recorded(200, self._api.answer(method, url))
 
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        return self._given.http(call)
+
 
 class LiveLookups(UserLookups):
     """A cluster, below what the user gave."""
@@ -195,6 +205,8 @@ class LiveLookups(UserLookups):
         images: Mapping[str, Body] | None = None,
         entries: Sequence[GlobalContextEntry] = (),
         registry: ImageSource | None = None,
+        signatures: SignatureSource = UNASKED,
+        services: ServiceSource | None = None,
     ) -> None:
         self._reads = Reads(reader)
         api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
@@ -205,6 +217,9 @@ class LiveLookups(UserLookups):
             values_answer_calls=True,
             images=images or {},
             registry=registry,
+            signatures=signatures,
+            services=services,
+            blobs=LocalBlobs(),
         )
         self._entries = {entry.name: entry for entry in entries}
         self._entry_world = _EntryWorld(api, cluster, self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,7 +38,9 @@ class Recorder:
 
     source: Source
     folder: Path
+    salt: str = field(default_factory=lambda: secrets.token_hex(16))
     _files: dict[str, str] = field(default_factory=dict)
+    _calls: dict[str, dict[str, str]] = field(default_factory=dict)
     _count: int = 0
 
     @property
@@ -57,12 +60,23 @@ class Recorder:
     def close(self, namespace: str) -> None:
         """Writes the index; namespace: what the scan was kept to, empty for all."""
         index = {"format": _FORMAT, "namespace": namespace, "answers": self._files}
+        if self._calls:
+            index |= {"calls": self._calls, "salt": self.salt}
         _write(self.folder / INDEX, index)
 
+    def keep_call(self, key: str, sent: str, entry: Body) -> None:
+        """Keeps what came of a service's call; key: its digest, sent: that of its headers."""
+        if sent not in self._calls.setdefault(key, {}):
+            self._calls[key][sent] = self._next_file()
+            _write(self.folder / self._calls[key][sent], entry)
+
     def _keep(self, path: str, entry: Body) -> None:
-        self._count += 1
-        name = self._files.setdefault(path, f"{self._count:06}.json")
+        name = self._files.get(path) or self._files.setdefault(path, self._next_file())
         _write(self.folder / name, {"path": path, **entry})
+
+    def _next_file(self) -> str:
+        self._count += 1
+        return f"{self._count:06}.json"
 
 
 @contextlib.contextmanager
@@ -104,25 +118,42 @@ class RecordedSource:
             raise InputError("is a recording of another format", Location(str(folder)), hint)
         answers = index.get("answers")
         self._files: Mapping[str, Json] = answers if isinstance(answers, dict) else {}
+        calls = index.get("calls")
+        self._calls: Mapping[str, Json] = calls if isinstance(calls, dict) else {}
+        self.salt = str(index.get("salt") or "")
         namespace = index.get("namespace")
         self.namespace = namespace if isinstance(namespace, str) else ""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether calls of services were recorded."""
+        return bool(self._calls)
+
+    def calls(self, key: str) -> Mapping[str, Json]:
+        """The files with what came of a service's call, by what was sent (see `Recorder`)."""
+        found = self._calls.get(key)
+        return found if isinstance(found, dict) else {}
 
     def get(self, path: str, /) -> Body:
         name = self._files.get(path)
         if name is None:
             raise RefusedError(0, "was not recorded")
-        if not isinstance(name, str) or not _FILE.fullmatch(name):
-            raise self._broken(Location(str(self._folder / INDEX)), "names no file of a recording")
-        try:
-            entry = _read(self._folder / name)
-        except InputError as error:
-            raise self._broken(error.location, error.message) from None
+        entry = self.entry(name)
         body, status = entry.get("body"), entry.get("status")
         if isinstance(body, dict):
             return body
         if not isinstance(status, int):
             raise self._broken(Location(str(self._folder / name)), "is no recorded answer")
         raise RefusedError(status, str(entry.get("said") or ""))
+
+    def entry(self, name: Json) -> Body:
+        """What a file holds; raises SourceError."""
+        if not isinstance(name, str) or not _FILE.fullmatch(name):
+            raise self._broken(Location(str(self._folder / INDEX)), "names no file of a recording")
+        try:
+            return _read(self._folder / name)
+        except InputError as error:
+            raise self._broken(error.location, error.message) from None
 
     def _broken(self, location: Location | None, text: str) -> SourceError:
         self.fault = SourceError(text, location, "record it again")

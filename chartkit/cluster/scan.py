@@ -11,6 +11,7 @@ from chartkit.cluster.installed import entries_there, exceptions_there, joined, 
 from chartkit.cluster.kinds import kinds_to_read
 from chartkit.cluster.lookups import LiveLookups
 from chartkit.cluster.reader import Reader
+from chartkit.cluster.recorded_calls import services_of
 from chartkit.cluster.recording import RecordedSource, recorder
 from chartkit.cluster.source import Source
 from chartkit.engine.lookups import Lookups
@@ -81,8 +82,15 @@ class Surveyed:
 
     def lookups(self, statements: Statements) -> Lookups:
         """The cluster as policies ask it, below what the user says."""
-        images, registry = statements.context.images, statements.registry
-        return LiveLookups(self.reader, statements.values, images, self._entries, registry)
+        return LiveLookups(
+            self.reader,
+            statements.values,
+            statements.context.images,
+            self._entries,
+            statements.registry,
+            statements.signatures,
+            services_of(self.reader.source, statements.services),
+        )
 
     def objects(self, policies: Sequence[AnyPolicy]) -> Iterator[Resource]:
         """The objects that the policies speak of, kind by kind, as they are read; raises

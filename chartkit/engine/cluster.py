@@ -87,6 +87,10 @@ class Cluster:
         """The kind of a resource as URLs name it; None where none is known."""
         return next(self._kinds(api_version, resource), None)
 
+    def plural(self, _api_version: str, kind: str) -> str:
+        """The name of a kind in URLs."""
+        return resource_name(kind)
+
     def _kinds(self, api_version: str, resource: str) -> Iterator[str]:
         for version, kind in self._by_kind:
             if version == api_version and resource_name(kind) == resource:

@@ -21,6 +21,7 @@ from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+    from chartkit.engine.cel_policies.images.evidence import RequestEvidence
     from chartkit.engine.cel_policies.judging import Admission, Judge
     from chartkit.engine.cel_policies.policy import CelPolicy
     from chartkit.engine.webhook_conditions import WebhookConditions
@@ -57,7 +58,7 @@ def evaluate(
         for policy in policies:
             if phase in policy.phases:
                 run.policy(policy, phase, results)
-    return results
+    return run.settled(results)
 
 
 def respond(
@@ -66,13 +67,14 @@ def respond(
     """As `evaluate`, by phase, policy and form; a policy of which no rule matches has no
     results."""
     run = _Run(request, lookups)
-    return [
+    responses = [
         response
         for phase in Phase
         for policy in policies
         if phase in policy.phases
         for response in run.responses(policy, phase)
     ]
+    return [replace(one, results=tuple(run.settled(one.results))) for one in responses]
 
 
 class _Run:
@@ -82,9 +84,12 @@ class _Run:
         "_admissions",
         "_base",
         "_common",
+        "_evidence",
         "_facts",
         "_is_custom",
+        "_named",
         "_plain",
+        "_unscored",
         "kind",
         "lookups",
         "request",
@@ -94,6 +99,9 @@ class _Run:
         self.lookups = lookups
         self.kind = request.kind or kind_of(request.resource)
         self._is_custom = is_custom(self.kind)
+        self._named: Resource | None = None
+        self._evidence: RequestEvidence | None = None
+        self._unscored: set[str] = set()
         self._take(request, request.resource)
 
     def _take(self, request: Request, plain: Resource) -> None:
@@ -111,8 +119,14 @@ class _Run:
             self._rules(policy, phase, results)
         else:
             admission = self._admission(policy)
+            made: list[RuleResult] = []
             for judge in policy.judges_of(admission.attributes):
-                admission = self._judge(policy, judge, admission, results)
+                if judge.phase in (None, phase):
+                    admission = self._judge(policy, judge, admission, made)
+            if phase is Phase.IMAGES:
+                # Kyverno reports no digest that was added, only those that could not be.
+                made = [one for one in made if one.status is not Status.PASS]
+            results += made
 
     def responses(self, policy: AnyPolicy, phase: Phase) -> Iterator[PolicyResponse]:
         """As `policy`, with what each form says by itself."""
@@ -125,6 +139,8 @@ class _Run:
             return
         admission = self._admission(policy)
         for judge in policy.judges:
+            if judge.phase not in (None, phase):
+                continue
             results = []
             before = self.request.resource
             admission = self._judge(policy, judge, admission, results)
@@ -146,6 +162,8 @@ class _Run:
         result = judge.run(admission)
         if result is None:
             return admission
+        if not policy.scored:
+            self._unscored.add(result.policy_id)
         result = _reported(result, policy.scored)
         results += (replace(result, others=()), *result.others) if result.others else (result,)
         if result.patched is None:
@@ -174,10 +192,25 @@ class _Run:
                 operation=operation,
                 old=self.request.old or old,
             )
-            made = self._admissions[key] = admission(Attributes(request, key[0]), self.lookups)
+            attributes = Attributes(request, key[0])
+            made = self._admissions[key] = admission(attributes, self.lookups, self._evidence)
+            self._evidence = made.evidence
         if not (self.request.variables or self._is_custom):
             self._common = made
         return made
+
+    def settled(self, results: Sequence[RuleResult]) -> list[RuleResult]:
+        """The results as they are once all policies have been asked."""
+        evidence = self._evidence
+        if evidence is None:
+            return list(results)
+        return [self._settled(one, evidence) for one in results]
+
+    def _settled(self, result: RuleResult, evidence: RequestEvidence) -> RuleResult:
+        settled = evidence.settled(result)
+        if settled is result:
+            return result
+        return _reported(settled, result.policy_id not in self._unscored)
 
     def _patch(self, body: Body) -> None:
         # Kyverno reads it anew, and whole numbers become int64.
@@ -192,7 +225,7 @@ class _Run:
         # A mutation that failed leaves nothing behind that could match.
         if not rules or not self.request.resource.body:
             return
-        request, facts, base = self._seen_by(policy)
+        request, facts, base = self._seen_in(policy, phase)
         if policy.webhook is not None and not self._is_sent(policy, policy.webhook, results):
             return
         for rule in rules:
@@ -206,10 +239,12 @@ class _Run:
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)
             if result.patched is not None:
+                if phase is Phase.IMAGES and self._named is None:
+                    self._named = request.resource
                 self._patch(result.patched)
                 if not result.patched:
                     break
-                request, facts, base = self._seen_by(policy)
+                request, facts, base = self._seen_in(policy, phase)
             if policy.policy.apply_one and result.status in _APPLIED[phase]:
                 break
 
@@ -223,6 +258,14 @@ class _Run:
             key, text = policy.policy.key, error.message
             results.append(RuleResult(key, "", RuleType.VALIDATION, Status.ERROR, text))
             return False
+
+    def _seen_in(self, policy: CompiledPolicy, phase: Phase) -> tuple[Request, Facts, Context]:
+        """The request as a policy sees it in a phase: in a cluster all rules that verify images
+        see those that there were before any of them added a digest."""
+        request, facts, base = self._seen_by(policy)
+        if phase is Phase.IMAGES and self._named is not None:
+            request = replace(request, named=self._named)
+        return request, facts, base
 
     def _seen_by(self, policy: CompiledPolicy) -> tuple[Request, Facts, Context]:
         """The request as a policy sees it: values that the user gave may change the object."""

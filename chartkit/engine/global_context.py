@@ -1,7 +1,7 @@
 """GlobalContextEntry (kyverno.io/v2, v2beta1, v2alpha1): data that every policy may refer to.
 
 What an entry holds comes from what the user gave: the objects that are there, or the recorded
-answer to its call.
+answer to its call; a service is called where the user allows it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,15 @@ from typing import Final
 
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.definitions import definition_check
+from chartkit.engine.entries.service_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.lookups import Lookups
 from chartkit.engine.policy_reader import check_schema, check_served
+from chartkit.engine.services import NotAllowedError
 from chartkit.engine.values.duration import parse_duration
+from chartkit.engine.values.gojson import JsonError
 from chartkit.engine.values.quoting import quote
-from chartkit.errors import CompileError, LookupFailed
+from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 
 API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1", "kyverno.io/v2alpha1")
@@ -39,7 +42,7 @@ class GlobalContextEntry:
         """What it holds, or what one of its projections makes of that (empty: the whole).
 
         Raises LookupFailed for a projection that is missing or fails, and where the call has no
-        recorded answer.
+        recorded answer and cannot be made.
         """
         held = self._held(lookups)
         if not projection:
@@ -61,11 +64,26 @@ class GlobalContextEntry:
         method, service = call.get("method") or "GET", call.get("service")
         url = call.get("urlPath") or "" if service is None else service["url"]
         answer = lookups.recorded(method, url)
+        if answer is None and service is not None:
+            return _called(call, lookups)
         if answer is None:
             raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
         if not 200 <= answer.status < 300:
             raise LookupFailed(f"HTTP {answer.status}")
         return answer.body
+
+
+def _called(call: Body, lookups: Lookups) -> Json:
+    try:
+        return call_service("globalcontext", call, lookups).value()
+    except NotAllowedError as error:
+        raise LookupFailed(error.message) from error
+    except NoSource as error:
+        raise LookupFailed("no data available", hint=error.hint) from error
+    except EvaluationError as error:
+        raise LookupFailed(error.message) from error
+    except JsonError as error:
+        raise LookupFailed(str(error)) from error
 
 
 def _listed(cluster: Cluster, resource: Body) -> list[Body]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chartkit.engine.loader import NOTHING
@@ -128,3 +128,20 @@ def image_parts(text: str, pointer: str) -> dict[str, str]:
         "jsonPointer": pointer,
     }
     return {key: value for key, value in parts.items() if value}
+
+
+def with_images(body: Body, images: Mapping[tuple[str, ...], str]) -> Body:
+    """An object with other images at the keys and indexes that lead to them."""
+    for path, image in images.items():
+        body = _with(body, path, image)
+    return body
+
+
+def _with(value: Json, path: Sequence[str], image: str) -> Json:
+    if not path:
+        return image
+    step, rest = path[0], path[1:]
+    if isinstance(value, list):
+        index = int(step)
+        return [*value[:index], _with(value[index], rest, image), *value[index + 1 :]]
+    return {**value, step: _with(value[step], rest, image)}

@@ -8,18 +8,23 @@ is left out as Kyverno's command-line program leaves it out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
 from chartkit.engine.cluster import EMPTY, Cluster
-from chartkit.errors import LookupFailed
+from chartkit.engine.services import ServiceAnswer, ServiceCall
+from chartkit.engine.signatures import (
+    NOBODY_ELSE,
+    UNASKED,
+    UNVERIFIED,
+    BlobSource,
+    Credentials,
+    SignatureSource,
+)
+from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
-
-
-class NoSource(LookupFailed):
-    """Nothing is connected that could answer."""
 
 
 class UnknownEntry(LookupFailed):
@@ -37,16 +42,20 @@ class Recorded:
 class ImageSource(Protocol):
     """What registries say of images; each method raises LookupFailed in Kyverno's words."""
 
-    def image(self, reference: str, /) -> Body:
+    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """An image as a context entry sees it."""
         ...
 
-    def descriptor(self, reference: str, /) -> Body:
+    def descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """An image as CEL sees it."""
         ...
 
-    def digest(self, reference: str, /) -> str:
+    def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
         """The digest that a reference leads to."""
+        ...
+
+    def learn(self, objects: Iterable[Body], /) -> None:
+        """Keeps the Secrets among objects, which policies name as credentials."""
         ...
 
 
@@ -61,19 +70,19 @@ class Lookups(Protocol):
         """What the Kubernetes API answers to `method` (GET or POST) on a URL path."""
         ...
 
-    def http(self, method: str, url: str, headers: Mapping[str, str], data: Json, /) -> Json:
-        """What a service answers: the body, decoded from JSON."""
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        """What a service answers."""
         ...
 
-    def image(self, reference: str, /) -> Body:
+    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """A registry's answer for an image: `manifest`, `configData`, `resolvedImage` and so on."""
         ...
 
-    def image_descriptor(self, reference: str, /) -> Body:
+    def image_descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         """The same for CEL: `manifest`, `config`, `resolvedImage` and so on."""
         ...
 
-    def image_digest(self, reference: str, /) -> str:
+    def image_digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
         """The digest that a reference leads to in its registry."""
         ...
 
@@ -83,6 +92,16 @@ class Lookups(Protocol):
 
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         """A recorded answer that stands for a call, looked up before any rule runs."""
+        ...
+
+    @property
+    def signatures(self) -> SignatureSource:
+        """Who says whose signatures and attestations an image has."""
+        ...
+
+    @property
+    def blobs(self) -> BlobSource:
+        """Who verifies signatures of what lies at hand."""
         ...
 
     @property
@@ -107,6 +126,8 @@ class Lookups(Protocol):
 class OfflineLookups:
     """A world with nothing in it: every question fails and says what was asked."""
 
+    signatures = UNASKED
+    blobs = UNVERIFIED
     has_recorded = False
     values_answer_calls = False
 
@@ -116,16 +137,16 @@ class OfflineLookups:
     def api_call(self, _method: str, _path: str, _data: Json, /) -> Json:
         raise NoSource("no cluster to ask", hint=_OFFLINE)
 
-    def http(self, _method: str, _url: str, _headers: Mapping[str, str], _data: Json, /) -> Json:
-        raise NoSource("no network to ask", hint=_OFFLINE)
+    def http(self, _call: ServiceCall, /) -> ServiceAnswer:
+        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
 
-    def image(self, _reference: str, /) -> Body:
+    def image(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
         raise NoSource("no registry to ask", hint=_OFFLINE)
 
-    def image_descriptor(self, reference: str, /) -> Body:
-        return self.image(reference)
+    def image_descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        return self.image(reference, credentials)
 
-    def image_digest(self, reference: str, /) -> str:
+    def image_digest(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
         text = f"failed to fetch image reference: {reference}, error: no registry to ask"
         raise NoSource(text, hint=_OFFLINE)
 

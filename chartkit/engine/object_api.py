@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.kinds import parse_api_version, resource_name
-from chartkit.engine.lookups import NoSource
 from chartkit.engine.values.quoting import quote
-from chartkit.errors import LookupFailed
+from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json, Resource
 
 _NAMESPACES: Final = "namespaces"

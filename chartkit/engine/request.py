@@ -54,7 +54,10 @@ class Request:
     whole Namespace object, None where only labels are known; subresource: `status`, `scale` …
     or empty; kind: that of the whole object where the request is about a subresource with a kind
     of its own; variables: values that the user gave (dotted names), by the policy's name; is_json:
-    whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak.
+    whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak;
+    plural: the name of the object's kind in URLs as an API server has it, empty where that is
+    guessed; named: the object with its images as they were before rules added digests to them,
+    None where none did.
     """
 
     resource: Resource
@@ -67,3 +70,5 @@ class Request:
     kind: GroupVersionKind | None = None
     variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     is_json: bool = False
+    plural: str = ""
+    named: Resource | None = None

@@ -16,16 +16,19 @@ from chartkit.engine.cluster import EMPTY, Cluster
 from chartkit.engine.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.lookups import (
-    ImageSource,
-    NoSource,
-    OfflineLookups,
-    Recorded,
-    UnknownEntry,
-)
+from chartkit.engine.lookups import ImageSource, OfflineLookups, Recorded, UnknownEntry
 from chartkit.engine.object_api import ObjectApi
+from chartkit.engine.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.signatures import (
+    NOBODY_ELSE,
+    UNASKED,
+    UNVERIFIED,
+    BlobSource,
+    Credentials,
+    SignatureSource,
+)
 from chartkit.engine.values.quoting import quote
-from chartkit.errors import InputError, LookupFailed
+from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
@@ -232,6 +235,9 @@ class UserLookups(OfflineLookups):
         images: Mapping[str, Body] = _EMPTY,
         context_entries: Sequence[GlobalContextEntry] = (),
         registry: ImageSource | None = None,
+        signatures: SignatureSource = UNASKED,
+        services: ServiceSource | None = None,
+        blobs: BlobSource = UNVERIFIED,
     ) -> None:
         """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
         `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
@@ -241,7 +247,9 @@ class UserLookups(OfflineLookups):
         for one rule (policy and rule; no rule for a policy without any), in their place; images:
         what registries say of images; context_entries: what policies may refer to,
         held from the objects that are there and the recorded calls; registry: who is asked for
-        images that the user says nothing of, None for nobody.
+        images that the user says nothing of, None for nobody; signatures: who verifies images;
+        services: who makes calls of services that the user says nothing of, None for nobody;
+        blobs: who verifies signatures of what lies at hand.
         """
         self._values = values or UserValues()
         self._calls = dict(map(_recorded_call, api_calls))
@@ -253,6 +261,9 @@ class UserLookups(OfflineLookups):
         self._worlds = worlds or {}
         self._images = images
         self._registry = registry
+        self._services = services
+        self.signatures = signatures
+        self.blobs = blobs
         self._context_entries = {entry.name: entry for entry in context_entries}
         self.has_recorded = bool(self._calls)
         self.values_answer_calls = values_answer_calls
@@ -271,23 +282,26 @@ class UserLookups(OfflineLookups):
             return super().api_call(method, path, data)
         return self._api.answer(method, path)
 
-    def image(self, reference: str, /) -> Body:
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        return super().http(call) if self._services is None else self._services.ask(call)
+
+    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         found = self._images.get(reference)
         if found is not None:
             return found
         if self._registry is not None:
-            return self._registry.image(reference)
+            return self._registry.image(reference, credentials)
         raise NoSource(f"image data for {reference} not found in the context")
 
-    def image_descriptor(self, reference: str, /) -> Body:
+    def image_descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
         if self._registry is None or reference in self._images:
-            return self.image(reference)
-        return self._registry.descriptor(reference)
+            return self.image(reference, credentials)
+        return self._registry.descriptor(reference, credentials)
 
-    def image_digest(self, reference: str, /) -> str:
+    def image_digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
         if self._registry is None:
-            return super().image_digest(reference)
-        return self._registry.digest(reference)
+            return super().image_digest(reference, credentials)
+        return self._registry.digest(reference, credentials)
 
     def configmap(self, namespace: str, name: str, /) -> Body:
         found = self._configmaps.get((namespace, name))

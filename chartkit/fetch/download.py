@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
-from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import urljoin
 
@@ -20,10 +17,11 @@ from chartkit import __version__
 from chartkit.errors import InputError
 from chartkit.fetch.faults import SILENT, causes, reason
 from chartkit.fetch.limits import Limits
+from chartkit.fetch.patience import within
+from chartkit.fetch.reading import EndlessError, TooLargeError, read_body
 from chartkit.fetch.urls import SCHEMES, split_url
 from chartkit.model import Location
 
-_CHUNK: Final = 65536
 _REDIRECTS: Final = 5
 _REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -58,7 +56,7 @@ def download(url: str, limits: Limits) -> bytes:
         if attempt:
             time.sleep(pause)
             pause *= 2
-        outcome = _within(limits.patience, lambda: _attempt(url, limits))
+        outcome = _in_time(url, limits)
         if isinstance(outcome, bytes):
             return outcome
         if isinstance(outcome, InputError):
@@ -68,27 +66,11 @@ def download(url: str, limits: Limits) -> bytes:
     raise InputError(f"{why}, in {limits.attempts} attempts", Location(url), hint)
 
 
-def _within(seconds: float, attempt: Callable[[], _Outcome]) -> _Outcome:
-    """An attempt's outcome, if it has one in time.
-
-    A server that sends a byte now and then keeps every single read alive, and a name may take long
-    to resolve: only another thread can be left behind.
-    """
-    outcomes: SimpleQueue[_Outcome | None] = SimpleQueue()
-
-    def run() -> None:
-        outcome: _Outcome | None = None
-        try:
-            outcome = attempt()
-        finally:
-            outcomes.put(outcome)
-
-    threading.Thread(target=run, daemon=True).start()
+def _in_time(url: str, limits: Limits) -> _Outcome:
     try:
-        found = outcomes.get(timeout=seconds)
-    except Empty:
-        return _Unsteady(f"the server was not done within {seconds:g} seconds")
-    return _Unsteady("the download ended without a word") if found is None else found
+        return within(limits.patience, lambda: _attempt(url, limits))
+    except TimeoutError:
+        return _Unsteady(f"the server was not done within {limits.patience:g} seconds")
 
 
 def _attempt(url: str, limits: Limits) -> _Outcome:
@@ -167,22 +149,17 @@ def _answered(response: requests.Response, url: str, limits: Limits) -> _Outcome
 
 
 def _read(response: requests.Response, url: str, limits: Limits) -> _Outcome:
-    length = response.headers.get("Content-Length", "")
-    announced = int(length) if length.isascii() and length.isdigit() else None
-    if announced is not None and announced > limits.archive:
-        return _too_large(url, limits)
-    content = bytearray()
     try:
-        while chunk := response.raw.read(_CHUNK, decode_content=False):
-            content += chunk
-            if len(content) > limits.archive:
-                return _too_large(url, limits)
+        return read_body(response, limits.archive, limits.patience)
+    except TooLargeError:
+        return _too_large(url, limits)
+    except EndlessError:
+        return _Unsteady(f"the server was not done within {limits.patience:g} seconds")
     except urllib3.exceptions.ProtocolError as error:
         cut = [x for x in causes(error) if isinstance(x, urllib3.exceptions.IncompleteRead)]
         if not cut:
             raise
         return _Unsteady(f"the server cut the answer after {cut[0].partial:,} bytes")
-    return bytes(content)
 
 
 def _too_large(url: str, limits: Limits) -> InputError:

@@ -14,14 +14,6 @@ from chartkit.documents import read_file
 from chartkit.errors import InputError
 
 _FILE: Final = Path(__file__).parent / "explanations.yaml"
-_GROUPS: Final = MappingProxyType(
-    {
-        "CK0": "Values of the charts",
-        "CK1": "Versions, availability, files",
-        "CK5": "Policy libraries",
-    }
-)
-"""What ids are about, by how they begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +55,3 @@ def as_text(found: Explanation) -> str:
 def as_list() -> str:
     """Every id with its mistake, a line each."""
     return "".join(f"{each.rule_id}  {each.what}\n" for each in explanations().values())
-
-
-def as_page() -> str:
-    """Every id in Markdown."""
-    parts: list[str] = []
-    for start, title in _GROUPS.items():
-        rows = [each for each in explanations().values() if each.rule_id.startswith(start)]
-        parts += [f"## {title}\n", "| id | what | why | what to do |", "|---|---|---|---|"]
-        parts += [f"| {each.rule_id} | {each.what} | {each.why} | {_do(each)} |" for each in rows]
-        parts.append("")
-    return "\n".join(parts)
-
-
-def _do(each: Explanation) -> str:
-    return f"{each.do} `--fix`: {each.fix[0].lower()}{each.fix[1:]}" if each.fix else each.do

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from chartkit.chart.round_trip import loaded
+from chartkit.chart.schema import require_single_keys
 from chartkit.documents import read_text
 from chartkit.errors import InputError
 from chartkit.lint.features import MISPLACED, misplaced
@@ -31,8 +32,10 @@ def mend(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
     """
     from ruamel.yaml.error import YAMLError
 
-    if len(read_text(text, file)) != 1:
+    documents = read_text(text, file)
+    if len(documents) != 1:
         return text, []
+    require_single_keys(documents[0])
     try:
         yaml, document = loaded(text)
     except YAMLError:

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import tempfile
+from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
@@ -27,16 +28,21 @@ def is_digest(text: str) -> bool:
 
 class Cache:
     """Documents of this run and, with a folder, of earlier ones; a file that is not what its name
-    says counts as none."""
+    says counts as none. Of those in memory the ones asked for longest ago are forgotten first."""
 
-    def __init__(self, folder: Path | None, limits: Limits) -> None:
+    def __init__(self, folder: Path | None, limits: Limits, owner: str) -> None:
+        """owner: whoever has the same rights has the same name."""
         self._folder = folder
+        self._owner = owner
         self._most = limits.document
-        self._held: dict[str, bytes] = {}
+        self._room = limits.held
+        self._held: OrderedDict[str, bytes] = OrderedDict()
 
     def get(self, scope: str, digest: str) -> bytes | None:
         """scope: registry and repository, so that nobody sees what one alone was shown."""
         found = self._held.get(f"{scope}@{digest}")
+        if found is not None:
+            self._held.move_to_end(f"{scope}@{digest}")
         if found is not None or self._folder is None:
             return found
         try:
@@ -49,8 +55,8 @@ class Cache:
     def put(self, scope: str, content: bytes) -> None:
         """Keeps a document; a folder that cannot be written to is left as it is."""
         digest = digest_of(content)
-        self._held[f"{scope}@{digest}"] = content
-        if self._folder is None:
+        self._hold(f"{scope}@{digest}", content)
+        if self._folder is None or len(content) > self._most:
             return
         path = self._path(scope, digest)
         with contextlib.suppress(OSError):
@@ -63,6 +69,17 @@ class Cache:
             except OSError:
                 Path(name).unlink(missing_ok=True)
 
+    def _hold(self, key: str, content: bytes) -> None:
+        self._room += len(self._held.pop(key, b"")) - len(content)
+        self._held[key] = content
+        while self._room < 0 and len(self._held) > 1:
+            _, gone = self._held.popitem(last=False)
+            self._room += len(gone)
+
     def _path(self, scope: str, digest: str) -> Path:
         folder = self._folder or Path()
-        return folder / hashlib.sha256(scope.encode()).hexdigest()[:16] / digest.partition(":")[2]
+        return (
+            folder
+            / hashlib.sha256(f"{self._owner} {scope}".encode()).hexdigest()[:16]
+            / digest.partition(":")[2]
+        )

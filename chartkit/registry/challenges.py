@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
-from chartkit.registry.credentials import Credentials
+from chartkit.fetch.addresses import is_forbidden, literal
+from chartkit.registry.answers import printable, said
+from chartkit.registry.credentials import Login
 from chartkit.registry.errors import RegistryError
 from chartkit.registry.transport import Question, Transport, shown
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_INVALID: Final = "invalid realm in www-authenticate: "
 _CLIENT: Final = "chartkit"
 _OK: Final = 200
 
@@ -26,6 +29,17 @@ class Challenge:
 
     is_bearer: bool
     parameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A token. scope: what it is for; registry: the host that asks for it; plain: whether that is
+    asked without encryption, as no other host is."""
+
+    challenge: Challenge
+    scope: str
+    registry: str
+    plain: bool
 
 
 def read_challenge(header: str) -> Challenge | None:
@@ -43,44 +57,46 @@ def read_challenge(header: str) -> Challenge | None:
     return min(challenges, key=lambda one: not one.is_bearer, default=None)
 
 
-def fetch_token(
-    transport: Transport,
-    challenge: Challenge,
-    scope: str,
-    who: Credentials | None,
-    limit: int,
-    plain_host: str,
-) -> str:
-    """A token for a scope, for nobody in particular where who is None; raises RegistryError.
+def fetch_token(transport: Transport, wanted: Wanted, who: Login | None, limit: int) -> str:
+    """A token, for nobody in particular where who is None; raises RegistryError.
 
-    plain_host: the registry's own host where it is asked without encryption; no other realm is.
+    limit: bytes that the answer may have.
     """
-    realm = challenge.parameters.get("realm", "")
-    _check_realm(realm, plain_host)
-    service = challenge.parameters.get("service", "")
-    wanted = {"service": service} if service else {}
-    wanted["scope"] = scope
+    realm = wanted.challenge.parameters.get("realm", "")
+    if not realm:
+        known = sorted(wanted.challenge.parameters.items())
+        named = " ".join(f"{key}:{value}" for key, value in known)
+        raise RegistryError(printable(f"malformed www-authenticate, missing realm: map[{named}]"))
+    _check_realm(realm, wanted)
+    question, what = _question(realm, wanted, who, limit)
+    answer = transport.ask(question)
+    if answer.status != _OK:
+        raise RegistryError(f"{what}: {said(answer)}")
+    return _token(answer.body)
+
+
+def _question(realm: str, wanted: Wanted, who: Login | None, limit: int) -> tuple[Question, str]:
+    """What is asked of the token service, and how that is shown."""
+    service = wanted.challenge.parameters.get("service", "")
+    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
+    headers = {"Accept": "application/json"}
     if who is not None and who.identity:
         form = {
-            **wanted,
+            **parameters,
             "grant_type": "refresh_token",
             "client_id": _CLIENT,
             "refresh_token": who.identity,
         }
-        question = Question(realm, {"Accept": "application/json"}, limit, form)
-    else:
-        joint = "&" if urlsplit(realm).query else "?"
-        headers = {"Accept": "application/json"}
-        if who is not None:
-            headers["Authorization"] = who.basic
-        question = Question(f"{realm}{joint}{urlencode(wanted)}", headers, limit)
-    answer = transport.ask(question)
-    if answer.status != _OK:
-        raise RegistryError(f"the token service {shown(realm)} answers {answer.status}")
-    return _token(answer.body, realm)
+        return Question(realm, headers, limit, form), f"POST {shown(realm)}"
+    query = urlencode(parameters)
+    if who is not None:
+        headers["Authorization"] = who.basic
+    joint = "&" if urlsplit(realm).query else "?"
+    question = Question(f"{realm}{joint}{query}", headers, limit)
+    return question, f"GET {shown(realm)}?{printable(query)}"
 
 
-def _token(content: bytes, realm: str) -> str:
+def _token(content: bytes) -> str:
     try:
         body = json.loads(content)
     except (ValueError, RecursionError):
@@ -90,19 +106,28 @@ def _token(content: bytes, realm: str) -> str:
             value = body.get(key)
             if isinstance(value, str) and value and value.isascii() and value.isprintable():
                 return value
-    raise RegistryError(f"the token service {shown(realm)} gives no token")
+    raise RegistryError("no token in bearer response")
 
 
-def _check_realm(realm: str, plain_host: str) -> None:
+def _check_realm(realm: str, wanted: Wanted) -> None:
     """A password is sent there: encrypted, or to the host that is trusted without."""
     try:
         parts = urlsplit(realm)
-        host = parts.hostname
+        host = parts.hostname or ""
     except ValueError:
-        host = None
-    if not host:
-        raise RegistryError("the registry names no token service")
-    if parts.username or parts.password:
-        raise RegistryError("the registry names a token service with a password")
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.netloc == plain_host):
-        raise RegistryError(f"the token service {shown(realm)} is not encrypted")
+        raise RegistryError(f"{_INVALID}it is no URL") from None
+    if parts.scheme not in ("http", "https"):
+        raise RegistryError(
+            f'{_INVALID}realm scheme "{printable(parts.scheme)}" not allowed; must be https (or '
+            "http for insecure registries)"
+        )
+    if not host or parts.username or parts.password:
+        raise RegistryError(f"{_INVALID}it must name a host and nobody")
+    own = parts.netloc == wanted.registry
+    if parts.scheme == "http" and not (wanted.plain and own):
+        raise RegistryError(
+            f'{_INVALID}realm scheme "http" not allowed for a secure registry; use https'
+        )
+    address = literal(host)
+    if address is not None and not own and (address.is_private or is_forbidden(address)):
+        raise RegistryError(f'{_INVALID}realm host "{host}" is a private or link-local address')

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import http
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.values.gofmt import go_sprint
+from chartkit.engine.values.quoting import quote
 from chartkit.engine.values.registry_reference import RegistryReference
+from chartkit.fetch.addresses import is_loopback
 from chartkit.model import Json
-from chartkit.registry.addresses import is_loopback
+from chartkit.registry.answers import printable, said, said_by_head
 from chartkit.registry.cache import Cache, digest_of, is_digest
-from chartkit.registry.challenges import fetch_token, read_challenge
-from chartkit.registry.credentials import Credentials, DockerConfig
-from chartkit.registry.errors import RegistryError
+from chartkit.registry.challenges import Wanted, fetch_token, read_challenge
+from chartkit.registry.depth import is_deeper
+from chartkit.registry.errors import MissingError, RegistryError
+from chartkit.registry.keychain import Keychain
 from chartkit.registry.settings import Settings
 from chartkit.registry.transport import Answer, Question, Transport
 
@@ -24,8 +26,11 @@ DOCKER_INDEX: Final = "application/vnd.docker.distribution.manifest.list.v2+json
 OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
 DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
 _MANIFESTS: Final = ", ".join((OCI_MANIFEST, DOCKER_MANIFEST, OCI_INDEX, DOCKER_INDEX))
-_LONGEST: Final = 400
-"""Characters of what a server says that are passed on."""
+_TAG: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9_.-]{1,128}\Z", re.ASCII)
+_WITHOUT_REFERRERS: Final = frozenset(
+    {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.BAD_REQUEST, http.HTTPStatus.NOT_ACCEPTABLE}
+)
+"""How registries say that they keep no list of referrers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +42,60 @@ class Document:
     content: bytes
 
 
-class Client:
-    """Reads documents of images; knows who the user is, and what tokens were given so far."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A repository; plain: asked without encryption; private: whether the user wants it so, or a
+    policy alone."""
 
-    def __init__(self, settings: Settings, config: DockerConfig) -> None:
+    host: str
+    repository: str
+    plain: bool
+    private: bool = True
+
+    @property
+    def base(self) -> str:
+        """What every URL of the registry begins with."""
+        return f"http{'' if self.plain else 's'}://{self.host}/v2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer;
+    size: bytes that it must have, None where nobody knows."""
+
+    kind: str
+    identifier: str
+    accept: str
+    most: int
+    size: int | None = None
+
+
+class Client:
+    """Reads documents of images as one somebody; knows what tokens were given so far."""
+
+    def __init__(
+        self, settings: Settings, transport: Transport, keychain: Keychain, insecure: bool = False
+    ) -> None:
+        """insecure: whether a registry that cannot be asked encrypted is asked without."""
         self._settings = settings
-        self._config = config
-        self._transport = Transport(settings)
-        self._cache = Cache(settings.cache, settings.limits)
-        self._authorizations: dict[tuple[str, str], str] = {}
+        self._transport = transport
+        self._keychain = keychain
+        self._insecure = insecure
+        self._unencrypted: set[str] = set()
+        self._cache = Cache(settings.cache, settings.limits, f"{keychain.owner}{insecure:d}")
+        self._authorizations: dict[_Place, str] = {}
         self._secrets: set[str] = set()
 
     def manifest(self, image: RegistryReference, identifier: str) -> Document:
         """A manifest or index, by tag or digest; raises RegistryError."""
         by_digest = identifier if is_digest(identifier) else ""
+        if not by_digest and not _TAG.match(identifier):
+            raise RegistryError(f"{quote(printable(identifier))} is no tag and no sha256 digest")
         kept = self._kept(image, by_digest)
         if kept is not None:
             return Document(_media_type(kept), by_digest, kept)
-        answer, url = self._get(image, "manifests", identifier, _MANIFESTS)
+        most = self._settings.limits.document
+        answer, url = self._get(image, _Wanted("manifests", identifier, _MANIFESTS, most))
         digest = digest_of(answer.body)
         if by_digest and digest != by_digest:
             raise RegistryError(
@@ -63,81 +104,114 @@ class Client:
             )
         announced = answer.headers.get("docker-content-digest", "")
         if is_digest(announced) and announced != digest:
-            raise RegistryError(
-                f"GET {url}: is announced as {announced}, and its digest is {digest}"
-            )
+            text = f"GET {url}: is announced as {announced}, and its digest is {digest}"
+            raise RegistryError(text, unanswered=True)
         self._cache.put(_scope(image), answer.body)
-        media_type = answer.headers.get("content-type", "").partition(";")[0].strip()
-        return Document(media_type, digest, answer.body)
+        return Document(_type_of(answer), digest, answer.body)
 
-    def blob(self, image: RegistryReference, digest: str, size: int) -> bytes:
-        """A blob whose digest and size (bytes) are known; raises RegistryError."""
+    def blob(self, image: RegistryReference, digest: str, size: int, most: int) -> bytes:
+        """A blob whose digest and size (bytes) are known; raises RegistryError.
+
+        most: bytes beyond which a blob is refused.
+        """
         if not is_digest(digest):
-            raise RegistryError(f"{_printable(digest)} is no sha256 digest")
+            raise RegistryError(f"{printable(digest)} is no sha256 digest")
         content = self._kept(image, digest)
         if content is None:
-            if size > self._settings.limits.document:
-                most = self._settings.limits.document
-                raise RegistryError(f"the blob {digest} is larger than {most:,} bytes")
-            answer, url = self._get(image, "blobs", digest, "*/*")
+            if size > most:
+                text = f"the blob {digest} is larger than {most:,} bytes"
+                raise RegistryError(text, unanswered=True)
+            answer, _ = self._get(image, _Wanted("blobs", digest, "*/*", most, size))
             content = answer.body
-            found = digest_of(content)
-            if len(content) != size:
-                raise RegistryError(f"GET {url}: {len(content)} bytes do not match the size {size}")
-            if found != digest:
-                raise RegistryError(f"error verifying sha256 checksum; got {found}, want {digest}")
+            _check_blob(content, digest, size)
             self._cache.put(_scope(image), content)
         return content
+
+    def referrers(self, image: RegistryReference, digest: str) -> bytes | None:
+        """The index of what refers to a digest; None where the registry keeps no such list.
+
+        Of a list in pages the first one, which is all that Kyverno reads.
+        """
+        wanted = _Wanted("referrers", digest, OCI_INDEX, self._settings.limits.document)
+        answer, _ = self._get(image, wanted, _WITHOUT_REFERRERS)
+        is_there = answer.status == http.HTTPStatus.OK
+        # No parameter may follow: go-containerregistry compares the whole header.
+        is_list = is_there and answer.headers.get("content-type") == OCI_INDEX
+        return answer.body if is_list else None
 
     def _kept(self, image: RegistryReference, digest: str) -> bytes | None:
         return self._cache.get(_scope(image), digest) if digest else None
 
     def _get(
-        self, image: RegistryReference, kind: str, identifier: str, accept: str
+        self, image: RegistryReference, wanted: _Wanted, known: frozenset[int] = frozenset()
     ) -> tuple[Answer, str]:
-        """An answer of status 200 and what was asked; raises RegistryError for any other."""
+        """An answer of status 200, or of one that is known, and what was asked; raises
+        RegistryError for any other."""
         host = self._settings.mirrors.get(image.registry, image.registry)
-        plain = host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
-        base = f"http{'' if plain else 's'}://{host}/v2/"
-        url = f"{base}{image.repository}/{kind}/{identifier}"
-        key = (host, image.repository)
+        place = _Place(host, image.repository, self._is_plain(host))
         try:
-            answer = self._ask(url, accept, self._authorizations.get(key))
-            if answer.status == http.HTTPStatus.UNAUTHORIZED:
-                authorization = self._authorize(answer, key, host if plain else "")
-                if authorization is not None:
-                    self._authorizations[key] = authorization
-                    answer = self._ask(url, accept, authorization)
+            answer, url = self._get_at(place, wanted)
         except RegistryError as error:
-            raise RegistryError(self._clean(error.message), hint=error.hint) from None
-        if answer.status != http.HTTPStatus.OK:
-            raise RegistryError(f"GET {url}: {self._clean(_said(answer))}")
+            raise error.worded(self._clean(error.message)) from None
+        if answer.status != http.HTTPStatus.OK and answer.status not in known:
+            is_missing = answer.status == http.HTTPStatus.NOT_FOUND
+            kind = MissingError if is_missing else RegistryError
+            failure = kind(f"GET {url}: {self._clean(said(answer))}")
+            failure.without_body = f"HEAD {url}: {said_by_head(answer)}"
+            raise failure
         return answer, url
 
-    def _ask(self, url: str, accept: str, authorization: str | None) -> Answer:
-        headers = {"Accept": accept}
+    def _is_plain(self, host: str) -> bool:
+        return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
+
+    def _get_at(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+        """An answer, whatever its status is, and what was asked."""
+        if place.plain or not self._insecure:
+            return self._authorized(place, wanted)
+        lost = ""
+        if place.host not in self._unencrypted:
+            try:
+                return self._authorized(place, wanted)
+            except RegistryError as error:
+                if not error.unanswered:
+                    raise
+                lost = f"{error.message}; "
+        try:
+            found = self._authorized(replace(place, plain=True, private=False), wanted)
+        except RegistryError as error:
+            raise error.worded(f"{lost}{error.message}") from None
+        self._unencrypted.add(place.host)
+        return found
+
+    def _authorized(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+        url = f"{place.base}/{place.repository}/{wanted.kind}/{wanted.identifier}"
+        answer = self._ask(url, wanted, self._authorizations.get(place))
+        if answer.status == http.HTTPStatus.UNAUTHORIZED:
+            authorization = self._authorize(answer, place)
+            if authorization is not None:
+                self._authorizations[place] = authorization
+                answer = self._ask(url, wanted, authorization)
+        return answer, url
+
+    def _ask(self, url: str, wanted: _Wanted, authorization: str | None) -> Answer:
+        headers = {"Accept": wanted.accept}
         if authorization is not None:
             headers["Authorization"] = authorization
-        return self._transport.ask(Question(url, headers, self._settings.limits.document))
+        return self._transport.ask(Question(url, headers, wanted.most, size=wanted.size))
 
-    def _authorize(self, answer: Answer, key: tuple[str, str], plain_host: str) -> str | None:
+    def _authorize(self, answer: Answer, place: _Place) -> str | None:
         """What to send after an answer that asks who is there; None where nothing can be said."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
             return None
-        who: Credentials | None = self._config.find(*key)
+        who = self._keychain.find(place.host, place.repository, place.private)
         if who is not None:
             self._secrets.update(who.secrets)
         if not challenge.is_bearer:
             return None if who is None or who.identity else who.basic
-        token = fetch_token(
-            self._transport,
-            challenge,
-            f"repository:{key[1]}:pull",
-            who,
-            self._settings.limits.token,
-            plain_host,
-        )
+        scope = f"repository:{place.repository}:pull"
+        asked = Wanted(challenge, scope, place.host, place.plain)
+        token = fetch_token(self._transport, asked, who, self._settings.limits.token)
         self._secrets.add(token)
         return f"Bearer {token}"
 
@@ -154,17 +228,9 @@ def read_json(content: bytes, what: str) -> Json:
         value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise RegistryError(f"{what} is not JSON") from None
-    level: list[Json] = [value]
-    for _ in range(_DEEPEST):
-        level = [
-            member
-            for each in level
-            if isinstance(each, dict | list)
-            for member in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return value
-    raise RegistryError(f"{what} is nested more than {_DEEPEST} deep")
+    if is_deeper(value, _DEEPEST):
+        raise RegistryError(f"{what} is nested more than {_DEEPEST} deep", unanswered=True)
+    return value
 
 
 _DEEPEST: Final = 64
@@ -174,8 +240,24 @@ def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
+def _check_blob(content: bytes, digest: str, size: int) -> None:
+    """That a blob is what was asked for; raises RegistryError."""
+    if len(content) != size:
+        raise RegistryError(f"error verifying size; got {len(content)}, want {size}")
+    found = digest_of(content)
+    if found != digest:
+        raise RegistryError(
+            f"error verifying sha256 checksum after reading {size} bytes; "
+            f'got "{found}", want "{digest}"'
+        )
+
+
 def _scope(image: RegistryReference) -> str:
     return f"{image.registry}/{image.repository}"
+
+
+def _type_of(answer: Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip()
 
 
 def _media_type(content: bytes) -> str:
@@ -187,35 +269,3 @@ def _media_type(content: bytes) -> str:
     if isinstance(media_type, str):
         return media_type
     return OCI_INDEX if "manifests" in value else OCI_MANIFEST
-
-
-def _said(answer: Answer) -> str:
-    """What a registry says of a failure, as tools of registries show it."""
-    try:
-        body = json.loads(answer.body)
-    except (ValueError, RecursionError):
-        body = None
-    errors = body.get("errors") if isinstance(body, dict) else None
-    if isinstance(errors, list) and errors:
-        texts = [_diagnostic(one) for one in errors[:5] if isinstance(one, dict)]
-        many = "multiple errors returned: " if len(texts) > 1 else ""
-        return _printable(many + "; ".join(texts))
-    try:
-        phrase = http.HTTPStatus(answer.status).phrase
-    except ValueError:
-        phrase = ""
-    text = f"unexpected status code {answer.status} {phrase}"
-    raw = answer.body.decode(errors="replace")
-    return _printable(f"{text}: {raw}" if raw.strip() else text)
-
-
-def _diagnostic(body: Mapping[str, Json]) -> str:
-    text = f"{body.get('code', '')}: {body.get('message', '')}"
-    detail = body.get("detail")
-    return text if detail is None else f"{text}; {go_sprint(detail)}"
-
-
-def _printable(text: str) -> str:
-    line = " ".join(text.split())
-    line = "".join(letter if letter.isprintable() else "�" for letter in line)
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

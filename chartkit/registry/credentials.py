@@ -35,7 +35,7 @@ _MOST: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
+class Login:
     """A name with a password, or an identity token, which is exchanged for others; never shown."""
 
     username: str = ""
@@ -67,7 +67,7 @@ class DockerConfig:
     store: str
     path: Path
 
-    def find(self, registry: str, repository: str) -> Credentials | None:
+    def find(self, registry: str, repository: str) -> Login | None:
         """Who the user is to a registry; None: nobody in particular. Raises RegistryError for a
         helper that fails."""
         for key in _keys(registry, repository):
@@ -81,21 +81,25 @@ class DockerConfig:
         by_host = {_plain(key): body for key, body in self.auths.items()}
         for key in _keys(registry, repository):
             body = self.auths.get(key, by_host.get(key))
-            found = None if body is None else self._read(body, key)
+            place = f"{self.path}: the auth of {key}"
+            found = None if body is None else read_login(body, place)
             if found is not None:
                 return found
         return None
 
-    def _read(self, body: Body, key: str) -> Credentials | None:
-        name, password = _text(body, "username"), _text(body, "password")
-        if _text(body, "auth"):
-            try:
-                pair = base64.b64decode(_text(body, "auth"), validate=True).decode()
-            except (binascii.Error, UnicodeDecodeError):
-                raise RegistryError(f"{self.path}: the auth of {key} is not base64") from None
-            name, _, password = pair.partition(":")
-        identity = _text(body, "identitytoken")
-        return Credentials(name, password.rstrip("\0"), identity) if name or identity else None
+
+def read_login(body: Body, place: str) -> Login | None:
+    """An entry of `auths`; None for one that names nobody. Raises RegistryError, which says the
+    place and nothing of the entry."""
+    name, password = _text(body, "username"), _text(body, "password")
+    if _text(body, "auth"):
+        try:
+            pair = base64.b64decode(_text(body, "auth"), validate=True).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            raise RegistryError(f"{place} is not base64", unanswered=True) from None
+        name, _, password = pair.partition(":")
+    identity = _text(body, "identitytoken")
+    return Login(name, password.rstrip("\0"), identity) if name or identity else None
 
 
 def read_docker_config() -> DockerConfig:
@@ -163,32 +167,37 @@ def _plain(key: str) -> str:
     return bare.removesuffix("/").removesuffix("/v1").removesuffix("/v2")
 
 
-def _asked(helper: str, server: str) -> Credentials | None:
+def _asked(helper: str, server: str) -> Login | None:
     """What a helper says; None where it knows of nobody. Raises RegistryError."""
     name = f"docker-credential-{helper}"
     program = shutil.which(name)
     if program is None:
-        raise RegistryError(f"the credential helper {name} is not there")
+        raise _failed(f"the credential helper {name} is not there")
     try:
         done = subprocess.run(
             [program, "get"], input=server.encode(), capture_output=True, timeout=_PATIENCE
         )
     except subprocess.TimeoutExpired:
-        raise RegistryError(f"{name} did not answer within {_PATIENCE:g} seconds") from None
+        raise _failed(f"{name} did not answer within {_PATIENCE:g} seconds") from None
     except OSError as error:
-        raise RegistryError(f"{name} cannot be started: {error.strerror or error}") from None
+        raise _failed(f"{name} cannot be started: {error.strerror or error}") from None
     if done.returncode:
         # The protocol has no code for it: this sentence is how a helper says that it knows nobody.
         if _NOT_FOUND in done.stdout.decode(errors="replace"):
             return None
-        raise RegistryError(f"{name} failed for {server} with exit code {done.returncode}")
+        raise _failed(f"{name} failed for {server} with exit code {done.returncode}")
     try:
         body = json.loads(done.stdout[:_MOST])
     except (ValueError, RecursionError):
-        raise RegistryError(f"{name} did not answer in JSON") from None
+        raise _failed(f"{name} did not answer in JSON") from None
     if not isinstance(body, dict):
-        raise RegistryError(f"{name} did not answer with an object")
+        raise _failed(f"{name} did not answer with an object")
     username, secret = _text(body, "Username"), _text(body, "Secret")
     if username == _IDENTITY:
-        return Credentials(identity=secret)
-    return Credentials(username, secret) if username else None
+        return Login(identity=secret)
+    return Login(username, secret) if username else None
+
+
+def _failed(message: str) -> RegistryError:
+    """A helper that does not help: nobody was asked as who the user is."""
+    return RegistryError(message, unanswered=True)

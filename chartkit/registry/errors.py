@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from chartkit.errors import LookupFailed
 
 
 class RegistryError(LookupFailed):
-    """An answer that is none, or that is refused; the message is one line without any secret."""
+    """An answer that is none, or that is refused; the message is one line without any secret.
+
+    unanswered: whether no answer was read at all (nobody was reached, nobody may be asked) rather
+    than one that is bad news. Rules that verify images are in error over the first and fail over
+    the second, as Kyverno's do. without_body: what Kyverno says where it asks for no more than the
+    headers (HEAD), empty where no answer was read.
+    """
+
+    without_body: str = ""
+
+    def __init__(self, message: str, hint: str | None = None, unanswered: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.unanswered = unanswered
+
+    def worded(self, message: str) -> Self:
+        """The same failure in other words."""
+        made = type(self)(message)
+        made.hint, made.unanswered = self.hint, self.unanswered
+        made.without_body = self.without_body
+        return made
+
+
+class MissingError(RegistryError):
+    """The registry says that it has no such thing (404)."""
 
 
 class PassingError(RegistryError):
     """Another attempt may do better. pause: seconds that the server asks to be left alone, if it
     does; host: who cannot be reached at all, if that is why."""
 
-    def __init__(self, message: str, pause: float | None = None, host: str = "") -> None:
-        super().__init__(message)
-        self.pause = pause
-        self.host = host
+    pause: float | None = None
+    host: str = ""
+
+
+def unreachable(message: str, host: str) -> PassingError:
+    """A host that cannot be reached now."""
+    made = PassingError(message, unanswered=True)
+    made.host = host
+    return made

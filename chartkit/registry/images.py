@@ -1,34 +1,22 @@
-"""Images as policies ask for them: the port's answers, built as Kyverno builds them."""
+"""Images as policies ask for them, built as Kyverno builds them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from dataclasses import dataclass
+from typing import Final
 
-from chartkit.engine.values.image_reference import ImageReferenceError
-from chartkit.engine.values.registry_reference import RegistryReference, parse_reference
+from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.model import Body, Json
-from chartkit.registry.client import DOCKER_INDEX, OCI_INDEX, Client, Document, read_json
-from chartkit.registry.credentials import read_docker_config
+from chartkit.registry.artifacts import Artifacts, NoReferenceError, Resolved, once
+from chartkit.registry.client import DOCKER_INDEX, OCI_INDEX, Document, read_json
 from chartkit.registry.errors import RegistryError
-from chartkit.registry.settings import Settings
+from chartkit.registry.settings import Limits
 from chartkit.registry.shapes import config_shape, manifest_shape
 
 _INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})
 _SCHEMA_1: Final = "application/vnd.docker.distribution.manifest.v1"
 _PLATFORM: Final = ("linux", "amd64")
 """What Kyverno reads out of an index, whatever runs in the cluster."""
-
-Found = TypeVar("Found")
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A reference and what it leads to; top: the manifest or index that it names itself."""
-
-    reference: RegistryReference
-    top: Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,39 +28,30 @@ class _Image:
     config: Json
 
 
-@dataclass(slots=True)
-class _Memory:
-    """What was found for each reference in this run, or why nothing was."""
+class Images:
+    """Images as they are shown to one somebody, each reference asked for once."""
 
-    found: dict[str, _Found | RegistryError] = field(default_factory=dict)
-    images: dict[str, _Image | RegistryError] = field(default_factory=dict)
+    def __init__(self, artifacts: Artifacts, limits: Limits) -> None:
+        self.artifacts = artifacts
+        self._limits = limits
+        self._images: dict[str, _Image | RegistryError] = {}
 
-
-class Registries:
-    """Asks registries for images, each reference once."""
-
-    def __init__(self, settings: Settings) -> None:
-        """Raises InputError for a configuration of Docker's that is wrong."""
-        self._client = Client(settings, read_docker_config())
-        self._depth = settings.limits.depth
-        self._memory = _Memory()
-
-    def digest(self, reference: str, /) -> str:
+    def digest(self, reference: str) -> str:
         """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
-        return self._found(reference).top.digest
+        return self._found(reference).document.digest
 
-    def image(self, reference: str, /) -> Body:
+    def image(self, reference: str) -> Body:
         """An image for a context entry; raises RegistryError in Kyverno's words."""
         try:
             found = self._found(reference)
         except RegistryError as error:
             text = f"failed to fetch image descriptor: {reference}, error: {error.message}"
-            raise _within(text, reference) from None
+            raise _within(error, text, reference) from None
         image = self._image(reference, found)
         place = f"{found.reference.registry}/{found.reference.repository}"
         return {
             "image": reference,
-            "resolvedImage": f"{place}@{found.top.digest}",
+            "resolvedImage": f"{place}@{found.document.digest}",
             "registry": found.reference.registry,
             "repository": found.reference.repository,
             "identifier": _identifier(found.reference),
@@ -81,11 +60,11 @@ class Registries:
             "configData": image.config,
         }
 
-    def descriptor(self, reference: str, /) -> Body:
+    def descriptor(self, reference: str) -> Body:
         """An image for CEL; raises RegistryError."""
         found = self._found(reference, bare=True)
         image = self._image(reference, found, bare=True)
-        parsed, digest = found.reference, found.top.digest
+        parsed, digest = found.reference, found.document.digest
         place = f"{parsed.registry}/{parsed.repository}"
         tagged = f":{parsed.tag}" if parsed.tag else ""
         made: Body = {
@@ -102,85 +81,82 @@ class Registries:
         }
         return {key: value for key, value in made.items() if value not in (None, "")}
 
-    def _found(self, reference: str, bare: bool = False) -> _Found:
+    def _found(self, reference: str, bare: bool = False) -> Resolved:
         """bare: without the words around a failure that only context entries have."""
         try:
-            return _once(self._memory.found, reference, lambda: self._find(reference))
+            return self.artifacts.resolve(reference)
         except RegistryError as error:
             if bare:
                 raise
-            what = "parse" if isinstance(error, _NoReferenceError) else "fetch"
+            what = "parse" if isinstance(error, NoReferenceError) else "fetch"
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
-            raise RegistryError(text, hint=error.hint) from None
+            raise error.worded(text) from None
 
-    def _find(self, reference: str) -> _Found:
+    def _image(self, reference: str, found: Resolved, bare: bool = False) -> _Image:
         try:
-            parsed = parse_reference(reference)
-        except ImageReferenceError as error:
-            raise _NoReferenceError(str(error)) from None
-        return _Found(parsed, self._client.manifest(parsed, parsed.identifier))
-
-    def _image(self, reference: str, found: _Found, bare: bool = False) -> _Image:
-        try:
-            return _once(self._memory.images, reference, lambda: self._read(found))
+            return once(self._images, reference, lambda: self._read(found))
         except RegistryError as error:
             if bare:
                 raise
+            if isinstance(error, _WrongConfigError):
+                text = f"failed to decode config for image reference: {reference}, error: "
+                raise error.worded(f"{text}{error.message}") from None
             what = "fetch config for" if isinstance(error, _NoConfigError) else "resolve"
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
-            raise _within(text, reference) from None
+            raise _within(error, text, reference) from None
 
-    def _read(self, found: _Found) -> _Image:
+    def _read(self, found: Resolved) -> _Image:
+        index, document = self._platform(found)
+        try:
+            manifest = read_json(document.content, "the manifest")
+        except RegistryError as error:
+            raise _NoConfigError(error.message) from None
+        config = manifest.get("config") if isinstance(manifest, dict) else None
+        if not isinstance(config, dict):
+            raise _NoConfigError("the manifest names no config")
+        content = self._config(found.reference, config)
+        try:
+            return _Image(index, manifest, read_json(content, "the config"))
+        except RegistryError as error:
+            raise _WrongConfigError(error.message) from None
+
+    def _platform(self, found: Resolved) -> tuple[Json, Document]:
+        """The index, None where there is none, and the manifest of the platform."""
         index: Json = None
-        document = found.top
-        for _ in range(self._depth):
+        document = found.document
+        for _ in range(self._limits.depth):
             if document.media_type not in _INDEXES:
                 break
             listed = read_json(document.content, "the image index")
             index = listed if index is None else index
             child = _child(listed, found.reference)
-            document = self._client.manifest(found.reference, child)
+            document = self.artifacts.manifest(found.reference, child)
         if document.media_type in _INDEXES:
-            raise RegistryError(f"more than {self._depth} indexes stand in one another")
+            raise RegistryError(f"more than {self._limits.depth} indexes stand in one another")
         if document.media_type.startswith(_SCHEMA_1):
             raise RegistryError(f'unsupported MediaType: "{document.media_type}"')
-        manifest = read_json(document.content, "the manifest")
-        config = manifest.get("config") if isinstance(manifest, dict) else None
-        if not isinstance(config, dict):
-            raise _NoConfigError("the manifest names no config")
-        digest, size = config.get("digest"), config.get("size")
+        return index, document
+
+    def _config(self, reference: RegistryReference, descriptor: Body) -> bytes:
+        digest, size = descriptor.get("digest"), descriptor.get("size")
         if not isinstance(digest, str) or not isinstance(size, int) or isinstance(size, bool):
             raise _NoConfigError("the manifest's config has no digest or size")
         try:
-            content = self._client.blob(found.reference, digest, size)
-            return _Image(index, manifest, read_json(content, "the config"))
+            return self.artifacts.blob(reference, digest, size, self._limits.document)
         except RegistryError as error:
-            raise _NoConfigError(error.message, hint=error.hint) from None
-
-
-class _NoReferenceError(RegistryError):
-    """The text is no reference."""
+            raise _NoConfigError(error.message, error.hint, error.unanswered) from None
 
 
 class _NoConfigError(RegistryError):
     """The image is there, and its configuration is not to be had."""
 
 
-def _within(text: str, reference: str) -> RegistryError:
-    return RegistryError(f"failed to fetch image descriptor: {reference}, error: {text}")
+class _WrongConfigError(RegistryError):
+    """The configuration is there, and no JSON."""
 
 
-def _once(known: dict[str, Found | RegistryError], key: str, make: Callable[[], Found]) -> Found:
-    """A failure is known, too: nobody waits for the same answer twice."""
-    if key not in known:
-        try:
-            known[key] = make()
-        except RegistryError as error:
-            known[key] = error
-    made = known[key]
-    if isinstance(made, RegistryError):
-        raise made
-    return made
+def _within(error: RegistryError, text: str, reference: str) -> RegistryError:
+    return error.worded(f"failed to fetch image descriptor: {reference}, error: {text}")
 
 
 def _identifier(reference: RegistryReference) -> str:

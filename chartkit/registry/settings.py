@@ -21,7 +21,8 @@ _ALIAS: Final = "docker.io"
 class Limits:
     """What is refused beyond.
 
-    document: bytes of a manifest or configuration; token: bytes of a token's answer; silence:
+    document: bytes of a manifest or configuration; held: bytes of documents that are kept in
+    memory, for each who is asked as; token: bytes of a token's answer; silence:
     seconds that a server may say nothing; patience: seconds for one whole answer; attempts: how
     often a server is asked; pause: seconds before the second attempt, doubled for each further
     one; longest_pause: the longest that a server may ask to be left alone; redirects: how many are
@@ -29,6 +30,7 @@ class Limits:
     """
 
     document: int = 4 * 1024 * 1024
+    held: int = 64 * 1024 * 1024
     token: int = 256 * 1024
     silence: float = 10.0
     patience: float = 30.0

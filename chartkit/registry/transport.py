@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
-from queue import Empty, SimpleQueue
 from typing import Any, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -25,20 +23,26 @@ import urllib3.exceptions
 from requests.adapters import HTTPAdapter
 
 from chartkit import __version__
+from chartkit.fetch.addresses import is_forbidden, is_loopback, literal
 from chartkit.fetch.faults import SILENT, causes, reason
-from chartkit.registry.addresses import (
-    POOLS,
-    ForbiddenAddressError,
-    is_forbidden,
-    is_loopback,
-    literal,
-)
-from chartkit.registry.errors import PassingError, RegistryError
+from chartkit.fetch.patience import within
+from chartkit.fetch.reading import EndlessError, TooLargeError, announced_length, read_body
+from chartkit.registry.addresses import POOLS, ForbiddenAddressError
+from chartkit.registry.errors import PassingError, RegistryError, unreachable
 from chartkit.registry.settings import Limits, Settings
 
-_CHUNK: Final = 65536
 _REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
 _PASSING: Final = frozenset({408, 425, 429, 499, 500, 502, 503, 504, 522})
+_CUT: Final = (
+    http.client.IncompleteRead,
+    urllib3.exceptions.IncompleteRead,
+    http.client.RemoteDisconnected,
+)
+"""To Go these are the end of an answer; a connection that is reset is the network's fault."""
+_NO_TLS: Final = frozenset(
+    ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+)
+"""What OpenSSL says of an answer that is no handshake."""
 _AGENT: Final = f"chartkit/{__version__}"
 
 
@@ -54,12 +58,14 @@ class Answer:
 @dataclass(frozen=True, slots=True)
 class Question:
     """headers: sent to the first host alone, but for Accept; form: what is posted, None for a GET;
-    limit: bytes that an answer may have."""
+    limit: bytes that an answer may have; size: bytes that it must have, None where nobody knows.
+    """
 
     url: str
     headers: Mapping[str, str]
     limit: int
     form: Mapping[str, str] | None = None
+    size: int | None = None
 
 
 class Transport:
@@ -79,9 +85,9 @@ class Transport:
 
         A server that could not be reached in all attempts is not asked again.
         """
-        host = urlsplit(question.url).netloc
+        host = _place(question.url)
         if host in self._down:
-            raise RegistryError(self._down[host])
+            raise RegistryError(self._down[host], unanswered=True)
         pause, last = self._limits.pause, PassingError("")
         for attempt in range(self._limits.attempts):
             if attempt:
@@ -91,9 +97,10 @@ class Transport:
             if isinstance(outcome, Answer):
                 if outcome.status not in _PASSING:
                     return outcome
-                wait = _retry_after(outcome.headers.get("retry-after", ""))
-                last = PassingError("", wait)
-                if attempt + 1 == self._limits.attempts or (wait or 0) > self._limits.longest_pause:
+                last = PassingError("")
+                last.pause = _retry_after(outcome.headers.get("retry-after", ""))
+                over = (last.pause or 0) > self._limits.longest_pause
+                if over or attempt + 1 == self._limits.attempts:
                     return outcome
             elif isinstance(outcome, PassingError):
                 last = outcome
@@ -102,28 +109,14 @@ class Transport:
         text = f"{last.message}, in {self._limits.attempts} attempts"
         if last.host:
             self._down[last.host] = text
-        raise RegistryError(text)
+        raise RegistryError(text, unanswered=last.unanswered)
 
     def _within(self, question: Question) -> Answer | RegistryError:
-        """An attempt's outcome, if it has one in time: a server that sends a byte now and then
-        keeps every single read alive, and only another thread can be left behind."""
-        outcomes: SimpleQueue[Answer | RegistryError | None] = SimpleQueue()
-
-        def run() -> None:
-            outcome: Answer | RegistryError | None = None
-            try:
-                outcome = self._attempt(question)
-            finally:
-                outcomes.put(outcome)
-
-        threading.Thread(target=run, daemon=True).start()
-        host = urlsplit(question.url).netloc
         try:
-            found = outcomes.get(timeout=self._limits.patience)
-        except Empty:
+            return within(self._limits.patience, lambda: self._attempt(question))
+        except TimeoutError:
             text = f"GET {shown(question.url)}: no answer within {self._limits.patience:g} seconds"
-            return PassingError(text, host=host)
-        return found or PassingError(f"GET {shown(question.url)}: ended without a word")
+            return unreachable(text, _place(question.url))
 
     def _attempt(self, question: Question) -> Answer | RegistryError:
         try:
@@ -158,15 +151,19 @@ class Transport:
             if urlsplit(there).netloc != urlsplit(here).netloc:
                 headers = {key: value for key, value in headers.items() if key == "Accept"}
             here = there
-        raise RegistryError(
-            f"GET {shown(question.url)}: redirects more than {self._limits.redirects} times"
-        )
+        raise _refused(question.url, f"redirects more than {self._limits.redirects} times")
 
 
 def shown(url: str) -> str:
     """A URL as it may be shown: without name, password and query."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _place(url: str) -> str:
+    """Scheme and host: who is silent encrypted may speak otherwise."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
 
 
 class _Session(requests.Session):
@@ -218,7 +215,7 @@ def _proxies(url: str) -> dict[str, Any] | None:
 def _check_host(url: str) -> None:
     address = literal(urlsplit(url).hostname or "")
     if address is not None and is_forbidden(address):
-        raise RegistryError(f"GET {shown(url)}: an address that is never asked")
+        raise _refused(url, "an address that is never asked")
 
 
 def _redirected(here: str, target: str) -> str:
@@ -228,33 +225,33 @@ def _redirected(here: str, target: str) -> str:
         before, after = urlsplit(here), urlsplit(there)
         host = after.hostname or ""
     except ValueError:
-        raise RegistryError(f"GET {shown(here)}: redirects to no URL") from None
+        raise _refused(here, "redirects to no URL") from None
     if after.scheme != "https":
-        raise RegistryError(f"GET {shown(here)}: redirects to {after.scheme or 'no scheme'}")
+        raise _refused(here, f"redirects to {after.scheme or 'no scheme'}")
     address = literal(host)
     inside = is_loopback(host) or (address is not None and address.is_private)
     if inside and host != before.hostname:
-        raise RegistryError(f"GET {shown(here)}: redirects to the private address {host}")
+        raise _refused(here, f"redirects to the private address {host}")
     return there
 
 
 def _read(response: requests.Response, question: Question, limits: Limits) -> Answer:
-    length = response.headers.get("Content-Length", "")
-    too_large = RegistryError(
-        f"GET {shown(question.url)}: the answer is larger than {question.limit:,} bytes"
-    )
-    if length.isascii() and length.isdigit() and int(length) > question.limit:
-        raise too_large
-    deadline = time.monotonic() + limits.patience
-    content = bytearray()
-    while chunk := response.raw.read(_CHUNK, decode_content=False):
-        content += chunk
-        if len(content) > question.limit:
-            raise too_large
-        if time.monotonic() > deadline:
-            raise PassingError(f"GET {shown(question.url)}: the answer does not end")
+    announced = announced_length(response)
+    is_there = response.status_code == http.HTTPStatus.OK and announced is not None
+    if is_there and question.size not in (None, announced):
+        raise RegistryError(
+            f"GET {shown(question.url)}: Content-Length header {announced} does not match "
+            f"expected size {question.size}"
+        )
+    try:
+        content = read_body(response, question.limit, limits.patience)
+    except TooLargeError:
+        text = f"the answer is larger than {question.limit:,} bytes"
+        raise _refused(question.url, text) from None
+    except EndlessError:
+        raise PassingError(f"GET {shown(question.url)}: the answer does not end") from None
     headers = {key.lower(): value for key, value in response.headers.items()}
-    return Answer(response.status_code, headers, bytes(content))
+    return Answer(response.status_code, headers, content)
 
 
 def _retry_after(text: str) -> float | None:
@@ -271,20 +268,29 @@ def _retry_after(text: str) -> float | None:
 
 def _unreached(error: Exception, url: str, limits: Limits) -> RegistryError:
     what = f"GET {shown(url)}"
-    host = urlsplit(url).netloc
+    host = _place(url)
     for cause in causes(error):
         if isinstance(cause, ForbiddenAddressError):
-            return RegistryError(f"{what}: an address that is never asked")
+            return _refused(url, "an address that is never asked")
         if isinstance(cause, ssl.SSLCertVerificationError):
             text = f"{what}: the certificate is not trusted: {cause.verify_message}"
-            return RegistryError(text, hint="name your authority's certificates by --registry-ca")
+            hint = "name your authority's certificates by --registry-ca"
+            return RegistryError(text, hint, unanswered=True)
+        if isinstance(cause, ssl.SSLError) and cause.reason in _NO_TLS:
+            hint = "a registry without encryption is named by --registry-plain-http"
+            return RegistryError(f"{what}: the server does not speak TLS", hint, unanswered=True)
         if isinstance(cause, SILENT):
             text = f"{what}: the server says nothing for {limits.silence:g} seconds"
-            return PassingError(text, host=host)
-        if isinstance(cause, http.client.IncompleteRead | urllib3.exceptions.IncompleteRead):
+            return unreachable(text, host)
+        if isinstance(cause, _CUT):
             return PassingError(f"{what}: the server cut the answer")
-        if isinstance(cause, http.client.RemoteDisconnected | ConnectionResetError):
-            return PassingError(f"{what}: the server cut the answer")
+        if isinstance(cause, ConnectionResetError):
+            return PassingError(f"{what}: the server cut the answer", unanswered=True)
     if isinstance(error, ValueError):
-        return RegistryError(f"{what}: cannot be asked for")
-    return PassingError(f"{what}: the server cannot be reached: {reason(error)}", host=host)
+        return _refused(url, "cannot be asked for")
+    return unreachable(f"{what}: the server cannot be reached: {reason(error)}", host)
+
+
+def _refused(url: str, why: str) -> RegistryError:
+    """A question that is not asked, or an answer that is not read."""
+    return RegistryError(f"GET {shown(url)}: {why}", unanswered=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 
 _COLOURS = {
@@ -57,7 +57,10 @@ class TextWriter:
         action = self._options.action(resource, result)
         about = ", ".join(part for part in (action, facts.severity) if part)
         status = self._status(result.status)
-        indented = (result.message or "(no message)").rstrip().splitlines() or [""]
+        message = result.message or "(no message)"
+        if result.status is Status.ERROR:
+            message = single_line(message)
+        indented = message.rstrip().splitlines() or [""]
         return [
             f"  {status} {rule_id(result)} ({about})",
             *(f"        {line}" for line in indented),

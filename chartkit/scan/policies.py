@@ -41,9 +41,12 @@ Compiler: TypeAlias = Callable[[Resource, Surroundings], "AnyPolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes."""
+    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes.
+
+    Each is equal to itself alone, so that what it says can be remembered with it.
+    """
 
     policies: tuple[AnyPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]

@@ -11,6 +11,7 @@ from typing import Final
 from chartkit.engine.admission import NO_VALUES, Admissions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.failure_action import ENFORCE
+from chartkit.engine.kinds import GroupVersionKind, kind_of
 from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policies import AnyPolicy, action_of, judges_json
 from chartkit.engine.request import Request, User
@@ -35,7 +36,7 @@ def run_scan(
     user: User | None = None,
     namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
     is_json: bool = False,
-    is_live: bool = False,
+    plural_of: Callable[[GroupVersionKind], str] | None = None,
 ) -> Counter[Status]:
     """Evaluates every object, calls sink with it and its results, and counts the statuses.
 
@@ -43,8 +44,8 @@ def run_scan(
     labels of each namespace, for namespace selectors; audit_warn: a failure of a policy that only
     audits is a warning; values, user: what the user says about the requests; namespace_objects: the
     namespaces themselves; is_json: whether what was found is no Kubernetes object but any JSON,
-    which the policies for JSON judge and no other; is_live: whether an API server gave the objects,
-    which are then as Kyverno takes them.
+    which the policies for JSON judge and no other; plural_of: given where an API server gave the
+    objects, which are then as Kyverno takes them, and says the name of a kind in URLs.
     """
     policies = [one for one in policies if judges_json(one) is is_json]
     names = (policy.policy.name for policy in policies)
@@ -52,8 +53,10 @@ def run_scan(
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
     for given in found:
-        resource = given if is_json or is_live else as_submitted(given)
+        resource = given if is_json or plural_of is not None else as_submitted(given)
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
+        if plural_of is not None:
+            request = replace(request, plural=plural_of(request.kind or kind_of(given)))
         results: Sequence[RuleResult] = evaluate(policies, request, lookups)
         if audit_warn:
             labels = request.namespace_labels

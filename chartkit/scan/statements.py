@@ -21,6 +21,8 @@ from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exce
 from chartkit.engine.policies import read_exceptions as exceptions_of
 from chartkit.engine.policy import Rule, RuleKind
 from chartkit.engine.request import User
+from chartkit.engine.services import ServiceSource
+from chartkit.engine.signatures import UNASKED, SignatureSource
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.user_info import read_user_info
@@ -28,29 +30,35 @@ from chartkit.engine.user_values import UserLookups, UserValues, read_settings, 
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, Resource
 from chartkit.scan.files import existing, walk
+from chartkit.signatures.blobs import LocalBlobs
 
 CLI_GROUP: Final = "cli.kyverno.io/"
-_AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
+_AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
     """values: of one or no values file, with settings above it; chart_values: the values files
     that are charts'; user: None where nothing is said of who asks; context: objects and images
-    that CEL policies may ask for; registry: who is asked for all other images, None: nobody."""
+    that CEL policies may ask for; registry: who is asked for all other images, None: nobody;
+    signatures: who verifies images; services: who calls services, None: nobody."""
 
     values: UserValues = NO_VALUES
     chart_values: tuple[Path, ...] = ()
     user: User | None = None
     context: UserContext = NO_CONTEXT
     registry: ImageSource | None = None
+    signatures: SignatureSource = UNASKED
+    services: ServiceSource | None = None
 
     def lookups(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> Lookups:
         """The world that policies see: the objects that are scanned, and the user's values."""
-        is_plain = self.values is NO_VALUES and self.registry is None
+        is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
         if is_plain and not any(map(_looks_around, policies)):
             return OFFLINE
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
+        if self.registry is not None:
+            self.registry.learn(bodies)
         return UserLookups(
             self.values,
             api=PartialApi(bodies),
@@ -60,6 +68,9 @@ class Statements:
             context_entries=_context_entries(found),
             images=self.context.images,
             registry=self.registry,
+            signatures=self.signatures,
+            services=self.services,
+            blobs=LocalBlobs(),
         )
 
 

@@ -19,7 +19,7 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.policies import AnyPolicy, Cleaner
 from chartkit.engine.request import Request
 from chartkit.engine.submitted import as_submitted
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status, single_line
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
 _AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
@@ -70,8 +70,8 @@ def judge(
     return Verdict(
         acts=bool(acting),
         looks=any(result.status is not Status.SKIP for result in results),
-        error=_one_line(errors[0].message) if errors else "",
-        said=_one_line(refused[0].message) if refused else "",
+        error=single_line(errors[0].message) if errors else "",
+        said=single_line(refused[0].message) if refused else "",
         rules=frozenset(_written(result.rule) for result in acting),
         changed=patched[-1] if patched else None,
     )
@@ -93,7 +93,7 @@ def _targets(result: RuleResult) -> Iterator[RuleResult]:
 
 def _cleaning(policies: Sequence[Cleaner], given: Resource, lookups: Lookups) -> Verdict:
     planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, lookups)
-    error = _one_line(diagnostics[0].message) if diagnostics else ""
+    error = single_line(diagnostics[0].message) if diagnostics else ""
     return Verdict(acts=bool(planned), looks=True, error=error)
 
 
@@ -101,7 +101,3 @@ def _written(rule: str) -> str:
     for prefix in _AUTOGEN:
         rule = rule.removeprefix(prefix)
     return rule
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -105,7 +105,12 @@ def _given(world: World, operation: str) -> dict[Key, list[Answer]]:
 
 def _answers(world: World, request: Request, operation: str) -> list[Answer]:
     policies = world.policies
-    responses = respond(policies.compiled, request, world.lookups)
+    responses = [
+        one
+        for one in respond(policies.compiled, request, world.lookups)
+        # Kyverno's program adds no digests for an ImageValidatingPolicy.
+        if one.form is None or one.phase is not Phase.IMAGES
+    ]
     mutated = [one.patched for one in responses if _is_mutating(one)]
     answers = [
         Answer(

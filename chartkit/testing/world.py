@@ -19,6 +19,7 @@ from chartkit.engine.user_info import read_user_info
 from chartkit.engine.user_values import UserLookups, UserValues, read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
+from chartkit.signatures.blobs import LocalBlobs
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 
@@ -69,6 +70,7 @@ def load_world(test: TestFile, sources: Sources) -> World:
         cluster=Cluster(one.body for one in objects),
         worlds={**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))},
         images=context.images,
+        blobs=LocalBlobs(),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     admissions = Admissions(

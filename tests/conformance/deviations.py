@@ -71,8 +71,6 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
             "policies of evaluation mode HTTP or Envoy are for another program than Kyverno's "
             "controllers; each row says that they are not evaluated",
         ),
-        "test/manifests/verify-signature": "two Services have valid signatures; manifests are not "
-        "verified yet, and the rule says so",
     },
     "match": {
         "agv-018": "`images.containers.*.tag` walks a Go map: the recorded order of its values "

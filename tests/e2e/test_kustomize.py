@@ -72,14 +72,8 @@ def go_programs() -> str | None:
     return str(Path(done.stdout.strip()) / "bin")
 
 
-def test_drift_and_a_gone_environment(written: Path, tmp_path: Path) -> None:
+def test_a_gone_environment_and_drift(written: Path, tmp_path: Path) -> None:
     project = Path(shutil.copytree(written, tmp_path / "project"))
-    file = project / "kustomize/kyverno/overlays/prd/objects.yaml"
-    file.write_text(file.read_text("utf-8").replace("replicas: 3", "replicas: 2"), "utf-8")
-    done = chartkit(project, "render", "--kustomize", "--check")
-    assert done.code == 1
-    assert "+  replicas: 3" in done.out
-    assert done.out.count("+++ ") == 1
     gone = project / "chartkit.yaml"
     gone.write_text(gone.read_text("utf-8").partition("  qa:")[0], "utf-8")
     (project / "kustomize/kyverno/notes.yaml").write_text("mine: true\n", "utf-8")
@@ -87,6 +81,16 @@ def test_drift_and_a_gone_environment(written: Path, tmp_path: Path) -> None:
     left = {path.name for path in (project / "kustomize/kyverno/overlays").iterdir()}
     assert left == {"dev"}
     assert (project / "kustomize/kyverno/notes.yaml").is_file()
+    (file,) = (each for each in project.glob("kustomize/kyverno/**/*.yaml") if _deploys(each))
+    file.write_text(file.read_text("utf-8").replace("kind: Deployment", "kind: X", 1), "utf-8")
+    done = chartkit(project, "render", "--kustomize", "--check")
+    assert done.code == 1
+    assert "-kind: X\n+kind: Deployment\n" in done.out
+    assert done.out.count("+++ ") == 1
+
+
+def _deploys(file: Path) -> bool:
+    return "\nkind: Deployment\n" in file.read_text("utf-8")
 
 
 def test_one_environment_has_no_base(written: Path) -> None:

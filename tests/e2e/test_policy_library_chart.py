@@ -4,17 +4,25 @@ server, found, and goes through charts that do with every object what the librar
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from chartkit.catalog.index import read_index
+from chartkit.catalog.libraries import libraries, read_catalogue
+from chartkit.catalog.model import Entry
+from chartkit.catalog.search import Query, find, search
+from chartkit.catalog.show import as_text, details
+from chartkit.chart.locked import verify
 from chartkit.chart.plain_policies import PlainForm, PlainLibrary, PlainPolicy
 from chartkit.chart.policies_chart import plan
 from chartkit.chart.project import read_project
 from chartkit.chart.render import lint_chart, render_chart
 from chartkit.documents import read_file
+from chartkit.errors import InputError
 from chartkit.model import Body, Severity
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests
@@ -37,6 +45,7 @@ spec:
   title: All of it
   policies:
 """
+_FORMS = ("ClusterPolicy", "ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "Policy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +177,53 @@ def _rows(case: CaseResult, root: Path) -> list[object]:
         for each in case.rows
     ]
     return [*rows, case.error.replace(str(root), "")]
+
+
+@pytest.fixture(scope="module")
+def entries(project: Path) -> tuple[Entry, ...]:
+    catalogue = read_catalogue(libraries(project))
+    assert catalogue.problems == ()
+    return catalogue.entries
+
+
+def test_every_policy_is_there_once_under_its_folders_name(project: Path) -> None:
+    root = project / "vendor" / "kyverno"
+    assert verify(root) == []
+    indexed = read_index("kyverno", root)
+    files = {
+        path
+        for path in root.rglob("*.yaml")
+        if not any(part.startswith(".") for part in path.relative_to(root).parts)
+        and any(
+            document.body.get("kind") in _FORMS and "spec" in document.body
+            for document in read_file(path)
+        )
+    }
+    assert {Path(entry.file) for entry in indexed.entries} == files
+    assert len(indexed.entries) == len(files)
+    for entry in indexed.entries:
+        assert str(root / entry.reference) == str(Path(entry.file).parent)
+    names = Counter(entry.name for entry in indexed.entries)
+    assert sum(count > 1 for count in names.values()) > 100
+
+
+def test_every_policy_says_what_it_is(entries: tuple[Entry, ...]) -> None:
+    for entry in entries:
+        assert entry.title, entry.qualified
+        assert entry.kinds, entry.qualified
+        assert entry.subjects, entry.qualified
+        assert entry.minimum, entry.qualified
+
+
+def test_policies_are_found_and_shown(project: Path, entries: tuple[Entry, ...]) -> None:
+    found = search(entries, Query(("probes",), library="kyverno"))
+    assert "best-practices/require-probes" in {entry.reference for entry in found}
+    with pytest.raises(InputError, match="policies 'require-probes'"):
+        find(entries, "require-probes")
+    entry = find(entries, "best-practices/require-probes")
+    text = as_text(details(entry, project / "vendor" / "kyverno"))
+    assert "an example that it refuses: " in text
+    assert "an example that it accepts: " in text
 
 
 def test_it_is_listed_and_searched(project: Path) -> None:

@@ -49,6 +49,7 @@ WRONG = [
     ("- a\n", "old.yaml:1: must be a mapping of values"),
     ("a: 1\n---\nb: 2\n", "old.yaml:3: has more than one YAML document"),
     ("a: [\n", "old.yaml:2:1: is not YAML"),
+    ("a: 1\na: 2\n", "old.yaml:2:1: the key 'a' stands here a second time"),
     (
         "replicaCount: 1\nglobal: {crdWatcher: true}\n",
         "old.yaml:2:1: has global of chart 3.0 to",

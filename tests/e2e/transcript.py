@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
+from difflib import unified_diff
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -41,7 +42,8 @@ def check_page(
     if update:
         page.write_text(shown, "utf-8")
         return
-    assert text == shown
+    lines = unified_diff(text.splitlines(), shown.splitlines(), name, "what came", lineterm="")
+    assert text == shown, "\n".join(lines)
 
 
 def _run(

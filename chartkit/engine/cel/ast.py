@@ -154,4 +154,3 @@ class Parsed:
     source: str
     root: Expr
     macro_calls: Mapping[int, MacroCall]
-    next_id: int

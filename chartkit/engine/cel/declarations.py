@@ -243,9 +243,12 @@ class Options:
     cost_limit: int | None = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Environment:
-    """What an expression may name, and how strictly it is read."""
+    """What an expression may name, and how strictly it is read.
+
+    Each is equal to itself alone, so that what is made of it can be remembered with it.
+    """
 
     name: str
     functions: Mapping[str, Function]

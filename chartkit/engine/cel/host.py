@@ -11,6 +11,7 @@ from random import SystemRandom
 from typing import Protocol
 
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.values import Value
 from chartkit.model import Body, Json
 
 
@@ -66,8 +67,10 @@ class Host(Protocol):
         """Takes what `generator.Apply` makes."""
         ...
 
-    def verify_image(self, image: str, attestation: str, attestors: Sequence[Json], /) -> int:
-        """How many of the attestors vouch for an image (attestation empty) or an attestation."""
+    def verify_image(
+        self, image: str, attestation: str | None, attestors: Sequence[Value], /
+    ) -> int:
+        """How many of the attestors vouch for an image (attestation: None) or an attestation."""
         ...
 
     def image_payload(self, image: str, attestation: str, /) -> Json:
@@ -116,7 +119,9 @@ class OfflineHost:
     def generate(self, _namespace: str, _resources: Sequence[Body], /) -> None:
         """Nothing is kept."""
 
-    def verify_image(self, image: str, _attestation: str, _attestors: Sequence[Json], /) -> int:
+    def verify_image(
+        self, image: str, _attestation: str | None, _attestors: Sequence[Value], /
+    ) -> int:
         raise CelError(f"no registry to verify {image} with")
 
     def image_payload(self, image: str, _attestation: str, /) -> Json:

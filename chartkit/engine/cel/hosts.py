@@ -15,13 +15,17 @@ from chartkit.engine.kinds import (
     GroupVersionKind,
     is_cluster_scoped,
     parse_api_version,
-    resource_name,
 )
-from chartkit.engine.lookups import Lookups, NoSource, UnknownEntry
-from chartkit.errors import LookupFailed
+from chartkit.engine.lookups import Lookups, UnknownEntry
+from chartkit.engine.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
+from chartkit.engine.values.gojson import JsonError, parse_first
+from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
 
-_OK: Final = 200
+_NAMESPACED: Final = (
+    "http calls are not allowed in namespaced policies: set --allowHTTPInNamespacedPolicies to "
+    "enable"
+)
 
 
 def _now() -> datetime:
@@ -98,8 +102,8 @@ class ClusterHost(OfflineHost):
             raise CelError(f"the answer to POST {path} is no object")
         return answer
 
-    def plural(self, _api_version: str, kind: str, /) -> str:
-        return resource_name(kind)
+    def plural(self, api_version: str, kind: str, /) -> str:
+        return self._cluster.plural(api_version, kind)
 
     def global_context(self, name: str, projection: str, /) -> Json:
         try:
@@ -110,39 +114,32 @@ class ClusterHost(OfflineHost):
             raise CelError(error.message) from None
 
     def http(
-        self, method: str, url: str, headers: Mapping[str, str], body: Json, _ca_bundle: str, /
+        self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
     ) -> Json:
         recorded = self._lookups.recorded(method, url)
         if recorded is not None:
             return _recorded(recorded.status, recorded.body)
+        if self.policy_namespace:
+            raise CelError(_NAMESPACED)
+        data = posted(body) if method == "POST" else None
+        call = ServiceCall(method, url, tuple(headers.items()), data, ca_bundle)
         try:
-            return _answer(_OK, self._lookups.http(method, url, headers, body))
+            answer = self._lookups.http(call)
+        except BadUrlError as error:
+            raise CelError(f"invalid URL: {error.message}") from None
+        except NoSource as error:
+            raise CelError(str(error)) from None
         except LookupFailed as error:
-            raise CelError(error.message) from None
+            raise CelError(f"request failed: {error}") from None
+        if answer.ending is Ending.TOO_LARGE:
+            raise CelError(f"the answer is larger than {MOST_BYTES:,} bytes")
+        return _answer(answer.status, _decoded(answer.body))
 
     def image_data(self, reference: str, /) -> Body:
         try:
             return self._lookups.image_descriptor(reference)
         except LookupFailed as error:
             raise CelError(error.message) from None
-
-    def verify_image(self, image: str, attestation: str, attestors: Sequence[Json], /) -> int:
-        try:
-            self._lookups.image_descriptor(image)
-        except NoSource:
-            return super().verify_image(image, attestation, attestors)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
-        raise CelError(f"failed to verify image {image}: signatures are not evaluated yet")
-
-    def image_payload(self, image: str, attestation: str, /) -> Json:
-        try:
-            self._lookups.image_descriptor(image)
-        except NoSource:
-            return super().image_payload(image, attestation)
-        except LookupFailed as error:
-            raise CelError(error.message) from None
-        raise CelError(f"failed to read {attestation} of {image}: attestations are not read yet")
 
     def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
         for resource in resources:
@@ -189,6 +186,14 @@ def _path(api_version: str, resource: str, namespace: str) -> str:
     root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
     place = f"/namespaces/{namespace}" if namespace else ""
     return f"{root}{place}/{resource}"
+
+
+def _decoded(body: bytes) -> Json:
+    """The first JSON value of a body, as Kyverno takes it; None where there is none."""
+    try:
+        return parse_first(body.decode("utf-8", "replace"))
+    except JsonError:
+        return None
 
 
 def _recorded(status: int, body: Json) -> Json:

@@ -46,7 +46,7 @@ def parse(source: str, environment: Environment) -> Parsed:
     issues += reader.issues
     if issues:
         raise _failure(source, issues)
-    return Parsed(source, root, reader.macro_calls, reader.ids.following)
+    return Parsed(source, root, reader.macro_calls)
 
 
 def _placeless(message: str) -> Issue:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.compile import compile_expression
-from chartkit.engine.cel.declarations import Environment, StructType, Variable
+from chartkit.engine.cel.declarations import Environment, Variable
 from chartkit.engine.cel.errors import CelCompileError, CelError
 from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.program.program import Program
@@ -21,7 +21,12 @@ from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.cel_policies.scope import Deferred, once
-from chartkit.engine.cel_policies.shared import shareable, shared_program
+from chartkit.engine.cel_policies.shared import (
+    Fields,
+    names_its_own,
+    shared_program,
+    with_variables,
+)
 from chartkit.engine.values.quoting import quote
 
 Scope = Mapping[str, Value]
@@ -67,22 +72,14 @@ class Expression:
 class AdmissionExpressions:
     """Compiles the expressions of one policy, which all see its variables."""
 
-    __slots__ = ("_environment", "_fields", "_kind", "_variables")
+    __slots__ = ("_fields", "_has_params", "_kind", "_variables")
 
     def __init__(
         self, environment: Environment, variables: Sequence[NamedExpression], has_params: bool
     ) -> None:
         self._kind = environment
-        names = dict(environment.variables)
-        names.pop(_PARAMS, None)
-        if has_params:
-            names[_PARAMS] = Variable(types.DYN)
-        names["variables"] = Variable(types.struct(_VARIABLES))
+        self._has_params = has_params
         self._fields: dict[str, Type] = {}
-        shape = StructType(_VARIABLES, self._fields)
-        self._environment = replace(
-            environment.extend(structs=(shape,)), variables=MappingProxyType(names)
-        )
         self._variables: dict[str, Expression] = {}
         for each in variables:
             compiled = self.compile(each.expression)
@@ -106,15 +103,26 @@ class AdmissionExpressions:
         return Expression(text, program)
 
     def _program(self, text: str) -> Program:
-        if shareable(text, self._kind):
-            return shared_program(text, self._kind.name)
-        return compile_expression(text, self._environment)
+        if not names_its_own(text):
+            return shared_program(text, self._kind)
+        fields = tuple(self._fields.items())
+        return shared_program(text, _environment(self._kind, fields, self._has_params))
 
     def variables(
         self, scope: Scope, computed: dict[Program, Value] | None = None
     ) -> Mapping[str, Value]:
         """What `variables` is in a scope; computed: values that are known for its request."""
         return _Variables(self._variables, scope, computed)
+
+
+@lru_cache(maxsize=512)
+def _environment(kind: Environment, fields: Fields, has_params: bool) -> Environment:
+    """The environment of a kind with a policy's variables; `params` is there where it has some."""
+    found = with_variables(kind, _VARIABLES, fields)
+    names = {name: one for name, one in found.variables.items() if name != _PARAMS}
+    if has_params:
+        names[_PARAMS] = Variable(types.DYN)
+    return replace(found, variables=MappingProxyType(names))
 
 
 def _declared(type_: Type) -> Type:

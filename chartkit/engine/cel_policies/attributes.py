@@ -42,12 +42,12 @@ class Attributes:
     )
 
     def __init__(self, request: Request, resource: str = "") -> None:
-        """resource: the plural name, where it cannot be guessed from the kind."""
+        """resource: the plural name, where nobody knows it and it cannot be guessed."""
         self.request = request
         body = request.resource.body
         group, version, kind = request.kind or kind_of(request.resource)
         self.group, self.version, self.kind = group, version, kind
-        self.resource = resource or resource_name(kind)
+        self.resource = request.plural or resource or resource_name(kind)
         self.subresource = request.subresource
         self.operation = request.operation
         self.object: Body | None = None if request.operation is Operation.DELETE else body

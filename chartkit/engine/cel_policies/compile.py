@@ -15,7 +15,8 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.generating import GeneratingJudge
-from chartkit.engine.cel_policies.image_validating import ImageValidatingJudge
+from chartkit.engine.cel_policies.images.digests import DigestJudge
+from chartkit.engine.cel_policies.images.validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.mutating import MutatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
@@ -55,7 +56,11 @@ def _image_validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, .
     exceptions = _exceptions(policy, around)
     environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
     forms = (policy, *extended(policy))
-    return tuple(ImageValidatingJudge(form, environment, exceptions) for form in forms)
+    judges = [ImageValidatingJudge(form, environment, exceptions) for form in forms]
+    settings = policy.spec.get("validationConfigurations") or {}
+    if policy.json or settings.get("mutateDigest") is False:
+        return tuple(judges)
+    return (*judges, *(DigestJudge(form, environment, exceptions) for form in forms))
 
 
 def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
@@ -165,5 +170,6 @@ def compile_cel_policy(
     policy = read_cel_policy(resource)
     phase, compiler = KINDS[policy.kind]
     judges = compiler(policy, Surroundings(exceptions, bindings))
+    phases = frozenset(phase if one.phase is None else one.phase for one in judges)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
-    return CompiledCelPolicy(policy, frozenset({phase}), judges, scored)
+    return CompiledCelPolicy(policy, phases or frozenset({phase}), judges, scored)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel import types
-from chartkit.engine.cel.compile import compile_expression
-from chartkit.engine.cel.declarations import Environment, StructType, Variable
+from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type
@@ -18,7 +17,7 @@ from chartkit.engine.cel_policies.policy import (
     Validation,
     field_at,
 )
-from chartkit.engine.cel_policies.shared import shareable, shared_program
+from chartkit.engine.cel_policies.shared import names_its_own, shared_program, with_variables
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Severity
@@ -50,11 +49,12 @@ class ExpressionCompiler:
         self._policy = policy
         self._fields: dict[str, Type] = {}
         self._kind = environment
-        self.environment = environment.extend(
-            variables={"variables": Variable(types.struct(_VARIABLES))},
-            structs=(StructType(_VARIABLES, self._fields),),
-        )
         self._problems: list[Diagnostic] = []
+
+    @property
+    def environment(self) -> Environment:
+        """The kind's environment with the variables so far."""
+        return with_variables(self._kind, _VARIABLES, tuple(self._fields.items()))
 
     def one(self, path: str, text: str, expected: Sequence[Type] = ()) -> Program | None:
         """The program of an expression at a path of the specification; None with a problem.
@@ -74,9 +74,7 @@ class ExpressionCompiler:
         return program
 
     def _compile(self, text: str) -> Program:
-        if shareable(text, self._kind):
-            return shared_program(text, self._kind.name)
-        return compile_expression(text, self.environment)
+        return shared_program(text, self.environment if names_its_own(text) else self._kind)
 
     def conditions(
         self, expressions: Sequence[NamedExpression], path: str = "spec.matchConditions"

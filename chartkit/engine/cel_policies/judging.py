@@ -17,9 +17,11 @@ from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value, type_of
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import JsonScope, RequestScope, server_scope
 from chartkit.engine.lookups import Lookups
+from chartkit.engine.phase import Phase
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
 
@@ -29,11 +31,13 @@ EVALUATION: Final = "evaluation"
 
 @dataclass(frozen=True)
 class Admission:
-    """A request on its way through the policies; scope: the variables that every policy sees."""
+    """A request on its way through the policies; scope: the variables that every policy sees;
+    evidence: what policies found out about its images."""
 
     attributes: Attributes
     scope: RequestScope | JsonScope
     lookups: Lookups
+    evidence: RequestEvidence
 
     @cached_property
     def as_served(self) -> RequestScope:
@@ -41,11 +45,18 @@ class Admission:
         return server_scope(self.attributes)
 
 
-def admission(attributes: Attributes, lookups: Lookups) -> Admission:
-    """A request as CEL policies see it; what it asks of the cluster goes to the lookups."""
+def admission(
+    attributes: Attributes, lookups: Lookups, evidence: RequestEvidence | None = None
+) -> Admission:
+    """A request as CEL policies see it; what it asks of the cluster goes to the lookups.
+
+    evidence: of the same request before it was changed.
+    """
+    found = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:
-        return Admission(attributes, JsonScope(attributes), lookups)
-    return Admission(attributes, RequestScope(attributes, _namespace(attributes)), lookups)
+        return Admission(attributes, JsonScope(attributes), lookups, found)
+    scope = RequestScope(attributes, _namespace(attributes))
+    return Admission(attributes, scope, lookups, found)
 
 
 def new_host(policy: CelPolicy, lookups: Lookups) -> ClusterHost:
@@ -70,6 +81,8 @@ class Judge:
     __slots__ = ("_constraints", "_host", "policy")
 
     type: RuleType = RuleType.VALIDATION
+    phase: Phase | None = None
+    """When it speaks, of a kind that does so twice; None: whenever its kind does."""
 
     def __init__(self, policy: CelPolicy) -> None:
         self.policy = policy

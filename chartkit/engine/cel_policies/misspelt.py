@@ -43,9 +43,10 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
         return []
     found: list[Diagnostic] = []
     for path, text, _expected in expressions_of(policy):
-        if compiler.one(path, text) is None:
+        program = compiler.one(path, text)
+        if program is None:
             continue
-        for issues in misspelt(text, compiler.environment, kinds):
+        for issues in misspelt(program, kinds):
             found += [
                 replace(
                     one,

@@ -1,7 +1,8 @@
 """Expressions that many policies have word for word: compiled once, computed once a request.
 
-`variables.containers` is the same text in a dozen policies of one standard. A program that sees
-nothing of its policy gives all of them the same value.
+`variables.containers` is the same text in a dozen policies of one standard, and a policy is the
+same in most environments but for its action. A program that sees nothing of its policy gives all
+of them the same value.
 """
 
 from __future__ import annotations
@@ -9,32 +10,44 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
+from chartkit.engine.cel import types
 from chartkit.engine.cel.ast import Call, Comprehension, Ident
 from chartkit.engine.cel.compile import compile_expression
-from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.declarations import Environment, StructType, Variable
 from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import Type
 
+_REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
 _OWN: Final = ("variables", "params")
 """What a policy's environment may have beside that of its kind."""
-_REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
+
+Fields = tuple[tuple[str, Type], ...]
+"""The names of a policy's variables with their types, in their order."""
 
 
-def shareable(text: str, environment: Environment) -> bool:
-    """Whether an expression means the same in every policy of a kind; environment: the kind's."""
-    name = environment.name
-    own = any(each in text for each in _OWN)
-    return not own and name in ENVIRONMENTS and ENVIRONMENTS[name] is environment
+def names_its_own(text: str) -> bool:
+    """Whether an expression may name what its policy alone has; all others mean the same in every
+    policy of a kind."""
+    return any(each in text for each in _OWN)
 
 
 @lru_cache(maxsize=4096)
-def shared_program(text: str, environment: str) -> Program:
-    """The program of a shareable expression, by its environment's name.
+def shared_program(text: str, environment: Environment) -> Program:
+    """The program of an expression, made once for an environment; raises CelCompileError."""
+    return compile_expression(text, environment)
 
-    Raises CelCompileError.
+
+@lru_cache(maxsize=512)
+def with_variables(kind: Environment, struct: str, fields: Fields) -> Environment:
+    """The environment of a kind with the `variables` of a policy, one for all that have the same.
+
+    struct: what the type of `variables` is called.
     """
-    return compile_expression(text, ENVIRONMENTS[environment])
+    return kind.extend(
+        variables={"variables": Variable(types.struct(struct))},
+        structs=(StructType(struct, dict(fields)),),
+    )
 
 
 @lru_cache(maxsize=4096)

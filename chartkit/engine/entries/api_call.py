@@ -7,12 +7,14 @@ import re
 
 from chartkit.engine.context import Context
 from chartkit.engine.entries.loader import EntryLoader, Path, stored
+from chartkit.engine.entries.service_call import UNMADE, Reply, call_service, request_data
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.loader import NOTHING
-from chartkit.engine.lookups import NoSource
+from chartkit.engine.services import NotAllowedError
+from chartkit.engine.values.gojson import JsonError
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.variables import SubstitutionError, compile_template
-from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)/?.*")
@@ -71,11 +73,32 @@ class ApiCallLoader(EntryLoader):
             ) from error
         except (EvaluationError, LookupFailed) as error:
             raise self._failed("fetch", error.message) from error
+        if isinstance(data, Reply):
+            return self._keep(data, context)
         if data is self._default or data == self._default or not self._path.text:
             return stored(data, context, self._stored_failure("resource data to"))
         return self._transform(data, context)
 
-    def _fetch(self, context: Context) -> Json:
+    def _keep(self, reply: Reply, context: Context) -> Json:
+        """What a service answered; that it is JSON is asked when it is kept, past the default."""
+        try:
+            value = reply.value()
+        except JsonError as error:
+            raise self._no_json(reply, error, context) from None
+        if self._path.text and value != self._default:
+            return self._transform(value, context)
+        context.count(reply.size)
+        return value
+
+    def _no_json(self, reply: Reply, error: JsonError, context: Context) -> EvaluationError:
+        if not self._path.text:
+            return EvaluationError(f"{self._stored_failure('resource data to')}: {error}")
+        cause = f"failed to unmarshal JSON: {reply.said}, error: {error}"
+        path = self._resolved_path(context)
+        shown = f"{path} for context entry {self.name}"
+        return self._failed("store", f"failed to apply JMESPath {shown}: {cause}")
+
+    def _fetch(self, context: Context) -> Json | Reply:
         written = self.text("urlPath")
         place = f"failed to substitute variables in context entry {self.name} {written}"
         call = self._resolve(context, place)
@@ -118,13 +141,13 @@ class ApiCallLoader(EntryLoader):
                 f"namespace {self.namespace}"
             )
 
-    def _ask(self, call: Body, context: Context) -> Json:
+    def _ask(self, call: Body, context: Context) -> Json | Reply:
         path = call.get("urlPath")
         if not path:
             return self._ask_service(call, context)
         method = call.get("method") or "GET"
         try:
-            return context.lookups.api_call(method, path, _request_data(call.get("data")))
+            return context.lookups.api_call(method, path, request_data(call.get("data")))
         except NoSource:
             raise
         except LookupFailed as error:
@@ -132,36 +155,30 @@ class ApiCallLoader(EntryLoader):
                 f"failed to {method} resource with raw url: {path}: {error.message}"
             ) from error
 
-    def _ask_service(self, call: Body, context: Context) -> Json:
-        method, service = call.get("method") or "GET", call.get("service")
-        if service is None:
-            raise EvaluationError(f"missing service for APICall {self.name}")
-        if method not in ("GET", "POST"):
-            raise EvaluationError(
-                f"failed to build HTTP request for APICall {self.name}: "
-                f"invalid request type {method} for APICall {self.name}"
-            )
-        headers, data = _headers(service.get("headers")), _request_data(call.get("data"))
+    def _ask_service(self, call: Body, context: Context) -> Reply:
         try:
-            return context.lookups.http(method, service.get("url", ""), headers, data)
-        except LookupFailed as error:
-            if isinstance(error, NoSource) and context.lookups.has_recorded:
+            return call_service(self.name, call, context.lookups)
+        except NotAllowedError:
+            raise
+        except NoSource as error:
+            if context.lookups.has_recorded:
                 raise
-            raise EvaluationError(
-                f"failed to execute HTTP request for APICall {self.name}: {error.message}"
-            ) from error
+            raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
 
-    def _transform(self, data: Json, context: Context) -> Json:
+    def _resolved_path(self, context: Context) -> str:
         try:
-            path = self._path.template.resolve(context)
+            return str(self._path.template.resolve(context))
         except SubstitutionError as error:
             raise self._failed(
                 "store",
                 f"failed to substitute variables in context entry {self.name} JMESPath "
                 f"{self._path.text}: {error.message}",
             ) from error
+
+    def _transform(self, data: Json, context: Context) -> Json:
+        path = self._resolved_path(context)
         try:
-            value = self._search(str(path), data, f"{path} for context entry {self.name}")
+            value = self._search(path, data, f"{path} for context entry {self.name}")
         except EvaluationError as error:
             raise self._failed("store", error.message) from error
         return stored(value, context, self._stored_failure("APICall results for"))
@@ -177,19 +194,3 @@ class ApiCallLoader(EntryLoader):
 
     def _stored_failure(self, what: str) -> str:
         return f"failed to store data for APICall: failed to add {what} context entry {self.name}"
-
-
-def _request_data(data: Json) -> Body:
-    if not isinstance(data, list):
-        return {}
-    return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
-
-
-def _headers(headers: Json) -> dict[str, str]:
-    if not isinstance(headers, list):
-        return {}
-    return {
-        str(item.get("key")): str(item.get("value", ""))
-        for item in headers
-        if isinstance(item, dict)
-    }

@@ -6,10 +6,10 @@ from chartkit.engine.context import Context
 from chartkit.engine.entries.loader import EntryLoader, Path, stored
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.loader import NOTHING
-from chartkit.engine.lookups import NoSource
+from chartkit.engine.signatures import read_credentials
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.engine.variables import SubstitutionError, Template
-from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 
 
@@ -105,6 +105,7 @@ class ImageRegistryLoader(EntryLoader):
         super().__init__(name, body, namespace)
         self._reference = self.template("reference")
         self._path = Path(self.text("jmesPath"))
+        self._credentials = read_credentials(self.body.get("imageRegistryCredentials"))
 
     def fetch(self, context: Context) -> Json:
         # The missing letter is Kyverno's.
@@ -115,7 +116,7 @@ class ImageRegistryLoader(EntryLoader):
             )
         path = self._resolve(self._path.template, self._path.text, "failed", context)
         try:
-            data: Json = context.lookups.image(reference)
+            data: Json = context.lookups.image(reference, self._credentials)
         except NoSource:
             return NOTHING
         except LookupFailed as error:

@@ -12,8 +12,7 @@ from chartkit.engine.generate.pattern import compile_pattern
 from chartkit.engine.generate.store import Store
 from chartkit.engine.generate.write import CloneListError, Writer
 from chartkit.engine.handler import Handler
-from chartkit.engine.lookups import NoSource
-from chartkit.errors import ChartkitError
+from chartkit.errors import ChartkitError, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:

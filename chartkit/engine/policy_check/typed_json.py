@@ -28,6 +28,28 @@ def selector_json(body: Body) -> str:
     return _print_object(body, _SELECTOR)
 
 
+def attestor_json(struct: str, body: Body) -> str:
+    """A part of verifyImages: `ImageVerification`, `AttestorSet`, `Attestor`, or how an attestor
+    signs (`keys`, `certificates`, `keyless`)."""
+    parts = []
+    for entry, kind in _ATTESTORS[struct].items():
+        name = entry.rstrip("!")
+        value = body.get(name)
+        is_empty = value in _ZEROES or (value == {} and kind == "map")
+        if not is_empty:
+            parts.append(f'"{name}":{_attestor_part(kind, value)}')
+        elif entry != name:
+            parts.append(f'"{name}":{_ALWAYS.get(kind) or go_json(value or "")}')
+    return "{" + ",".join(parts) + "}"
+
+
+def _attestor_part(kind: str, value: Json) -> str:
+    if kind.startswith("[]"):
+        shown = (attestor_json(kind.removeprefix("[]"), one) for one in value)
+        return "[" + ",".join(shown) + "]"
+    return attestor_json(kind, value) if kind in _ATTESTORS else go_json(value)
+
+
 def _with_resources(block: Body) -> Body:
     return {"resources": {}, **block}
 
@@ -135,3 +157,75 @@ _RULE: Final[dict[str, Print]] = {
     "verifyImages": go_json,
     "skipBackgroundRequests": go_json,
 }
+
+
+_ZEROES: Final[tuple[Json, ...]] = (None, "", False, [])
+_ALWAYS: Final = {"bool": "false", "[]AttestorSet": "null", "Validation": "{}"}
+"""What an empty field shows that `omitempty` does not leave out."""
+_TEXT: Final = "text"
+_LOGS: Final = {"rekor": "Rekor", "ctlog": "CTLog"}
+_ATTESTORS: Final[Mapping[str, Mapping[str, str]]] = {
+    "ImageVerification": {
+        "failureAction": _TEXT,
+        "type": _TEXT,
+        "image": _TEXT,
+        "imageReferences": _TEXT,
+        "skipImageReferences": _TEXT,
+        "key": _TEXT,
+        "roots": _TEXT,
+        "subject": _TEXT,
+        "issuer": _TEXT,
+        "additionalExtensions": "map",
+        "attestors": "[]AttestorSet",
+        "attestations": "[]Attestation",
+        "annotations": "map",
+        "repository": _TEXT,
+        "cosignOCI11": "bool",
+        "mutateDigest!": "bool",
+        "verifyDigest!": "bool",
+        "validate!": "Validation",
+        "required!": "bool",
+        "imageRegistryCredentials": "Credentials",
+        "useCache!": "bool",
+    },
+    "AttestorSet": {"count": "number", "entries": "[]Attestor"},
+    "Attestor": {
+        "keys": "keys",
+        "certificates": "certificates",
+        "keyless": "keyless",
+        "attestor": "raw",
+        "annotations": "map",
+        "repository": _TEXT,
+        "signatureAlgorithm": _TEXT,
+    },
+    "keys": {
+        "publicKeys": _TEXT,
+        "signatureAlgorithm": _TEXT,
+        "kms": _TEXT,
+        "secret": "Secret",
+        **_LOGS,
+    },
+    "certificates": {"cert": _TEXT, "certChain": _TEXT, **_LOGS},
+    "keyless": {
+        **_LOGS,
+        "issuer": _TEXT,
+        "issuerRegExp": _TEXT,
+        "subject": _TEXT,
+        "subjectRegExp": _TEXT,
+        "roots": _TEXT,
+        "additionalExtensions": "map",
+    },
+    "Secret": {"name!": _TEXT, "namespace!": _TEXT},
+    "Rekor": {"url!": _TEXT, "pubkey": _TEXT, "ignoreTlog": "bool"},
+    "CTLog": {"ignoreSCT": "bool", "pubkey": _TEXT, "tsaCertChain": _TEXT},
+    "Attestation": {
+        "name": _TEXT,
+        "predicateType!": _TEXT,
+        "type!": _TEXT,
+        "attestors!": "[]AttestorSet",
+        "conditions": "raw",
+    },
+    "Validation": {"message": _TEXT, "deny": "raw"},
+    "Credentials": {"allowInsecureRegistry": "bool", "providers": _TEXT, "secrets": _TEXT},
+}
+"""Fields in Go's order; `!` behind those that are always there."""

@@ -12,6 +12,7 @@ from chartkit.model import Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 10_000
+_SPACE = " \t\r\n"
 _END_OF_INPUT = "unexpected end of JSON input"
 
 
@@ -30,6 +31,18 @@ def parse_json(text: str) -> Json:
     except (json.JSONDecodeError, JsonError) as error:
         # Go looks at the whole text before it makes a number of any part.
         raise JsonError(_Scanner(text).problem() or str(error)) from None
+    except RecursionError:
+        raise JsonError("exceeded max depth") from None
+    return _clean(value) if "\\u" in text else value
+
+
+def parse_first(text: str) -> Json:
+    """The first value of a text, as Go's `Decoder` reads it; raises `JsonError`. What follows is
+    not looked at."""
+    try:
+        value, _ = _DECODER.raw_decode(text.lstrip(_SPACE))
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg) from None
     except RecursionError:
         raise JsonError("exceeded max depth") from None
     return _clean(value) if "\\u" in text else value

@@ -46,7 +46,14 @@ def decode_pem(text: str) -> tuple[str, Body]:
 
 def holds_certificate(text: str) -> bool:
     """Whether one of a text's blocks is a certificate, of whatever kind its key is."""
-    return any(kind == CERTIFICATE and _is_certificate(data) for kind, data in _blocks(text))
+    return next(certificates(text), None) is not None
+
+
+def certificates(text: str) -> Iterator[bytes]:
+    """The certificates among a text's blocks (DER), of whatever kind their keys are."""
+    for kind, data in _blocks(text):
+        if kind == CERTIFICATE and _is_certificate(data):
+            yield data
 
 
 def _is_certificate(data: bytes) -> bool:

@@ -16,6 +16,7 @@ from chartkit.engine.values.url import UrlError, parse_url
 DEFAULT_REGISTRY = "index.docker.io"
 _ALIAS = "docker.io"
 _DEFAULT_TAG = "latest"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-./"
 _REPOSITORY = re.compile(r"[a-z0-9_./-]{2,255}\Z")
 _TAG = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 _DIGEST = re.compile(r"sha256:[a-f0-9]{64}\Z")
@@ -55,6 +56,25 @@ def parse_reference(text: str) -> RegistryReference:
     return RegistryReference(*parts, "", digest, text)
 
 
+def parse_repository(text: str) -> RegistryReference:
+    """A repository alone, without tag and digest; raises `ImageReferenceError`."""
+    if not text:
+        raise ImageReferenceError("a repository name must be specified")
+    registry, repository = _sides(text)
+    if not 2 <= len(repository) <= 255:
+        raise ImageReferenceError(
+            f"repository must be between 2 and 255 characters in length: {repository}"
+        )
+    if not _REPOSITORY.match(repository):
+        raise ImageReferenceError(
+            f"repository can only contain the characters `{_LETTERS}`: {repository}"
+        )
+    place = _place(text)
+    if place is None:
+        raise ImageReferenceError(f"registries must be valid RFC 3986 URI authorities: {registry}")
+    return RegistryReference(*place, "", "", text)
+
+
 def _split_tag(text: str) -> tuple[str, str | None]:
     """What stands before the tag, and the tag; None where no colon begins one."""
     base, colon, tag = text.rpartition(":")
@@ -65,12 +85,17 @@ def _is_tag(tag: str | None) -> bool:
     return tag is None or _TAG.match(tag) is not None
 
 
+def _sides(text: str) -> tuple[str, str]:
+    """A registry as it is written, empty where there is none, and what follows it."""
+    first, slash, rest = text.partition("/")
+    if slash and (first == "localhost" or "." in first or ":" in first):
+        return first, rest
+    return "", text
+
+
 def _place(text: str) -> tuple[str, str] | None:
     """Registry and repository; None where the text is not both."""
-    first, slash, rest = text.partition("/")
-    registry, repository = "", text
-    if slash and (first == "localhost" or "." in first or ":" in first):
-        registry, repository = first, rest
+    registry, repository = _sides(text)
     if not _REPOSITORY.match(repository) or not _is_authority(registry):
         return None
     if registry in ("", _ALIAS):

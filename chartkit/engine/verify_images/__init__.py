@@ -1,10 +1,9 @@
-"""`verifyImages` rules, as far as they can be decided without signatures.
+"""`verifyImages` rules: who signed and attested the images of an object.
 
-Kyverno asks such a rule twice (`pkg/engine/image_verify.go`, `validation.go`): first its signatures
-and digests are verified, then what is known of the images is validated. References, skipped images,
-digests and what an object's annotations record are judged as Kyverno judges them, and a digest that
-is to be added is asked of a registry where there is one to ask. Of a signature the rule says that
-it could not be verified, and never passes.
+Kyverno asks such a rule twice (`pkg/engine/image_verify.go`, `validation.go`): first signatures,
+attestations and digests are verified, by the ports for signatures and registries, and what came of
+it is written into the object's annotations; then the images are judged by what stands there. Where
+there is nobody to ask, the rule says so of a signature, and never passes.
 """
 
 from __future__ import annotations

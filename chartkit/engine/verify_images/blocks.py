@@ -3,48 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
 
-from chartkit.engine.policy_reader import SCHEMA_RULE
-from chartkit.engine.schema import anything, boolean, list_of, map_of, struct, text
+from chartkit.engine.attestor_types import ATTESTOR_TYPES
+from chartkit.engine.conditions import Conditions, compile_conditions
+from chartkit.engine.signatures import Credentials, Question, read_credentials
 from chartkit.engine.values.wildcard import compile_wildcard
-from chartkit.errors import CompileError
-from chartkit.model import Body, Diagnostic, Json, Location, Severity
-
-_TEXTS: Final = list_of(text())
-_BLOCK: Final = struct(
-    {
-        "image": text(),
-        "key": text(),
-        "issuer": text(),
-        "annotations": map_of(text()),
-        "imageReferences": _TEXTS,
-        "skipImageReferences": _TEXTS,
-        "attestors": list_of(struct({}, open_ended=True)),
-        "attestations": list_of(struct({"type": text(), "predicateType": text()}, open_ended=True)),
-        "mutateDigest": boolean,
-        "verifyDigest": boolean,
-        "required": boolean,
-        "validate": anything,
-    },
-    open_ended=True,
+from chartkit.engine.variables import Template, compile_template
+from chartkit.engine.verify_images.attestors import (
+    AttestingSet,
+    AttestorSet,
+    attesting_set,
+    base_question,
+    signing_set,
 )
+from chartkit.model import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    """What must have been attested. name: the variable under which conditions see it; type: of
+    its predicate; sets: who attests; conditions: of every predicate, as a template."""
+
+    name: str
+    type: str
+    sets: tuple[AttestingSet, ...]
+    conditions: Template | None
+
+
+@dataclass(frozen=True, slots=True)
+class ImageValidation:
+    """What is said where conditions over all attestations hold."""
+
+    message: str
+    deny: Conditions | None
 
 
 @dataclass(frozen=True, slots=True)
 class ImageBlock:
-    """One entry. references, skipped: wildcards over whole references; is_signed: whether somebody
-    must have signed or attested the images; untyped: whether its first attestation, with no
-    attestor before it, has no type."""
+    """One entry. references, skipped: wildcards over whole references; attestors, attestations:
+    who must have signed the images, and what must have been attested of them; validation: what
+    is denied once all of that is known; credentials: as whom registries are asked."""
 
     references: tuple[str, ...]
     skipped: tuple[str, ...]
-    is_signed: bool
-    untyped: bool
+    attestors: tuple[AttestorSet, ...]
+    attestations: tuple[Attestation, ...]
+    validation: ImageValidation | None
+    credentials: Credentials
     mutates_digest: bool
     verifies_digest: bool
     required: bool
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether somebody must have signed or attested the images."""
+        return bool(self.attestors or self.attestations)
 
     def speaks_of(self, image: str) -> bool:
         """Whether an image is one of those that the entry names."""
@@ -55,39 +69,77 @@ class ImageBlock:
         return _matches(self.skipped, image)
 
 
-def check_blocks(bodies: Sequence[Json], location: Location) -> None:
-    """Raises CompileError for what the custom resource definition would not take."""
-    problems = list_of(_BLOCK)(list(bodies), ("verifyImages",))
-    if problems:
-        raise CompileError(
-            [
-                Diagnostic(
-                    SCHEMA_RULE, Severity.ERROR, f"{'.'.join(map(str, path))}: {fault}", location
-                )
-                for path, fault in problems
-            ]
-        )
+def read_blocks(bodies: Sequence[Body]) -> tuple[ImageBlock, ...]:
+    """The entries of a rule; conditions stand in them as they were written.
+
+    Raises EvaluationError, with Go's text, where variables gave something of another type.
+    """
+    rule = ATTESTOR_TYPES.decode("v1.Rule", {"verifyImages": list(bodies)})
+    return tuple(map(_read, rule["verifyImages"]))
 
 
-def read_block(body: Body) -> ImageBlock:
-    """An entry that was checked, with the older `image`, `key` and `issuer` for one attestor."""
-    references = list(body.get("imageReferences") or ())
-    attestations: list[Body] = body.get("attestations") or []
-    older = [body.get(name) or "" for name in ("image", "key", "issuer")]
-    if older[0]:
-        references.append(older[0])
-    named = any(older[1:]) or bool(older[0] and body.get("annotations"))
-    attestors = bool(body.get("attestors")) or (named and not attestations)
-    first = attestations[0] if attestations and not attestors else None
+def _read(body: Body) -> ImageBlock:
+    body = converted(body)
+    base = base_question(body)
     return ImageBlock(
-        references=tuple(references),
+        references=tuple(body.get("imageReferences") or ()),
         skipped=tuple(body.get("skipImageReferences") or ()),
-        is_signed=attestors or bool(attestations),
-        untyped=first is not None and not (first.get("type") or first.get("predicateType")),
+        attestors=tuple(
+            signing_set(one, base, f".attestors[{at}]")
+            for at, one in enumerate(body.get("attestors") or ())
+        ),
+        attestations=tuple(
+            _attestation(one, replace(base, attestations=True))
+            for one in body.get("attestations") or ()
+        ),
+        validation=_validation(body.get("validate") or {}),
+        credentials=read_credentials(body.get("imageRegistryCredentials")),
         mutates_digest=_flag(body, "mutateDigest"),
         verifies_digest=_flag(body, "verifyDigest"),
         required=_flag(body, "required"),
     )
+
+
+def _attestation(body: Body, base: Question) -> Attestation:
+    kind: str = body.get("type") or body.get("predicateType") or ""
+    # Without attestors anybody's attestation is fetched, and its conditions are checked.
+    sets: list[Body] = body.get("attestors") or [{"entries": [{}]}]
+    conditions = body.get("conditions")
+    return Attestation(
+        body.get("name") or "",
+        kind,
+        tuple(attesting_set(one, replace(base, type=kind)) for one in sets),
+        compile_template(conditions) if conditions else None,
+    )
+
+
+def _validation(body: Body) -> ImageValidation | None:
+    if not body:
+        return None
+    deny = body.get("deny")
+    conditions = None if deny is None else compile_conditions(deny.get("conditions"))
+    return ImageValidation(body.get("message") or "", conditions)
+
+
+def converted(body: Body) -> Body:
+    """An entry with the older `image`, `key` and `issuer` as one attestor. As by Kyverno,
+    attestations get none of it."""
+    image, key, issuer = (body.get(name) or "" for name in ("image", "key", "issuer"))
+    if not (image or key or issuer):
+        return body
+    made = {**body, "roots": ""}
+    if image:
+        made["imageReferences"] = [*(body.get("imageReferences") or ()), image]
+    annotations = body.get("annotations")
+    if not (annotations or key or issuer) or body.get("attestations"):
+        return made
+    entry: Body = {"annotations": annotations}
+    if key:
+        entry["keys"] = {"publicKeys": key}
+    elif issuer:
+        entry["keyless"] = {name: body.get(name) for name in ("issuer", "subject", "roots")}
+    made["attestors"] = [*(body.get("attestors") or ()), {"entries": [entry]}]
+    return made
 
 
 def _flag(body: Body, name: str) -> bool:

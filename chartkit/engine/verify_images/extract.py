@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from chartkit.engine.images import extract_images, image_parts
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
@@ -11,15 +12,26 @@ from chartkit.engine.values.gofmt import go_sprint
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
+_KYVERNO: Final = "kyverno"
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
     """An image of an object. reference: the whole of it, with the digest before the tag; path: the
-    keys that lead to it."""
+    keys that lead to it; parts: what expressions see of it."""
 
     reference: str
     digest: str
     path: tuple[str, ...]
+    parts: Body
+
+    def at(self, digest: str) -> str:
+        """The reference with a digest that was found; the image's own counts first."""
+        if self.digest or not digest:
+            return self.reference
+        registry = self.parts.get("registry")
+        path: str = self.parts["path"]
+        return f"{registry}/{path}@{digest}" if registry else f"{path}@{digest}"
 
 
 Extract = Callable[[Body], Mapping[str, Json]]
@@ -53,10 +65,37 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
 def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
     """The images that were found, in order."""
     return [
-        Image(one["reference"], one.get("digest", ""), tuple(one["jsonPointer"].split("/")[1:]))
+        Image(
+            one["reference"],
+            one.get("digest", ""),
+            tuple(one["jsonPointer"].split("/")[1:]),
+            {key: value for key, value in one.items() if key != "jsonPointer"},
+        )
         for members in found.values()
         for one in members.values()
     ]
+
+
+def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
+    """The Secrets with which an image is pulled, as `namespace/name`: those that the objects on
+    the way to it name."""
+    metadata = resource.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    found: list[str] = []
+    value: Json = resource
+    for step in image.path:
+        if isinstance(value, list):
+            value = value[int(step)]
+        elif isinstance(value, dict):
+            found += _names(value.get("imagePullSecrets"))
+            value = value.get(step)
+    return tuple(f"{namespace or _KYVERNO}/{name}" for name in found)
+
+
+def _names(listed: Json) -> list[str]:
+    members = listed if isinstance(listed, list) else []
+    named = (one.get("name") for one in members if isinstance(one, dict))
+    return [name for name in named if isinstance(name, str)]
 
 
 @dataclass(frozen=True, slots=True)

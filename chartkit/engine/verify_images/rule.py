@@ -4,22 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from enum import StrEnum
 from typing import Final
 
 from chartkit.engine.compiled_rule import CompiledRule
 from chartkit.engine.context import Context
+from chartkit.engine.images import with_images
 from chartkit.engine.match import Facts
 from chartkit.engine.policy import Policy, Rule
 from chartkit.engine.request import Operation, Request
+from chartkit.engine.signatures import UNASKED
 from chartkit.engine.variables import Template, compile_template
-from chartkit.engine.verify_images.blocks import ImageBlock, check_blocks, read_block
-from chartkit.engine.verify_images.extract import Extract, Image, compile_extractors, images_in
-from chartkit.engine.verify_images.recorded import recorded_status
+from chartkit.engine.verify_images.attested import AttestationCheck
+from chartkit.engine.verify_images.blocks import ImageBlock, read_blocks
+from chartkit.engine.verify_images.extract import (
+    Extract,
+    Image,
+    compile_extractors,
+    images_in,
+    pull_secrets,
+)
+from chartkit.engine.verify_images.recorded import recorded_status, with_record
+from chartkit.engine.verify_images.signed import Finding, Verifier, check_attestors
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed
 from chartkit.model import Body, Json, RuleResult, Status
 
-_UNVERIFIED: Final = "the signature could not be verified: signatures are not evaluated yet"
 _NO_DIGEST: Final = "failed to update digest"
 
 
@@ -27,16 +36,22 @@ class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
     """Variables of an entry that cannot be resolved: nothing is verified then."""
 
 
-class Standing(Enum):
-    """What is known of an image before it is validated; UNKNOWN: its signature decides."""
+class Standing(StrEnum):
+    """What is known of an image before it is validated, as annotations record it; UNKNOWN: its
+    signature decides, and there is nobody to ask."""
 
-    PASSED = auto()
-    SKIPPED = auto()
-    FAILED = auto()
-    UNKNOWN = auto()
+    PASSED = "pass"
+    SKIPPED = "skip"
+    FAILED = "fail"
+    UNKNOWN = ""
 
 
-_RECORDED: Final = {"pass": Standing.PASSED, "skip": Standing.SKIPPED, "fail": Standing.FAILED}
+_KNOWN: Final = (Standing.PASSED, Standing.SKIPPED, Standing.FAILED)
+_STANDINGS: Final = {Status.PASS: Standing.PASSED, Status.SKIP: Standing.SKIPPED}
+"""Everything else counts as failed."""
+_NO_PARTS: Final = dict.fromkeys(
+    ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest"), ""
+)
 
 
 @dataclass(slots=True)
@@ -47,6 +62,16 @@ class _Answers:
     spoken: list[tuple[Status, str]]
     standing: dict[str, Standing]
     pinned: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One object's images being verified: all entries, with their variables replaced, what
+    expressions see, and who is asked."""
+
+    blocks: Sequence[ImageBlock]
+    context: Context
+    verifier: Verifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +114,31 @@ class ImagesHandler:
         results = [self._answer(*one) for one in found.spoken]
         if not results:
             return None
-        patched = _pinned(request.resource.body, found.pinned) if found.pinned else None
-        return replace(results[0], others=tuple(results[1:]), patched=patched)
+        patched = with_images(request.resource.body, found.pinned)
+        if not _is_offline(context) and found.standing:
+            patched = with_record(patched, self._key, self.rule.name, found.standing)
+        is_changed = patched is not request.resource.body
+        return replace(
+            results[0], others=tuple(results[1:]), patched=patched if is_changed else None
+        )
 
     def validate(self, context: Context, request: Request) -> RuleResult | None:
-        """Judges the images as they are; None where that takes a signature."""
+        """Judges the images as they are; None where that takes a signature that nobody could
+        verify."""
         is_open = False
-        try:
-            standing: Mapping[str, Standing] = self._verify(context, request).standing
-        except SubstitutionFailed:
-            standing, is_open = {}, any(block.is_signed for block in self.blocks)
+        standing: Mapping[str, Standing] = {}
+        if _is_offline(context):
+            try:
+                standing = self._verify(context, request).standing
+            except SubstitutionFailed:
+                is_open = any(block.is_signed for block in self.blocks)
         found: list[tuple[Standing | None, str]] = []
         for block in self.blocks:
             for image in self._images(request):
                 if not block.speaks_of(image.reference):
                     continue
                 try:
-                    now = self._stand(block, image, standing, request.resource.body)
+                    now = self._stand(block, image, standing, request)
                 except EvaluationError as error:
                     return self._answer(Status.FAIL, error.message)
                 found.append((now, image.reference))
@@ -114,7 +147,7 @@ class ImagesHandler:
         return self._judged(found)
 
     def _stand(
-        self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], body: Body
+        self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
     ) -> Standing | None:
         """Where an image stands; None: nothing is asked. Raises EvaluationError with its fault."""
         found = standing.get(image.reference)
@@ -125,8 +158,10 @@ class ImagesHandler:
             return found
         if not block.required:
             return None
+        if found is None and self._is_unchanged(request, image):
+            found = Standing.PASSED
         if found is None:
-            found = self._recorded(body, image.reference)
+            found = self._recorded(request.resource.body, image.reference)
         if found is Standing.FAILED:
             raise EvaluationError(f"unverified image {image.reference}")
         return found
@@ -143,43 +178,72 @@ class ImagesHandler:
     def _verify(self, context: Context, request: Request) -> _Answers:
         answers = _Answers([], {})
         images = self._matching(request)
-        for block in self._substituted(context):
+        blocks = self._substituted(context)
+        # The secrets of an object's first image are taken for those of all.
+        secrets = pull_secrets(request.resource.body, images[0]) if images else ()
+        context = context.child()
+        check = _Check(blocks, context, Verifier(context.lookups.signatures, secrets))
+        for block in blocks:
             for image in images:
                 if self._is_unchanged(request, image):
                     answers.standing[image.reference] = Standing.PASSED
-                    continue
-                if block.mutates_digest and not image.digest:
-                    self._pin(block, image, context, answers)
-                if block.is_signed:
-                    self._verify_image(block, image.reference, answers)
+                else:
+                    self._verify_image(check, block, image, answers)
         return answers
 
-    def _pin(self, block: ImageBlock, image: Image, context: Context, answers: _Answers) -> None:
-        """Finds the digest of an image that is named without one."""
-        try:
-            digest = context.lookups.image_digest(image.reference)
-        except LookupFailed as error:
-            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
-            return
-        answers.pinned[image.path] = f"{image.reference}@{digest}"
-        if not block.is_signed:
-            answers.spoken.append((Status.PASS, "mutated image digest"))
+    def _verify_image(
+        self, check: _Check, block: ImageBlock, image: Image, answers: _Answers
+    ) -> None:
+        found = self._find(check, block, image) if block.is_signed else None
+        name = image.reference
+        if block.mutates_digest and not image.digest:
+            digest = self._digest(check, block, image, found, answers)
+            if digest:
+                answers.pinned[image.path] = f"{name}@{digest}"
+                name = image.at(digest)
+                if found is None:
+                    answers.spoken.append((Status.PASS, "mutated image digest"))
+        if found is not None:
+            standing = _STANDINGS.get(found.status, Standing.FAILED)
+            is_open = found.is_open and _is_offline(check.context)
+            answers.standing[name] = Standing.UNKNOWN if is_open else standing
+            answers.spoken.append((found.status, found.message))
 
-    def _verify_image(self, block: ImageBlock, image: str, answers: _Answers) -> None:
-        if not block.speaks_of(image) or block.skips(image):
+    def _find(self, check: _Check, block: ImageBlock, image: Image) -> Finding:
+        """What comes of the attestors and attestations of an entry."""
+        name, verifier = image.reference, check.verifier
+        check.context.add(("image",), {**_NO_PARTS, **image.parts})
+        if not block.speaks_of(name) or block.skips(name):
             text = (
-                f"skipping image reference image {image}, policy {self.policy.name} "
+                f"skipping image reference image {name}, policy {self.policy.name} "
                 f"ruleName {self.rule.name}"
             )
-            answers.spoken.append((Status.SKIP, text))
-            answers.standing[image] = Standing.SKIPPED
-        elif block.untyped:
-            answers.spoken.append((Status.FAIL, ".attestations[0]: missing type"))
-            answers.standing[image] = Standing.FAILED
-        else:
-            text = f"failed to verify image {image}: {_UNVERIFIED}"
-            answers.spoken.append((Status.ERROR, text))
-            answers.standing[image] = Standing.UNKNOWN
+            return Finding(Status.SKIP, text)
+        signed = check_attestors(block.attestors, verifier, name) if block.attestors else None
+        if signed is not None and (signed.status is not Status.PASS or not block.attestations):
+            return signed
+        digest = "" if signed is None else signed.digest
+        validations = [one.validation for one in check.blocks if one.validation is not None]
+        attested = AttestationCheck(check.context, verifier, image, digest)
+        return attested.run(block, self.rule.name, validations)
+
+    def _digest(
+        self,
+        check: _Check,
+        block: ImageBlock,
+        image: Image,
+        found: Finding | None,
+        answers: _Answers,
+    ) -> str:
+        """The digest of an image that is named without one; empty where it is not to be had."""
+        if found is not None and found.digest:
+            return found.digest
+        try:
+            credentials = check.verifier.with_secrets(block.credentials)
+            return check.context.lookups.image_digest(image.reference, credentials)
+        except LookupFailed as error:
+            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
+            return ""
 
     def _is_unchanged(self, request: Request, image: Image) -> bool:
         """Whether an update leaves an image as it was when it was verified."""
@@ -194,19 +258,22 @@ class ImagesHandler:
             return False
         return found in (Standing.PASSED, Standing.SKIPPED)
 
+    @property
+    def _key(self) -> str:
+        return f"{self.policy.namespace}/{self.policy.name}"
+
     def _recorded(self, body: Body, image: str) -> Standing | None:
-        policy = f"{self.policy.namespace}/{self.policy.name}"
-        return _RECORDED.get(recorded_status(body, policy, self.rule.name, image))
+        status = recorded_status(body, self._key, self.rule.name, image)
+        return next((one for one in _KNOWN if one == status), None)
 
     def _substituted(self, context: Context) -> Sequence[ImageBlock]:
         if self.template.is_constant:
             return self.blocks
         try:
             bodies = self.template.resolve(context)
+            return read_blocks(_restored(bodies, self.rule.verify_images))
         except ChartkitError as error:
             raise SubstitutionFailed(f"failed to substitute variables: {error.message}") from error
-        check_blocks(bodies, self.rule.location)
-        return [read_block(body) for body in bodies]
 
     def _matching(self, request: Request) -> Sequence[Image]:
         """An image stands there once for each entry that names it, as Kyverno has it."""
@@ -218,8 +285,11 @@ class ImagesHandler:
         ]
 
     def _images(self, request: Request) -> Sequence[Image]:
+        resource = request.resource
+        if request.named is not None and not self.rule.body.get("imageExtractors"):
+            resource = request.named
         try:
-            return images_in(self.extract(request.resource.body))
+            return images_in(self.extract(resource.body))
         except EvaluationError as error:
             raise EvaluationError(
                 f"failed to instantiate handler: failed to extract images: {error.message}"
@@ -245,41 +315,43 @@ class ImageRule(CompiledRule):
 
 
 def compile_verify_images(rule: Rule, policy: Policy) -> ImagesHandler:
-    """The handler of a verifyImages rule; raises CompileError for entries of wrong types."""
-    check_blocks(rule.verify_images, rule.location)
-    blocks = tuple(map(read_block, rule.verify_images))
+    """The handler of a verifyImages rule; raises what compiling conditions raises."""
     template = compile_template(
         [_without_conditions(body) for body in rule.verify_images], "/verifyImages"
     )
     extract = compile_extractors(rule.body.get("imageExtractors") or {})
-    return ImagesHandler(rule, policy, blocks, template, extract)
+    return ImagesHandler(rule, policy, read_blocks(rule.verify_images), template, extract)
+
+
+def _is_offline(context: Context) -> bool:
+    return context.lookups.signatures is UNASKED
 
 
 def _without_conditions(body: Body) -> Body:
-    """Their variables name what a signature attests, which is not known here."""
-    attestations = [
-        {key: value for key, value in one.items() if key != "conditions"}
-        for one in body.get("attestations") or ()
-    ]
-    kept = {key: value for key, value in body.items() if key != "validate"}
-    return {**kept, "attestations": attestations} if attestations else kept
+    """Their variables name what is attested, which is not known before."""
+    kept = dict(body)
+    if body.get("attestations"):
+        kept["attestations"] = [{**one, "conditions": None} for one in body["attestations"]]
+    if body.get("validate"):
+        kept["validate"] = {**body["validate"], "deny": None}
+    return kept
 
 
-def _pinned(body: Body, pinned: Mapping[tuple[str, ...], str]) -> Body:
-    """An object whose images at these places are named with their digests."""
-    for path, image in pinned.items():
-        body = _with(body, path, image)
-    return body
+def _restored(bodies: Sequence[Body], written: Sequence[Body]) -> Sequence[Body]:
+    """Entries whose variables were replaced, with the conditions as they were written."""
+    return [_with_conditions(*one) for one in zip(bodies, written, strict=True)]
 
 
-def _with(value: Json, path: Sequence[str], image: str) -> Json:
-    if not path:
-        return image
-    step, rest = path[0], path[1:]
-    if isinstance(value, list):
-        index = int(step)
-        return [*value[:index], _with(value[index], rest, image), *value[index + 1 :]]
-    return {**value, step: _with(value[step], rest, image)}
+def _with_conditions(body: Body, written: Body) -> Body:
+    kept = dict(body)
+    if written.get("attestations"):
+        pairs = zip(body["attestations"], written["attestations"], strict=True)
+        kept["attestations"] = [
+            {**one, "conditions": before.get("conditions")} for one, before in pairs
+        ]
+    if written.get("validate"):
+        kept["validate"] = {**body["validate"], "deny": written["validate"].get("deny")}
+    return kept
 
 
 def _at(value: Json, path: Sequence[str]) -> Json:

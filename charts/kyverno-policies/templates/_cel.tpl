@@ -11,8 +11,10 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- $_ := set $call "kind" (trimPrefix "Namespaced" $call.policy.kind) -}}
 {{- $_ := set $call "kinds" $tables.kinds -}}
 {{- $_ := set $call "settings" (index $tables.settings $call.kind) -}}
+{{- /* The names of its rules count where values speak of single ones. */ -}}
 {{- $rules := list -}}
-{{- if not $call.about.written -}}
+{{- $values := .root.Values -}}
+{{- if and (not $call.about.written) (or $values.policyExclude $values.policyPreconditions $values.policyMatchConditions) -}}
 {{- range (include "kyverno-policies.body" . | fromYaml).spec.rules -}}
 {{- $rules = append $rules .name -}}
 {{- end -}}

@@ -13,7 +13,7 @@ celMinimum and pods (whether it speaks of Pods alone, so that it is extended to 
 shared: the parameters that `parameters` sets; defaults; annotations.
 */}}
 {{- define "kyverno-policies.about" -}}
-{{- include (printf "kyverno-policies.about.%s" .name) .root | fromYaml | toJson -}}
+{{- include (printf "kyverno-policies.about.%s" .name) .root -}}
 {{- end -}}
 
 {{/* policies.NAME as JSON, an empty object where there is none. */}}
@@ -120,6 +120,10 @@ the defaults.
 
 {{/* "true" where the policy judges objects, so that it has an action; others change, generate or delete. */}}
 {{- define "kyverno-policies.judges" -}}
+{{- $about := include "kyverno-policies.about" . | fromJson -}}
+{{- if and $about.cel (not $about.written) -}}
+{{- has $about.cel (list "ValidatingPolicy" "ImageValidatingPolicy") -}}
+{{- else -}}
 {{- $spec := (include "kyverno-policies.body" . | fromYaml).spec | default dict -}}
 {{- $judges := not (empty $spec.validations) -}}
 {{- range $spec.rules -}}
@@ -128,6 +132,7 @@ the defaults.
 {{- end -}}
 {{- end -}}
 {{- $judges -}}
+{{- end -}}
 {{- end -}}
 
 {{/* The policy's annotations beside its own, as JSON. */}}

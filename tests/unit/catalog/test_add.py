@@ -120,7 +120,7 @@ def test_a_profile_at_any_path(project: Path, given: str, reference: str | None)
     path = given.replace("ROOT", str(project.resolve()))
     if reference is None:
         path = reference = str(project.resolve().parent / "a.yaml")
-    added = add("two/require-b", project, path)
+    added = add("two/require-b", project, path, new=True)
     assert added.profile.is_file()
     assert f"  - {reference}\n" in (project / "chartkit.yaml").read_text()
     assert add("two/require-b", project, path).written == ()
@@ -157,7 +157,7 @@ spec:
     (project / "chartkit.yaml").write_text(
         _PROJECT + '  prd: {kyverno: "1.19", kubernetes: "1.35", profiles: [pss-baseline]}\n'
     )
-    done = _run(project, "make-jobs", "--profile", "jobs")
+    done = _run(project, "make-jobs", "--profile", "jobs", "--new-profile")
     file = project / "profiles" / "jobs.yaml"
     lines = done.output.splitlines()
     assert lines[0] == f"wrote {file}: it has theirs/three/make-jobs"
@@ -177,6 +177,12 @@ spec:
         (["require-c"], "there is no policy 'require-c'"),
         (["require-a"], "there are 2 policies 'require-a'"),
         (["require-b", "--profile", "pss-baseline"], "is built in and cannot be written"),
+        (["require-b", "--profile", "jobs"], "there is no profile 'jobs' of your own (--new-prof"),
+        (["require-b", "--profile", "oours"], "there is no profile 'oours' of your own (did you"),
+        (
+            ["require-b", "--profile", "./profiles/x.yaml"],
+            "there is no profile './profiles/x.yaml'",
+        ),
         (["two/require-a"], "the chart has another policy 'require-a': theirs/one/require-a"),
         (["disallow-privileged-containers"], "is switched off"),
         (["own/format"], "whose templates are run"),
@@ -195,6 +201,13 @@ def test_what_is_refused(project: Path, arguments: list[str], message: str) -> N
     assert isinstance(done.exception, InputError)
     assert message in str(done.exception)
     assert {path: path.read_bytes() for path in project.rglob("*") if path.is_file()} == before
+
+
+def test_a_new_profile_has_a_name(project: Path) -> None:
+    done = _run(project, "require-b", "--new-profile")
+    assert done.exit_code == 2
+    assert "--new-profile needs --profile, which says what it is called" in done.output
+    assert not (project / "profiles").exists()
 
 
 def test_nothing_is_half_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,15 @@ def test_a_policy_goes_to_the_projects_first_library(tmp_path: Path) -> None:
     assert not is_in_project(other, tmp_path)
 
 
+def test_nothing_is_written_where_a_library_of_the_project_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "chartkit.yaml").write_text("library: [mine]\n")
+    with pytest.raises(InputError, match=r"chartkit.yaml:1:11: there is no policy library 'mine'"):
+        write_policy("require-team", Kind.VALIDATE, tmp_path, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    folder = write_policy("require-team", Kind.VALIDATE, tmp_path, tmp_path / "mine")
+    assert is_in_project(folder, tmp_path)
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     folder = write_policy("mine", Kind.MUTATE, tmp_path)
     (folder / "policy.yaml").write_text("mine\n")

@@ -132,6 +132,7 @@ def test_broken_metadata_is_refused(tmp_path: Path, metadata: str, message: str)
         ("minimumKyverno: ", "minimumKyverno: 1.6 # ", "'minimumKyverno' must be text"),
         ("minimumKyverno: ", "minimumKyverno: soon # ", "does not fit its form"),
         ("severity: ", "titel: x\nseverity: ", "unknown key 'titel'"),
+        ("severity: ", "severity: low\nseverity: ", "the key 'severity' stands here a second time"),
     ],
 )
 def test_wrong_metadata_is_refused_with_its_place(

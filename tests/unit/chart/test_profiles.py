@@ -114,6 +114,11 @@ def test_paths_start_from_the_file_that_names_them(tmp_path: Path, library: Libr
             8,
         ),
         (
+            "parameters:\n  zzz: v1",
+            r"no policy has a parameter 'zzz' \(`chartkit policies show NAME` says which",
+            8,
+        ),
+        (
             "parameters:\n  minimum: two",
             "parameter 'minimum' must be a whole number, not \"two\"",
             8,

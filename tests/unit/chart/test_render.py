@@ -161,6 +161,13 @@ class TestBothHelms:
         assert {each.severity for each in found} <= {Severity.NOTE}
 
 
+@pytest.mark.parametrize(("schema", "severity"), [(True, {Severity.ERROR}), (False, set())])
+def test_lint_without_the_schema(tmp_path: Path, schema: bool, severity: set[Severity]) -> None:
+    given = values(tmp_path, "count: many\n")
+    found = lint_chart(chart(tmp_path), [given], kube_version="v1.30.0", schema=schema)
+    assert {each.severity for each in found} - {Severity.NOTE} == severity
+
+
 def test_a_plan_renders_as_the_folder_does(tmp_path: Path) -> None:
     files = {name: text for name, text in CHART.items() if name != "values.yaml"}
     plan = ChartPlan("demo", files, {"values.yaml": CHART["values.yaml"]})
@@ -188,6 +195,7 @@ def test_what_is_rendered_must_be_objects(tmp_path: Path, text: str, expected: s
         ("a: [", "v.yaml:2:1: is not YAML"),
         ("- 1\n", "v.yaml:1: must be a mapping of values"),
         ("a: 1\n---\nb: 1\n", "v.yaml:3: has more than one YAML document"),
+        ("a:\n  b: 1\n  b: 2\n", "v.yaml:3:3: the key 'b' stands here a second time"),
     ],
 )
 def test_values_files_that_cannot_be_used(tmp_path: Path, text: str, expected: str) -> None:

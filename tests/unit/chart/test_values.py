@@ -149,6 +149,15 @@ def test_what_is_no_mapping_is_an_input_error(text: str) -> None:
     assert caught.value.location.file == "values.yaml"
 
 
+@pytest.mark.parametrize("generated", [BASE, BASE.replace("replicas: 1", "replicas: 2")])
+def test_a_key_that_stands_twice_is_an_input_error(generated: str) -> None:
+    with pytest.raises(
+        InputError, match=r"values.yaml:9:1: the key 'replicas' stands here"
+    ) as done:
+        merge(f"{BASE}replicas: 7\n", generated)
+    assert done.value.hint is not None
+
+
 def test_merging_again_changes_nothing() -> None:
     edited = BASE.replace("replicas: 1", "replicas: 7  # mine")
     generated = BASE.replace("ghcr.io", "reg.kyverno.io")

@@ -70,3 +70,10 @@ def test_for_programs() -> None:
         "location": None,
         "hint": "mend it",
     }
+
+
+def test_a_row_of_the_table_is_one_line_and_programs_get_all_of_it() -> None:
+    whole = "ERROR: <input>:1:3: no\n | a.\n | ..^"
+    rows_ = [Row("dev", "policies", Outcome.FAIL, whole, PLACE)]
+    assert summary.as_text(rows_).splitlines()[1].endswith("  ERROR: <input>:1:3: no")
+    assert summary.as_json(rows_)["rows"][0]["message"] == whole

@@ -10,10 +10,11 @@ import pytest
 
 from chartkit.cluster.cleaning import LAST_APPLIED
 from chartkit.model import Body
-from tests.api_server import Request
+from tests.api_server import Refused, Request
 from tests.e2e.command import snapshot
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import forbidden, labelled, namespace, pod, policy
+from tests.unit.services.service import serving
 
 WORD = "aHVzaA=="
 
@@ -62,6 +63,29 @@ def test_the_same_scan_without_the_cluster(
         assert word not in text
 
 
+def test_what_was_deleted_while_a_list_was_read_again(
+    world: World, small_pages: Callable[[int], None]
+) -> None:
+    small_pages(2)
+    world.server.add(*(pod(f"p{index}") for index in range(5)))
+    expired: list[str] = []
+
+    def cut(request: Request, page: Body) -> Body:
+        if request.query.get("continue") and not expired:
+            expired.append(request.path)
+            world.server.put("/api/v1/namespaces/shop/pods/p0", None)
+            world.server.add()
+            raise Refused(410, "Expired", "too old")
+        return page
+
+    world.server.cut = cut
+    named = world.policies(labelled())
+    live = world.scan("--cluster", "--record", "rec", *named)
+    assert "Pod/shop/p0" in live[1]
+    assert "fail: 5," in live[1]
+    assert world.scan("rec", *named) == live
+
+
 def test_a_namespace_is_kept(world: World) -> None:
     world.server.add(pod("a"), pod("c", "kube-system"))
     named = world.policies(labelled())
@@ -74,6 +98,46 @@ def test_a_policy_that_asks_for_more_than_was_recorded(world: World) -> None:
     world.scan("--cluster", "--record", "rec", *world.policies(labelled("one", "Namespace")))
     code, _, err = world.scan("rec", *world.policies(labelled("one", "ConfigMap")))
     assert (code, err) == (1, "not read: configmaps: was not recorded\n")
+
+
+def _calling(url: str, *names: str) -> Body:
+    """A policy that calls a service with the password of a Secret, and one with none."""
+    secret = {"name": "s", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/s"}}
+    password = "{{ s.data.password | base64_decode(@) }}"
+    call = {"url": url, "headers": [{"key": "Authorization", "value": password}]}
+    context = [secret, {"name": "got", "apiCall": {"service": call}}]
+    condition = {"key": "{{ got.said }}", "operator": "NotEquals", "value": "never"}
+    deny = {"message": "{{ got.said }}", "deny": {"conditions": {"any": [condition]}}}
+    return policy("calls", names or ["Pod"], {"context": context, "validate": deny})
+
+
+def test_calls_of_services(world: World) -> None:
+    with serving() as service:
+        service.answers["/ok"] = (200, b'{"said": "hello hush"}')
+        service.answers["/gone"] = (404, b"hush is gone")
+        world.server.add(_secret(), pod("a"), namespace("x"))
+        named = world.policies(
+            _calling(service.url("/ok?key=hush")),
+            _calling(service.url("/gone"), "Namespace"),
+            _calling("http://elsewhere/", "Secret"),
+        )
+        allowed = ("--allow-network", service.place, "--detailed")
+        live = world.scan("--cluster", "--record", "rec", *named, *allowed)
+        asked = len(service.asked)
+        assert asked == 2
+        again = world.scan("rec", *named, "--detailed")
+        assert len(service.asked) == asked
+        other = world.policies(_calling(service.url("/other")))
+        assert '/other" was not recorded' in world.scan("rec", *other)[1]
+        service.answers["/other"] = (200, b'{"said": "another"}')
+        assert "another" in world.scan("rec", *other, *allowed)[1]
+    assert "HTTP 404 Not Found: *** is gone" in live[1]
+    assert "elsewhere:80 is not asked: " in live[1]
+    # The answer repeats what was sent to be let in, and that is not kept.
+    assert again == (live[0], live[1].replace("hello hush", "hello ***"), live[2])
+    text = "".join(file.read_text() for file in Path("rec").iterdir())
+    assert "hello ***" in text
+    assert "hush" not in text
 
 
 def test_a_recording_takes_the_place_of_another(world: World) -> None:

@@ -84,6 +84,31 @@ def test_cel_policies_say_what_is_read(world: World) -> None:
     assert "/api/v1/pods" not in world.server.asked()
 
 
+def test_cel_policies_speak_of_custom_kinds_by_the_names_that_the_server_has(world: World) -> None:
+    world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
+    metadata = {"name": "s", "namespace": "shop"}
+    world.server.add({"apiVersion": "shop.example/v1", "kind": "Stock", "metadata": metadata})
+    rules = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["stock-piles"]}
+    gvr = "dyn(resource.ToGVR('shop.example/v1', 'Stock')).Resource"
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "named"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{**rules, "operations": ["CREATE"]}]},
+            "validations": [
+                {
+                    "expression": "false",
+                    "messageExpression": f"request.resource.resource + ' ' + {gvr}",
+                }
+            ],
+        },
+    }
+    code, out, _ = world.scan("--cluster", *world.policies(body))
+    assert (code, _failing(out)) == (1, ["Stock/shop/s"])
+    assert "stock-piles stock-piles" in out
+
+
 def test_one_namespace(world: World) -> None:
     world.server.add(pod("a"), pod("c", "kube-system"))
     code, out, err = world.scan("--cluster", "-n", "shop", *world.policies(labelled()))

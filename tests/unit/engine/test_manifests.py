@@ -99,10 +99,10 @@ def test_roots_that_are_no_certificates() -> None:
     assert judge(attestors({"keyless": {"roots": pem}}))[0] == "fail"
 
 
-def test_a_signature_is_never_taken_for_verified() -> None:
-    status, message = judge(attestors({"keys": {}}), annotations={MESSAGE: "YQ=="})
-    assert status == "error"
-    assert message.endswith("could not be verified: signatures are not evaluated yet")
+def test_what_is_no_manifest_is_none() -> None:
+    status, message = judge(attestors({}), annotations={MESSAGE: "YQ=="})
+    assert status == "fail"
+    assert message.endswith("failed to find a YAML manifest in the gzipped message")
     assert judge(attestors({}), annotations={MESSAGE: "YQ=="}, annotationDomain="d")[0] == "fail"
     status, message = judge(attestors({}), annotations={MESSAGE: "?"})
     assert status == "error"

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.lookups import NoSource
 from chartkit.engine.object_api import ObjectApi, PartialApi
-from chartkit.errors import LookupFailed
+from chartkit.errors import LookupFailed, NoSource
 
 
 def body(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.lookups import NoSource
 from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
-from chartkit.errors import InputError, LookupFailed
+from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
 
 PLACE = Location("values.yaml", 1, 1)

@@ -7,10 +7,16 @@ import pytest
 
 import chartkit
 from chartkit.errors import InputError
-from chartkit.lint.explain import as_list, as_page, as_text, explanation, explanations
+from chartkit.lint.explain import Explanation, as_list, as_text, explanation, explanations
 from chartkit.lint.fixes import FIXES
 
 PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
+GROUPS = {
+    "CK0": "Values of the charts",
+    "CK1": "Versions, availability, files",
+    "CK5": "Policy libraries",
+}
+"""What ids are about, by how they begin."""
 MARK = "<!-- Written from the explanations: pytest --update-golden. Not by hand. -->\n"
 
 
@@ -37,6 +43,21 @@ def test_page(request: pytest.FixtureRequest) -> None:
     written, mark, listed = PAGE.read_text("utf-8").partition(MARK)
     assert mark
     if request.config.getoption("--update-golden"):
-        PAGE.write_text(f"{written}{MARK}\n{as_page()}", "utf-8")
+        PAGE.write_text(f"{written}{MARK}\n{page()}", "utf-8")
         return
-    assert listed == f"\n{as_page()}"
+    assert listed == f"\n{page()}"
+
+
+def page() -> str:
+    """Every id in Markdown."""
+    parts: list[str] = []
+    for start, title in GROUPS.items():
+        rows = [each for each in explanations().values() if each.rule_id.startswith(start)]
+        parts += [f"## {title}\n", "| id | what | why | what to do |", "|---|---|---|---|"]
+        parts += [f"| {each.rule_id} | {each.what} | {each.why} | {do(each)} |" for each in rows]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def do(each: Explanation) -> str:
+    return f"{each.do} `--fix`: {each.fix[0].lower()}{each.fix[1:]}" if each.fix else each.do

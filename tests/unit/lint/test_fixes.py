@@ -52,6 +52,8 @@ def test_mend(text: str, expected: str | None, ids: list[str]) -> None:
 
 def test_what_cannot_be_edited() -> None:
     with pytest.raises(InputError, match="cannot be edited without a change to other lines"):
+        mend("a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n", "x.yaml", {})
+    with pytest.raises(InputError, match=r"x.yaml:2:1: the key 'a' stands here a second time"):
         mend("a: 1\na: 2\n", "x.yaml", {})
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.self_signed import self_signed
 from tests.unit.registry.registry_server import INDEX, MANIFEST, Registry, serving
 
 CONFIG = {
@@ -25,6 +26,12 @@ def docker_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("DOCKER_CONFIG", str(folder))
     return folder / "config.json"
+
+
+@pytest.fixture(scope="package")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a certificate that nobody else has signed, for 127.0.0.1, and its key."""
+    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture

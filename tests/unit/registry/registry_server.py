@@ -7,7 +7,7 @@ import hashlib
 import json
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -16,6 +16,8 @@ from chartkit.model import Body, Json
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+EMPTY = "application/vnd.oci.empty.v1+json"
+_NOTHING = json.dumps({"schemaVersion": 2, "mediaType": INDEX, "manifests": []}).encode()
 CONFIG = "application/vnd.oci.image.config.v1+json"
 
 Fault = Callable[["Handler"], bool]
@@ -31,7 +33,10 @@ class Registry:
     """host: as references name it; asked: method and path of every request, in order; sent: the
     Authorization headers that came; faults: by path, one for each request, the last for all
     further ones; password: of the user `who`, empty where everybody may read; bearer: whether a
-    token is wanted."""
+    token is wanted; announced: the digest that every document is announced under, its own where
+    empty; connections: how many were made; has_referrers: whether the registry lists what refers
+    to a digest itself rather than by tags; page: descriptors in a page of such a list, 0 for all
+    of them in one."""
 
     host: str = ""
     scheme: str = "http"
@@ -44,6 +49,9 @@ class Registry:
     realm: str = ""
     token: str = "the-token-of-this-registry"
     announced: str = ""
+    connections: int = 0
+    has_referrers: bool = True
+    page: int = 0
 
     def add(self, repository: str, tag: str, media_type: str, body: Json) -> str:
         """A manifest under its tag (if it has any) and digest."""
@@ -56,12 +64,69 @@ class Registry:
 
     def add_image(self, repository: str, tag: str, config: Body) -> str:
         """An image with a configuration; gives the manifest's digest."""
-        content = json.dumps(config).encode()
-        digest = digest_of(content)
-        self.documents[f"/v2/{repository}/blobs/{digest}"] = ("application/octet-stream", content)
-        named = {"mediaType": CONFIG, "size": len(content), "digest": digest}
+        named = self.add_blob(repository, json.dumps(config).encode(), CONFIG)
         body = {"schemaVersion": 2, "mediaType": MANIFEST, "config": named, "layers": []}
         return self.add(repository, tag, MANIFEST, body)
+
+    def add_blob(
+        self, repository: str, content: bytes, media_type: str = "application/octet-stream"
+    ) -> Body:
+        """Content under its digest; gives the descriptor, to which annotations may be added."""
+        digest = digest_of(content)
+        self.documents[f"/v2/{repository}/blobs/{digest}"] = ("application/octet-stream", content)
+        return {"mediaType": media_type, "size": len(content), "digest": digest}
+
+    def add_artifact(
+        self,
+        repository: str,
+        subject: str,
+        artifact_type: str,
+        layers: Sequence[Body],
+        annotations: Mapping[str, str] | None = None,
+    ) -> str:
+        """A manifest that refers to the digest of another; layers: descriptors of `add_blob`.
+
+        Gives its own digest. It is listed among what refers to the subject, by the registry itself
+        or under the tag that stands for that.
+        """
+        given = {"annotations": dict(annotations)} if annotations else {}
+        body = {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "artifactType": artifact_type,
+            "config": self.add_blob(repository, b"{}", EMPTY),
+            "layers": list(layers),
+            "subject": self.descriptor(repository, subject),
+            **given,
+        }
+        digest = self.add(repository, "", MANIFEST, body)
+        listed = {**self.descriptor(repository, digest), "artifactType": artifact_type, **given}
+        self.list_referrers(repository, subject, [*self.referrers(repository, subject), listed])
+        return digest
+
+    def descriptor(self, repository: str, digest: str) -> Body:
+        """Of a manifest; of size 0 where there is none of that digest."""
+        media_type, content = self.documents.get(
+            f"/v2/{repository}/manifests/{digest}", (MANIFEST, b"")
+        )
+        return {"mediaType": media_type, "size": len(content), "digest": digest}
+
+    def referrers(self, repository: str, subject: str) -> list[Body]:
+        """Descriptors of what refers to a digest."""
+        kept = self.documents.get(self._list_path(repository, subject))
+        listed: list[Body] = json.loads(kept[1])["manifests"] if kept else []
+        return listed
+
+    def list_referrers(self, repository: str, subject: str, listed: Sequence[Body]) -> None:
+        """Says what refers to a digest, whether it is so or not."""
+        body = {"schemaVersion": 2, "mediaType": INDEX, "manifests": list(listed)}
+        content = json.dumps(body).encode()
+        self.documents[self._list_path(repository, subject)] = (INDEX, content)
+
+    def _list_path(self, repository: str, subject: str) -> str:
+        if self.has_referrers:
+            return f"/v2/{repository}/referrers/{subject}"
+        return f"/v2/{repository}/manifests/{subject.replace(':', '-')}"
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -69,6 +134,11 @@ class Handler(BaseHTTPRequestHandler):
 
     registry: Registry
     stop: threading.Event
+    disable_nagle_algorithm = True
+
+    def setup(self) -> None:
+        self.registry.connections += 1
+        super().setup()
 
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
@@ -82,6 +152,10 @@ class Handler(BaseHTTPRequestHandler):
             self._token()
         elif not self._is_allowed():
             self._refuse()
+        elif path == "/v2/":
+            self.answer(200, b"{}")
+        elif "/referrers/" in path and registry.has_referrers:
+            self._refer(path)
         elif path in registry.documents:
             media_type, content = registry.documents[path]
             digest = registry.announced or digest_of(content)
@@ -89,7 +163,21 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.fail(404, "MANIFEST_UNKNOWN", "manifest unknown")
 
-    do_POST = do_GET  # noqa: N815 - the name that http.server calls
+    do_POST = do_HEAD = do_GET  # noqa: N815 - the names that http.server calls
+
+    def _refer(self, path: str) -> None:
+        """What refers to a digest, in pages; nothing, where nobody has said what."""
+        _, content = self.registry.documents.get(path, ("", _NOTHING))
+        headers = {}
+        if self.registry.page:
+            body = json.loads(content)
+            first = int(parse_qs(urlsplit(self.path).query).get("from", ["0"])[0])
+            after = first + self.registry.page
+            if after < len(body["manifests"]):
+                headers["Link"] = f'<{path}?from={after}>; rel="next"'
+            body["manifests"] = body["manifests"][first:after]
+            content = json.dumps(body).encode()
+        self.answer(200, content, Content_Type=INDEX, **headers)
 
     def _is_allowed(self) -> bool:
         registry = self.registry
@@ -131,10 +219,24 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in {"Content_Length": str(len(content)), **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
-        self.wfile.write(content)
+        if self.command != "HEAD":
+            self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
         """Nothing on standard error."""
+
+
+def slow(handler: Handler) -> bool:
+    """Says nothing while anybody waits."""
+    handler.stop.wait(5)
+    return True
+
+
+def cut(handler: Handler) -> bool:
+    """Ends in the middle of an answer."""
+    handler.wfile.write(b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{")
+    handler.close_connection = True
+    return True
 
 
 def basic(name: str, password: str) -> str:
@@ -144,11 +246,16 @@ def basic(name: str, password: str) -> str:
 
 
 @contextlib.contextmanager
-def serving(tls: ssl.SSLContext | None = None) -> Iterator[Registry]:
-    """A registry without any image, until the block ends."""
+def serving(tls: ssl.SSLContext | None = None, version: str = "1.0") -> Iterator[Registry]:
+    """A registry without any image, until the block ends; version: of HTTP, which keeps
+    connections from 1.1 on."""
     registry = Registry(scheme="https" if tls else "http")
     stop = threading.Event()
-    handler = type("Bound", (Handler,), {"registry": registry, "stop": stop})
+    handler = type(
+        "Bound",
+        (Handler,),
+        {"registry": registry, "stop": stop, "protocol_version": f"HTTP/{version}"},
+    )
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         if tls:

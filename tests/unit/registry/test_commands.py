@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
 import json
@@ -16,7 +17,7 @@ from chartkit.cli.main import main
 from chartkit.errors import InputError
 from chartkit.registry import Registries, read_settings
 from chartkit.registry.errors import RegistryError
-from tests.self_signed import self_signed
+from tests.signing.authority import key_pem, new_key
 from tests.unit.registry.conftest import CONFIG
 from tests.unit.registry.registry_server import Handler, Registry, digest_of, serving
 
@@ -106,6 +107,33 @@ def test_context_entries(registry: Registry, tmp_path: Path) -> None:
     assert len(registry.asked) == 2
 
 
+def test_a_policys_own_credentials(registry: Registry, tmp_path: Path) -> None:
+    registry.password = "battery staple"
+    login = {"auth": base64.b64encode(b"who:battery staple").decode()}
+    content = json.dumps({"auths": {registry.host: login}}).encode()
+    data = base64.b64encode(content).decode()
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "pull", "namespace": "kyverno"},
+        "type": "kubernetes.io/dockerconfigjson",
+        "data": {".dockerconfigjson": data},
+    }
+    (tmp_path / "secret.yaml").write_text(yaml.safe_dump(secret))
+    policy = _asks_user()
+    (entry,) = policy["spec"]["rules"][0]["validate"]["foreach"][0]["context"]
+    entry["imageRegistry"]["imageRegistryCredentials"] = {"secrets": ["pull"]}
+    image = f"{registry.host}/team/app:1"
+    code, text = _run("scan", tmp_path, policy, image, "--registry")
+    assert code == 1
+    assert "UNAUTHORIZED: not you:" in text
+    shared = ("--registry", str(tmp_path / "secret.yaml"), "--detailed")
+    code, text = _run("scan", tmp_path, policy, image, *shared)
+    assert _results(text) == [("fail", "validation failure: user 65532")]
+    for secret_text in ("battery", login["auth"], data):
+        assert secret_text not in text
+
+
 def test_cel_of_images(registry: Registry, tmp_path: Path) -> None:
     user = "image.GetMetadata(object.spec.containers[0].image).config.config.User"
     image = f"{registry.host}/team/app:1"
@@ -120,19 +148,21 @@ def test_cel_of_images(registry: Registry, tmp_path: Path) -> None:
 
 
 def test_image_validating_policies(registry: Registry, tmp_path: Path) -> None:
-    policy = _cel("images.containers.all(one, getImageData(one).config.config.User == '0')")
+    policy = _cel("images.containers.all(one, getImageData(one).ConfigData.Config.User == '0')")
     policy["kind"] = "ImageValidatingPolicy"
     policy["spec"]["attestors"] = [{"name": "ci", "cosign": {"key": {"data": "k"}}}]
     policy["spec"]["matchImageReferences"] = [{"glob": "*"}]
-    policy["spec"]["validationConfigurations"] = {"verifyDigest": False, "required": False}
+    settings = ("verifyDigest", "required", "mutateDigest")
+    policy["spec"]["validationConfigurations"] = dict.fromkeys(settings, False)
     image = f"{registry.host}/team/app:1"
     assert _results(_run("scan", tmp_path, policy, image, "--registry")[1]) == [("fail", "no")]
     policy["spec"]["validations"] = [
         {"expression": "images.containers.all(i, verifyImageSignatures(i, [attestors.ci]) > 0)"}
     ]
-    ((status, message),) = _results(_run("scan", tmp_path, policy, image, "--registry")[1])
-    assert status == "error"
-    assert "signatures are not evaluated yet" in message
+    text = _run("scan", tmp_path, policy, image, "--registry")[1]
+    assert _results(text) == [("fail", "CEL expression validation failed at index 0")]
+    reason = json.loads(text)["results"][0]["properties"]["verification"]
+    assert reason.startswith(f"{image}: attestor ci: failed to build cosign verification opts: ")
     gone = image.replace(":1", ":no")
     ((status, message),) = _results(_run("scan", tmp_path, policy, gone, "--registry")[1])
     url = f"GET http://{registry.host}/v2/team/app/manifests/no"
@@ -170,12 +200,58 @@ def test_a_digest_that_is_not_there(registry: Registry, tmp_path: Path) -> None:
     ]
 
 
-def test_signatures_stay_an_error(registry: Registry, tmp_path: Path) -> None:
-    signed = _pins(attestors=[{"entries": [{"keys": {"publicKeys": "k"}}]}])
-    code, text = _run("scan", tmp_path, signed, f"{registry.host}/team/app:1", "--registry")
+def test_a_key_that_is_elsewhere_is_no_verdict(registry: Registry, tmp_path: Path) -> None:
+    keys = [{"entries": [{"keys": {"publicKeys": "k8s://a/b"}}]}]
+    signed = _pins(mutateDigest=False, verifyDigest=False, attestors=keys)
+    image = f"{registry.host}/team/app:1"
+    code, text = _run("scan", tmp_path, signed, image, "--registry")
     assert code == 1
-    assert "the signature could not be verified: signatures are not evaluated yet" in text
-    assert '"pass": 0' in text
+    ((status, message),) = _results(text)
+    place = f"failed to verify image {image}: .attestors[0].entries[0].keys: "
+    assert status == "error"
+    assert message.startswith(f"{place}failed to load public key from k8s://a/b: keys in Secrets")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ((404, "MANIFEST_UNKNOWN", "unknown"), "image tag not found: GET {}: MANIFEST_UNKNOWN"),
+        ((403, "DENIED", "not yours"), "GET {}: DENIED: not yours"),
+        ((429, "TOOMANYREQUESTS", "later"), "GET {}: TOOMANYREQUESTS: later"),
+    ],
+)
+def test_bad_news_of_a_registry_is_a_failure(
+    registry: Registry, tmp_path: Path, answer: tuple[int, str, str], said: str
+) -> None:
+    def refuses(handler: Handler) -> bool:
+        handler.fail(*answer, Retry_After="0")
+        return True
+
+    path = "/v2/team/app/manifests/1"
+    registry.faults[path] = [refuses]
+    signed = _pins(mutateDigest=False, verifyDigest=False, attestors=_by_key())
+    image = f"{registry.host}/team/app:1"
+    ((status, message),) = _results(_run("scan", tmp_path, signed, image, "--registry")[1])
+    place = f"failed to verify image {image}: .attestors[0].entries[0].keys: "
+    assert status == "fail"
+    assert message.startswith(place + said.format(f"http://{registry.host}{path}"))
+
+
+def test_a_registry_that_is_not_reached_is_an_error(tmp_path: Path) -> None:
+    signed = _pins(mutateDigest=False, verifyDigest=False, attestors=_by_key())
+    text = _run("scan", tmp_path, signed, "127.0.0.1:1/team/app:1", "--registry")[1]
+    ((status, message),) = _results(text)
+    assert status == "error"
+    assert "the server cannot be reached: Connection refused" in message
+
+
+def _by_key() -> Any:
+    keys = {
+        "publicKeys": key_pem(new_key()),
+        "rekor": {"ignoreTlog": True},
+        "ctlog": {"ignoreSCT": True},
+    }
+    return [{"entries": [{"keys": keys}]}]
 
 
 @pytest.mark.parametrize(
@@ -192,12 +268,6 @@ def test_options_that_are_wrong(tmp_path: Path, options: tuple[str, ...], said: 
     code, text = _run("scan", tmp_path, _pins(), "nginx", *options)
     assert code == 2
     assert said in text
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with a certificate that nobody else has signed, for 127.0.0.1, and its key."""
-    return self_signed(tmp_path_factory.mktemp("certificate"))
 
 
 def test_private_authorities_and_redirects(registry: Registry, certificate: Path) -> None:

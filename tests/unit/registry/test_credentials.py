@@ -13,7 +13,7 @@ import pytest
 from chartkit.errors import ChartkitError, InputError
 from chartkit.registry import Registries, Settings
 from chartkit.registry.challenges import read_challenge
-from chartkit.registry.credentials import Credentials, read_docker_config
+from chartkit.registry.credentials import Login, read_docker_config
 from chartkit.registry.settings import Limits
 from tests.unit.registry.registry_server import Handler, Registry, basic, digest_of
 
@@ -61,8 +61,11 @@ def test_private_without_the_right_credentials(
     with pytest.raises(ChartkitError) as caught:
         _digest(registry)
     text = str(caught.value)
-    url = f"http://{registry.host}/token"
-    wanted = f"the token service {url} answers 401" if bearer else "UNAUTHORIZED: not you:"
+    query = "scope=repository%3Ateam%2Fapp%3Apull&service=a%2C+b"
+    asked = (
+        f"GET http://{registry.host}/token?{query}: unexpected status code 401 Unauthorized: {{}}"
+    )
+    wanted = asked if bearer else "UNAUTHORIZED: not you:"
     assert wanted in text
     for secret in ("wrong horse", _auth("wrong horse")["auth"]):
         assert secret not in text
@@ -99,10 +102,18 @@ def test_an_identity_token_is_exchanged(registry: Registry, docker_config: Path)
 @pytest.mark.parametrize(
     ("realm", "said"),
     [
-        ("http://elsewhere.invalid/token", "is not encrypted"),
-        ("file:///etc/passwd", "names no token service"),
-        ("https://169.254.169.254/token", "an address that is never asked"),
-        ("https://who:secret@example.invalid/token", "token service with a password"),
+        (
+            "http://elsewhere.invalid/token",
+            'realm scheme "http" not allowed for a secure registry; use https',
+        ),
+        ("file:///etc/passwd", 'realm scheme "file" not allowed; must be https'),
+        (
+            "https://169.254.169.254/token",
+            'realm host "169.254.169.254" is a private or link-local',
+        ),
+        ("https://10.0.0.1/token", 'realm host "10.0.0.1" is a private or link-local address'),
+        ("https://[/token", "it is no URL"),
+        ("https://who:secret@example.invalid/token", "it must name a host and nobody"),
     ],
 )
 def test_passwords_go_to_no_other_realm(
@@ -221,7 +232,7 @@ def test_under_which_name_they_stand(
 ) -> None:
     _write(docker_config, auths={key: _auth()})
     found = read_docker_config().find(registry, repository)
-    assert found == (Credentials("who", PASSWORD) if known else None)
+    assert found == (Login("who", PASSWORD) if known else None)
     assert PASSWORD not in repr(found)
 
 

@@ -188,3 +188,14 @@ def test_what_would_be_generated_is_listed() -> None:
     writer = FORMATS["json"](options())
     writer.add(NODE, [given])
     assert json.loads(writer.finish(Counter()))["results"][0]["generated"] == [made]
+
+
+def test_an_error_is_one_line_of_text_and_whole_elsewhere() -> None:
+    whole = "compilation failed: ERROR: no\n | a.\n | ..^"
+    found = {}
+    for name in ("text", "json"):
+        writer = FORMATS[name](options())
+        writer.add(POD, [result(Status.ERROR, whole)])
+        found[name] = writer.finish(Counter())
+    assert "        compilation failed: ERROR: no\n\n" in found["text"]
+    assert json.dumps(whole) in found["json"]

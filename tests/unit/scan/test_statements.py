@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.engine.admission import NO_VALUES
-from chartkit.engine.lookups import OFFLINE, NoSource
-from chartkit.errors import CompileError, InputError
+from chartkit.engine.lookups import OFFLINE
+from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.statements import read_exceptions, read_statements
 from tests.unit.engine.policies import obj, policy_resource, rule

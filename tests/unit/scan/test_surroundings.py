@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.lookups import OFFLINE, NoSource
-from chartkit.errors import InputError
+from chartkit.engine.lookups import OFFLINE
+from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
 from chartkit.scan.surroundings import around
 

@@ -11,7 +11,7 @@ from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, CostLimitExceeded, Issue
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.program.closures import Planner
-from chartkit.engine.cel.program.codegen import Generated, generate
+from chartkit.engine.cel.program.codegen import generate
 from chartkit.engine.cel.program.fast import UNDECIDED, Undecided
 from chartkit.engine.cel.program.fold import Folded, fold
 from chartkit.engine.cel.program.frame import WORK_LIMIT, Frame, Step
@@ -60,12 +60,6 @@ class Program:
         """The type of the value, as far as it is known before the evaluation."""
         return self.checked.output_type
 
-    @property
-    def python_source(self) -> str:
-        """The code that was generated for the expression; empty where there is none."""
-        generated = self._generated()
-        return "" if generated is None else generated.source
-
     def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
         """The value; raises `CelError` where there is none."""
         run = self._fast or self.prepare()
@@ -95,7 +89,8 @@ class Program:
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
-        generated = self._generated()
+        limit = self._limit or WORK_LIMIT
+        generated = generate(self.checked, self.environment, self._folded, limit)
         self._fast = _undecided if generated is None else generated.load()
         return self._fast
 
@@ -116,10 +111,6 @@ class Program:
         self._exact = planner.plan(self.checked.root, {})
         self._slots = planner.slots
         return self._exact
-
-    def _generated(self) -> Generated | None:
-        limit = self._limit or WORK_LIMIT
-        return generate(self.checked, self.environment, self._folded, limit)
 
     @property
     def _limit(self) -> int | None:

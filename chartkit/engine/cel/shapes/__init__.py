@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.shapes.matching import kinds_matched
-from chartkit.engine.cel.shapes.misspelt import KindIssues, misspelt, type_warnings
+from chartkit.engine.cel.shapes.misspelt import KindIssues, misspelt
 from chartkit.engine.cel.shapes.table import Shape, shape_of
 
-__all__ = ["KindIssues", "Shape", "kinds_matched", "misspelt", "shape_of", "type_warnings"]
+__all__ = ["KindIssues", "Shape", "kinds_matched", "misspelt", "shape_of"]

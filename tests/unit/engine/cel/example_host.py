@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from chartkit.engine.cel.values import Value
 from chartkit.model import Body, Json
 from tests.conformance.cel_host import RecordedHost
 
@@ -39,7 +40,9 @@ class ExampleHost(RecordedHost):
         items = [each for each in found["items"] if labels.items() <= _labels(each).items()]
         return {"items": items}
 
-    def verify_image(self, _image: str, _attestation: str, attestors: Sequence[Json], /) -> int:
+    def verify_image(
+        self, _image: str, _attestation: str | None, attestors: Sequence[Value], /
+    ) -> int:
         return len(attestors)
 
     def image_payload(self, _image: str, _attestation: str, /) -> Json:

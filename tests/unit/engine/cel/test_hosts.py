@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -11,8 +11,9 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.int64 import Int64
-from chartkit.engine.lookups import NoSource, OfflineLookups, Recorded, UnknownEntry
-from chartkit.errors import LookupFailed
+from chartkit.engine.lookups import OfflineLookups, Recorded, UnknownEntry
+from chartkit.engine.services import ServiceAnswer, ServiceCall
+from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
 
 
@@ -40,8 +41,9 @@ class _Lookups(OfflineLookups):
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         return _RECORDED.get(f"{method} {url}")
 
-    def http(self, _method: str, url: str, headers: Mapping[str, str], data: Json, /) -> Json:
-        return {"url": url, "headers": dict(headers), "data": data}
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        sent = {"url": call.url, "headers": dict(call.headers), "data": (call.body or b"").decode()}
+        return ServiceAnswer(200, "OK", json.dumps(sent).encode())
 
     def global_context(self, name: str, projection: str, /) -> Json:
         if name == "unknown":
@@ -117,7 +119,7 @@ def test_an_answer_has_its_status_beside_it() -> None:
     assert isinstance(answer["statusCode"], Int64)
     asked = _host().http("POST", "http://x", {"A": "b"}, {"c": 1}, "")
     assert asked["headers"] == {"A": "b"}
-    assert asked["data"] == {"c": 1}
+    assert asked["data"] == '{"c":1}\n'
 
 
 def test_what_is_sent_to_the_cluster_needs_a_recorded_answer() -> None:

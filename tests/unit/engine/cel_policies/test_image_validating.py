@@ -94,7 +94,11 @@ def test_digests_and_verification(settings: Body, image: str, expected: tuple[st
         (("false",), ("fail", "CEL expression validation failed at index 0")),
         (("object.nope == 1",), ("error", "failed to evaluate policy: no such key: nope")),
         (("variables.v == 'web'",), ("pass", "success")),
-        (("attestors.n.notary.certs.value == 'x'",), ("pass", "success")),
+        (("has(attestors.n) && attestors.n == attestors.n",), ("pass", "success")),
+        (
+            ("attestors.n.notary.certs.value == 'x'",),
+            ("error", "failed to evaluate policy: no such key: notary"),
+        ),
     ],
 )
 def test_validations(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:

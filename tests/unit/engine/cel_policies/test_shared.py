@@ -6,9 +6,13 @@ import pytest
 
 from chartkit.engine.cel import ENVIRONMENTS, compile_expression
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cel_policies.shared import sees_the_request_alone, shareable
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.policy import NamedExpression
+from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.shared import names_its_own, sees_the_request_alone
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.request import Request
+from chartkit.errors import CompileError
 from chartkit.model import Body, Status
 from tests.unit.engine.cel_policies.policies import pod, policy, variables
 
@@ -32,9 +36,30 @@ def test_what_depends_on_the_request_alone(expression: str, alone: bool) -> None
 
 
 @pytest.mark.parametrize("expression", ["variables.a", "params.b", "[1].map(variables, 1)"])
-def test_what_a_policy_alone_has_is_not_shared(expression: str) -> None:
-    assert not shareable(expression, ENVIRONMENTS["vap"])
-    assert shareable("object.a", ENVIRONMENTS["vap"])
+def test_what_a_policy_alone_has(expression: str) -> None:
+    assert names_its_own(expression)
+    assert not names_its_own("object.a")
+
+
+def test_an_expression_is_compiled_once_for_policies_with_the_same_variables() -> None:
+    def compiled(**given: str) -> tuple[object, object]:
+        compiler = ExpressionCompiler(read_cel_policy(policy()), ENVIRONMENTS["vpol"])
+        compiler.variables([NamedExpression(name, text) for name, text in given.items()])
+        return compiler.one("spec", "variables.a == 1"), compiler.one("spec", "object.kind == ''")
+
+    one, plain = compiled(a="1")
+    assert compiled(a="1") == (one, plain)
+    assert compiled(a="2") == (one, plain)
+    for other, same in (compiled(a="dyn(1)"), compiled(a="1", b="2")):
+        assert other is not one
+        assert same is plain
+
+
+def test_a_variable_is_not_there_for_those_before_it() -> None:
+    texts = variables(a="1", b="variables.a + 1")
+    assert compile_cel_policy(policy(variables=texts)).judges
+    with pytest.raises(CompileError, match="undefined field 'a'"):
+        compile_cel_policy(policy(variables=[texts[1], texts[0]]))
 
 
 def test_match_conditions_of_an_api_server_see_no_namespace_whoever_asked_before() -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
 
 import pytest
 
 from chartkit.engine.context import Context, QueryError
 from chartkit.engine.entries import compile_entries
-from chartkit.engine.lookups import OFFLINE, Lookups, NoSource
+from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.services import ServiceAnswer, ServiceCall
+from chartkit.engine.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.user_values import UserLookups
-from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 
 DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
@@ -24,10 +26,12 @@ class _World(UserLookups):
             raise LookupFailed("not found")
         return {"method": method, "path": path, "data": data}
 
-    def http(self, method: str, url: str, headers: Any, data: Json, /) -> Json:
-        return {"method": method, "url": url, "headers": dict(headers), "data": data}
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        sent = {"method": call.method, "url": call.url, "headers": dict(call.headers)}
+        data = None if call.body is None else call.body.decode()
+        return ServiceAnswer(200, "OK", json.dumps({**sent, "data": data}).encode())
 
-    def image(self, reference: str, /) -> Body:
+    def image(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
         return {"resolvedImage": f"{reference}@sha256:1"}
 
 
@@ -125,7 +129,7 @@ def test_variable_errors(variable: Body, message: str) -> None:
                     "service": {"url": "https://s", "headers": [{"key": "h", "value": "1"}]},
                 }
             },
-            {"method": "POST", "url": "https://s", "headers": {"h": "1"}, "data": {"k": 5}},
+            {"method": "POST", "url": "https://s", "headers": {"h": "1"}, "data": '{"k":5}\n'},
         ),
         ({"globalReference": {"name": "g"}}, {"p": [1, 2]}),
         ({"globalReference": {"name": "g.p", "jmesPath": "length(@)"}}, 2),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chartkit.engine.policy_check.images import images_fault
@@ -33,3 +35,96 @@ def test_an_action_holds_for_the_entries_after_it() -> None:
     assert fault is not None
     assert fault.startswith(f"[{PLACE.format(1)}")
     assert PLACE.format(2) in fault
+
+
+KEY = {"keys": {"publicKeys": "k"}}
+SHOWN = '{"keys":{"publicKeys":"k","signatureAlgorithm":"sha256"},"signatureAlgorithm":"sha256"}'
+SET = "spec.rules[0].verifyImages[0].attestors[0]"
+ENTRY = f"{SET}.entries[0]"
+INVALID = "Invalid value: "
+NO_METHOD = "keys, certificates, keyless, or a nested attestor is required"
+
+
+def _of_entries(*entries: Body, **fields: Any) -> str | None:
+    attestors = [{"entries": list(entries), **fields}]
+    return _fault({"attestors": attestors, "mutateDigest": False})
+
+
+@pytest.mark.parametrize(
+    ("entry", "place", "text"),
+    [
+        ({}, "", f'{{"signatureAlgorithm":"sha256"}}: {NO_METHOD}'),
+        (
+            {"keys": {}},
+            ".keys",
+            '{"signatureAlgorithm":"sha256"}: A public key, kms key or secret is required',
+        ),
+        (
+            {"keys": {"publicKeys": "k", "signatureAlgorithm": "md5"}},
+            ".keys",
+            '{"publicKeys":"k","signatureAlgorithm":"md5"}: Invalid signature algorithm provided',
+        ),
+        (
+            {"certificates": {"rekor": {"url": "u"}}},
+            ".certificates",
+            '{"rekor":{"url":"u"}}: cert or certChain required',
+        ),
+        (
+            {"keyless": {"issuer": "<i>"}},
+            ".keyless",
+            '{"issuer":"\\u003ci\\u003e"}: Either Rekor URL or roots are required',
+        ),
+        ({"keyless": {"rekor": {}}}, ".keyless", '{"rekor":{"url":""}}: An URL is required'),
+        (
+            {"attestor": {"count": "two"}},
+            ".attestor",
+            '{"count":"two"}: failed to unmarshal attestor set {"count":"two"}: json: cannot '
+            "unmarshal string into Go struct field AttestorSet.count of type int",
+        ),
+        (
+            {"attestor": {"count": 2, "entries": [KEY]}},
+            ".attestor",
+            '{"count":2,"entries":[{"keys":{"publicKeys":"k"}}]}: Count cannot exceed length of '
+            "entries",
+        ),
+    ],
+)
+def test_entries_must_say_who_signs(entry: Body, place: str, text: str) -> None:
+    assert _of_entries(entry) == f"{ENTRY}{place}: {INVALID}{text}"
+
+
+def test_one_who_signs_is_named_in_one_way() -> None:
+    assert _of_entries(KEY) is None
+    fault = _of_entries({**KEY, "keyless": {"roots": "r"}})
+    assert fault is not None
+    assert fault.endswith(NO_METHOD)
+
+
+def test_sets_have_as_many_entries_as_they_count() -> None:
+    assert _of_entries() == f"{SET}: {INVALID}{{}}: An entry is required"
+    assert _of_entries(KEY, count=2) == (
+        f'{SET}: {INVALID}{{"count":2,"entries":[{SHOWN}]}}: Count cannot exceed length of entries'
+    )
+
+
+def test_attestations_and_older_fields_are_checked_too() -> None:
+    fault = _fault({"attestations": [{"attestors": [{}]}], "mutateDigest": False})
+    place = "spec.rules[0].verifyImages[0].attestations[0].attestors[0]"
+    assert fault == f"{place}: {INVALID}{{}}: An entry is required"
+    fault = _fault({"issuer": "i", "mutateDigest": False})
+    assert fault is not None
+    assert fault.startswith(f"{ENTRY}.keyless: ")
+    fault = _fault({"key": "k", "imageReferences": [], "mutateDigest": False})
+    assert fault == (
+        f'spec.rules[0].verifyImages[0]: {INVALID}{{"key":"k","mutateDigest":false,'
+        '"verifyDigest":true,"validate":{},"required":true,"useCache":true}: '
+        "An image reference is required"
+    )
+
+
+def test_notary_knows_certificates_alone() -> None:
+    attestors = [{"entries": [KEY, {"keyless": {"roots": "r"}}]}]
+    fault = _fault({"type": "Notary", "attestors": attestors, "mutateDigest": False})
+    assert fault is not None
+    assert "Keys field is not allowed for type notary, " in fault
+    assert fault.endswith("Keyless field is not allowed for type notary]")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.native_images import native_image
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, INT, LIST_DYN, STRING
 from chartkit.engine.cel.values import Value
+
+_ATTESTED: Final = {"attestors": {"ci": {"name": "ci"}}}
 
 
 @overload(
@@ -16,11 +22,14 @@ from chartkit.engine.cel.values import Value
     LIST_DYN,
     returns=INT,
     hosted=True,
-    doc="How many of the attestors have signed an image; 0 for one that the policy is not about.",
-    examples=(Example("verifyImageSignatures('ghcr.io/acme/app:v1', [{'name': 'ci'}])", "1"),),
+    doc="How many of the attestors (`attestors.NAME`) have signed an image; 0 for one that the "
+    "policy is not about.",
+    examples=(
+        Example("verifyImageSignatures('ghcr.io/acme/app:v1', [attestors.ci])", "1", _ATTESTED),
+    ),
 )
 def verify_signatures(host: Host, image: str, attestors: list[Value]) -> int:
-    return host.verify_image(image, "", attestors)
+    return host.verify_image(image, None, attestors)
 
 
 @overload(
@@ -31,10 +40,12 @@ def verify_signatures(host: Host, image: str, attestors: list[Value]) -> int:
     LIST_DYN,
     returns=INT,
     hosted=True,
-    doc="How many of the attestors have signed an image's attestation.",
+    doc="How many of the attestors have signed an image's attestation (`attestations.NAME`).",
     examples=(
         Example(
-            "verifyAttestationSignatures('ghcr.io/acme/app:v1', 'sbom', [{'name': 'ci'}])", "1"
+            "verifyAttestationSignatures('ghcr.io/acme/app:v1', 'sbom', [attestors.ci])",
+            "1",
+            _ATTESTED,
         ),
     ),
 )
@@ -48,11 +59,15 @@ def verify_attestations(host: Host, image: str, attestation: str, attestors: lis
     STRING,
     returns=DYN,
     hosted=True,
-    doc="What the registry knows of an image.",
-    examples=(Example("getImageData('nginx:1.27').configData.config.User", "'nginx'"),),
+    doc="What the registry knows of an image, under the names of Kyverno's Go types: `Digest`, "
+    "`Tag`, `ResolvedImage`, `Manifest.Layers`, `ConfigData.Config.User` and so on.",
+    examples=(Example("getImageData('nginx:1.27').ConfigData.Config.User", "'nginx'"),),
 )
 def get_image_data(host: Host, image: str) -> Value:
-    return doubles(host.image_data(image))
+    try:
+        return native_image(host.image_data(image))
+    except CelError as error:
+        raise CelError(f"failed to get imagedata: {error.message}") from None
 
 
 @overload(
@@ -62,7 +77,7 @@ def get_image_data(host: Host, image: str) -> Value:
     STRING,
     returns=DYN,
     hosted=True,
-    doc="What an attestation of an image says.",
+    doc="What an attestation of an image says; for one of in-toto, after it was verified.",
     examples=(Example("extractPayload('ghcr.io/acme/app:v1', 'sbom').format", "'spdx'"),),
 )
 def extract_payload(host: Host, image: str, attestation: str) -> Value:

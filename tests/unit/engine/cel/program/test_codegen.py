@@ -16,6 +16,7 @@ from chartkit.engine.cel.program.fast import NAMES
 from chartkit.engine.cel.program.fold import fold
 from chartkit.engine.cel.types import DYN, INT
 from chartkit.engine.cel_policies.scope import Variables
+from tests.unit.engine.cel.program.generated_code import generated_code
 
 ENVIRONMENT = ENVIRONMENTS["vpol"]
 OWN_WORDS = {*NAMES, *keyword.kwlist, "_run", "v", "m", "startswith", "endswith"}
@@ -26,7 +27,7 @@ def program(source: str) -> Program:
 
 
 def body(source: str) -> str:
-    return program(source).python_source.partition("return ")[2].strip()
+    return generated_code(program(source)).partition("return ")[2].strip()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,8 @@ def test_code(source: str, code: str) -> None:
 )
 def test_no_word_of_an_expression_is_in_its_code(source: str) -> None:
     environment = ENVIRONMENTS["mpol"]
-    words = set(re.findall(r"[^\W\d]\w*", compile_expression(source, environment).python_source))
+    code = generated_code(compile_expression(source, environment))
+    words = set(re.findall(r"[^\W\d]\w*", code))
     assert words
     assert {word for word in words - OWN_WORDS if not re.fullmatch(r"[ak]\d+", word)} == set()
 
@@ -76,9 +78,9 @@ def test_the_code_sees_no_builtins() -> None:
 
 def test_deep_expressions_are_left_to_the_closures() -> None:
     nested = "object" + "".join(f".map(x{depth}, x{depth})[0]" for depth in range(12))
-    assert program(nested).python_source
+    assert generated_code(program(nested))
     deep = "string(" * 60 + "object.a" + ")" * 60
-    assert program(deep).python_source == ""
+    assert generated_code(program(deep)) == ""
     assert program(deep).evaluate({"object": {"a": True}}) == "true"
     long = " && ".join(["object.a"] * 300)
     assert program(long).evaluate({"object": {"a": True}}) is True

@@ -20,6 +20,7 @@ from chartkit.engine.cel.program.fast import UNDECIDED
 from chartkit.engine.cel.program.fold import fold
 from chartkit.engine.cel.program.frame import Frame
 from chartkit.engine.cel.types import DYN
+from tests.unit.engine.cel.program.generated_code import generated_code
 from tests.unit.engine.cel.program.random_expressions import VARIABLES, expression
 
 _DYNAMIC = {name: Variable(DYN) for name in VARIABLES}
@@ -80,6 +81,6 @@ def test_random_expressions(block: int) -> None:
         found = fast(program, LIMIT)
         if found is not NOTHING:
             answered += 1
-            assert shown(found) == shown(value), (program.source, program.python_source)
+            assert shown(found) == shown(value), (program.source, generated_code(program))
             assert cost == 0 or fast(program, cost - 1) is NOTHING, (program.source, cost)
     assert answered > 20

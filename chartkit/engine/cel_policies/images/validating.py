@@ -1,19 +1,19 @@
 """ImageValidatingPolicy: which images an object names, and what must hold of them.
 
-Signatures and attestations need a registry: an expression that asks for one is an error offline,
-and an image that is required to be verified and was not is a failure, as in a cluster.
+Signatures and attestations are asked of `Lookups.signatures`; where there is nobody to ask, an
+expression that needs one is an error. An image that is required to be verified and was not is a
+failure once all policies of a request have been judged, for another one may have verified it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.host import OFFLINE, Host
+from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.natives import no_conversion
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
@@ -21,21 +21,25 @@ from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.exceptions import RULE, CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.globs import GlobError, compile_glob
+from chartkit.engine.cel_policies.images.attestors import Attestors, compile_attestors
+from chartkit.engine.cel_policies.images.calls import call_of
+from chartkit.engine.cel_policies.images.evidence import Claim
+from chartkit.engine.cel_policies.images.host import ImageHost
+from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.cel_policies.scope import Deferred, PolicyScope, Variables
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cel_policies.validating import failure_message
+from chartkit.engine.phase import Phase
 from chartkit.engine.values.image_reference import ImageReferenceError
 from chartkit.engine.values.registry_reference import parse_reference
-from chartkit.model import Body, Json, RuleResult, RuleType, Status
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.model import Body, RuleResult, RuleType, Status
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _EXTRACTED: Final = (types.LIST_STRING, types.DYN, types.LIST_DYN)
-_REFERENCES: Final = "spec.matchImageReferences"
-
-Fits = Callable[[str], bool]
-"""Whether a reference is one of those that a policy is about; raises CelError."""
+_REASONS: Final = "verification"
+"""The property of a result that says why attestors did not vouch for images."""
 
 
 class ImageValidatingJudge(Judge):
@@ -45,12 +49,13 @@ class ImageValidatingJudge(Judge):
         "_annotations",
         "_attestations",
         "_attestors",
+        "_call",
         "_compiler",
         "_conditions",
         "_exceptions",
         "_extractors",
+        "_fits",
         "_own_extractors",
-        "_references",
         "_required",
         "_validations",
         "_variables",
@@ -58,6 +63,7 @@ class ImageValidatingJudge(Judge):
     )
 
     type = RuleType.IMAGE_VERIFY
+    phase = Phase.VALIDATE
 
     def __init__(
         self, policy: CelPolicy, environment: Environment, exceptions: Sequence[CelException]
@@ -67,13 +73,10 @@ class ImageValidatingJudge(Judge):
         spec = policy.spec
         compiler = self._compiler = ExpressionCompiler(policy, environment)
         self._conditions = compiler.conditions(policy.conditions)
-        self._references = _compile_references(policy, compiler)
+        self._fits = compile_references(policy, compiler)
         self._own_extractors = _compile_extractors(policy, compiler)
         self._variables = compiler.variables(policy.variables)
-        self._attestors = {
-            body["name"]: _compile_attestor(body, f"spec.attestors[{index}]", compiler)
-            for index, body in enumerate(spec.get("attestors") or ())
-        }
+        self._attestors = compile_attestors(spec.get("attestors") or (), compiler)
         compiler.check()
         self._validations = compiler.validations(policy.validations)
         self._annotations = compiler.audit_annotations(policy.annotations_made)
@@ -83,6 +86,12 @@ class ImageValidatingJudge(Judge):
         self._verifies_digest = settings.get("verifyDigest") is not False
         self._required = settings.get("required") is not False
         self._extractors: dict[str, Mapping[str, Program]] = {}
+        self._call = call_of(policy)
+
+    def host(self, admission: Admission) -> ImageHost:
+        """What the policy's expressions ask of one request."""
+        evidence = admission.evidence.of(self._call)
+        return ImageHost(self.policy, admission.lookups, self._fits, evidence)
 
     def judge(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; nothing where a match condition does not hold."""
@@ -100,13 +109,14 @@ class ImageValidatingJudge(Judge):
             bare = _without_digest(matched) if self._verifies_digest else None
             if bare is not None:
                 return self._said(Status.FAIL, f"image {bare} does not have a digest")
+            _fetch(matched, host)
             scope["images"] = images
             scope["attestations"] = self._attestations
-            scope["attestors"] = _Attestors(self._attestors, scope, host)
+            scope["attestors"] = Attestors(self._attestors, scope, host)
             return self._validate(scope, host, matched)
         except CelError as error:
             text = f"failed to evaluate policy: {error.message}"
-            return self.result(Status.ERROR, text, EVALUATION)
+            return self.result(Status.ERROR, text, EVALUATION, _reasons(host))
 
     def _excepted(self, scope: PolicyScope, host: Host) -> RuleResult | None:
         ignores = self.policy.ignores_errors
@@ -125,11 +135,8 @@ class ImageValidatingJudge(Judge):
         found: dict[str, list[str]] = {}
         for name, program in self._extractors_for(admission).items():
             images = _texts(program.evaluate(scope, host))
-            found[name] = [image for image in images if self._is_about(image)]
+            found[name] = [image for image in images if self._fits(image)]
         return found
-
-    def _is_about(self, image: str) -> bool:
-        return not self._references or any(fits(image) for fits in self._references)
 
     def _extractors_for(self, admission: Admission) -> Mapping[str, Program]:
         """What finds images in an object of the request's kind, and what the policy adds."""
@@ -142,23 +149,39 @@ class ImageValidatingJudge(Judge):
             known = self._extractors[key] = {**builtin, **self._own_extractors}
         return known
 
-    def _validate(self, scope: PolicyScope, host: Host, images: Sequence[str]) -> RuleResult:
+    def _validate(self, scope: PolicyScope, host: ImageHost, images: Sequence[str]) -> RuleResult:
         for index, each in enumerate(self._validations):
             if each.program.evaluate(scope, host) is not False:
                 continue
             message = failure_message(each, index, scope, host)
             made = audit_annotations(self._annotations, scope, host)
-            return self._said(Status.FAIL, message, made)
+            return self._said(Status.FAIL, message, {**_reasons(host), **made})
         made = audit_annotations(self._annotations, scope, host)
-        if self._required and images:
-            text = "no policy performed a signature or attestation check on it"
-            return self._said(Status.FAIL, f"image {images[0]} is not verified: {text}", made)
+        if self._required:
+            host.evidence.required[self.policy.id] = Claim(tuple(images), _reasons(host))
         return self._said(Status.PASS, "success", made)
 
     def _said(
         self, status: Status, message: str, properties: Mapping[str, str] | None = None
     ) -> RuleResult:
         return self.result(status, message, self.policy.name, properties)
+
+
+def _reasons(host: ImageHost) -> dict[str, str]:
+    return {_REASONS: "; ".join(host.reasons)} if host.reasons else {}
+
+
+def _fetch(images: Sequence[str], host: ImageHost) -> None:
+    """Kyverno fetches all images before anything is asked of them; raises CelError where a
+    registry has not one of them. Where there is no registry to ask, an expression that asks says
+    so."""
+    for image in images:
+        try:
+            host.fetch(image)
+        except NoSource:
+            return
+        except LookupFailed as error:
+            raise CelError(error.message) from error
 
 
 def _texts(value: Value) -> list[str]:
@@ -181,70 +204,6 @@ def _without_digest(images: Sequence[str]) -> str | None:
         except ImageReferenceError as error:
             raise CelError(f"failed to parse image reference {image}: {error}") from error
     return None
-
-
-class _Attestors(Deferred):
-    """The policy's attestors by name, with the texts that their expressions give."""
-
-    __slots__ = ("_compiled", "_host", "_scope")
-
-    def __init__(
-        self, compiled: Mapping[str, Json], scope: Mapping[str, Value], host: Host
-    ) -> None:
-        super().__init__(compiled)
-        self._compiled, self._scope, self._host = compiled, scope, host
-
-    def compute(self, name: str) -> Value:
-        """An attestor; raises CelError."""
-        return self._resolved(self._compiled[name])
-
-    def _resolved(self, value: Json) -> Json:
-        if isinstance(value, Program):
-            return {"value": value.evaluate(self._scope, self._host)}
-        if isinstance(value, dict):
-            return {key: self._resolved(member) for key, member in value.items()}
-        return [self._resolved(one) for one in value] if isinstance(value, list) else value
-
-
-def _compile_attestor(value: Json, path: str, compiler: ExpressionCompiler) -> Json:
-    """An attestor whose texts that are expressions became programs."""
-    if isinstance(value, dict):
-        text = value.get("expression")
-        if isinstance(text, str) and text and len(value) == 1:
-            return compiler.one(f"{path}.expression", text, (types.STRING,))
-        return {
-            key: _compile_attestor(member, f"{path}.{key}", compiler)
-            for key, member in value.items()
-        }
-    if isinstance(value, list):
-        return [
-            _compile_attestor(member, f"{path}[{index}]", compiler)
-            for index, member in enumerate(value)
-        ]
-    return value
-
-
-def _compile_references(policy: CelPolicy, compiler: ExpressionCompiler) -> tuple[Fits, ...]:
-    found: list[Fits] = []
-    matching = ExpressionCompiler(policy, ENVIRONMENTS["matchimage"])
-    for index, body in enumerate(policy.spec.get("matchImageReferences") or ()):
-        path = f"{_REFERENCES}[{index}]"
-        if body.get("glob"):
-            try:
-                found.append(compile_glob(body["glob"]))
-            except GlobError as error:
-                compiler.refuse(f"{path}.glob", body["glob"], str(error))
-        elif body.get("expression"):
-            program = matching.one(f"{path}.expression", body["expression"], (types.BOOL,))
-            if program is not None:
-                found.append(_fits(program))
-    matching.check()
-    compiler.check()
-    return tuple(found)
-
-
-def _fits(program: Program) -> Fits:
-    return lambda image: program.evaluate({"ref": image}, OFFLINE) is True
 
 
 def _compile_extractors(policy: CelPolicy, compiler: ExpressionCompiler) -> dict[str, Program]:

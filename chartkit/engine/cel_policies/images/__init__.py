@@ -1,0 +1,1 @@
+"""ImageValidatingPolicies: digests that are added, who signed and attested, what must hold."""

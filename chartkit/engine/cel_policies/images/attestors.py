@@ -1,0 +1,188 @@
+"""The attestors of an ImageValidatingPolicy: opaque to expressions, with texts that expressions
+may give (`pkg/image/verification/variables`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from chartkit.engine.cel import types
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.natives import no_conversion, text_of
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.values import Opaque, Value
+from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.scope import Deferred
+from chartkit.model import Body
+
+_GO_NAME: Final = "v1alpha1.Attestor"
+_COMPUTED: Final = (
+    (("cosign", "key"), "data", "key"),
+    (("cosign", "certificate", "cert"), "value", "cert"),
+    (("cosign", "certificate", "certChain"), "value", "cert chain"),
+    (("notary", "certs"), "value", "notary cert"),
+    (("notary", "tsaCerts"), "value", "notary tsa cert"),
+    (("cosign", "trustedRoot"), "value", "trustedRoot"),
+)
+"""Where an expression may stand, the field that its value fills, and what Kyverno calls it."""
+_NOT_COMPILED: Final = ("cosign", "certificate")
+"""What Kyverno passes over where a key is given by an expression."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attestor(Opaque):
+    """Somebody who may vouch for an image; body: an entry of `spec.attestors`, its expressions
+    replaced with their values. Expressions see nothing of it."""
+
+    cel_type: ClassVar[Type] = types.opaque("imageverify.attestor")
+
+    body: Body
+
+    @property
+    def name(self) -> str:
+        """The name in the policy."""
+        return str(self.body.get("name") or "")
+
+    def equals(self, other: Value) -> bool:
+        """Two attestors that are written alike are equal; raises CelError for anything else."""
+        if not isinstance(other, Attestor):
+            raise CelError("no such overload")
+        return other.body == self.body
+
+    def type_value(self) -> Type:
+        """Raises CelError: the type has no value in Kyverno."""
+        raise CelError(f"type conversion error from '{self.cel_type.name}' to 'type'")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Computed:
+    """A text of an attestor that an expression gives."""
+
+    path: tuple[str, ...]
+    field: str
+    what: str
+    program: Program
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledAttestor:
+    """An attestor whose expressions became programs."""
+
+    body: Body
+    computed: tuple[_Computed, ...]
+
+    def evaluate(self, scope: Mapping[str, Value], host: Host) -> Attestor:
+        """The attestor with its texts; raises CelError."""
+        body, name = self.body, self.body["name"]
+        for one in self.computed:
+            around = f"failed to convert {one.what} in compiled attestor: {name}, error: "
+            try:
+                value = one.program.evaluate(scope, host)
+            except CelError as error:
+                text = f"failed to evaluate compiled attestor: {name}, error: {error.message}"
+                raise CelError(around + text) from error
+            try:
+                filled = text_of(value)
+            except CelError as error:
+                text = f"failed to convert expression in compiled attestor: {name}, error: "
+                raise CelError(around + text + error.message) from error
+            body = _filled(body, one.path, one.field, filled)
+        return Attestor(body)
+
+
+def compile_attestors(
+    bodies: Sequence[Body], compiler: ExpressionCompiler
+) -> dict[str, CompiledAttestor]:
+    """The attestors by name; the compiler notes what does not compile."""
+    found: dict[str, CompiledAttestor] = {}
+    for index, body in enumerate(bodies):
+        computed: list[_Computed] = []
+        for path, field, what in _COMPUTED:
+            text = _at(body, (*path, "expression"))
+            if not isinstance(text, str) or not text:
+                continue
+            if path[:2] == _NOT_COMPILED and _at(body, ("cosign", "key", "expression")):
+                continue
+            place = f"spec.attestors[{index}].{'.'.join(path)}.expression"
+            program = compiler.one(place, text)
+            if program is not None:
+                computed.append(_Computed(path, field, what, program))
+        found[body["name"]] = CompiledAttestor(body, tuple(computed))
+    return found
+
+
+class Attestors(Deferred):
+    """The variable `attestors`: each is made when it is first asked for.
+
+    A macro goes through the attestors themselves, as in Kyverno, and not through their names.
+    """
+
+    __slots__ = ("_compiled", "_host", "_scope")
+
+    def __init__(
+        self,
+        compiled: Mapping[str, CompiledAttestor],
+        scope: Mapping[str, Value],
+        host: Host,
+    ) -> None:
+        super().__init__(compiled)
+        self._compiled, self._scope, self._host = compiled, scope, host
+
+    def compute(self, name: str) -> Value:
+        """An attestor; raises CelError."""
+        if not isinstance(name, str):
+            raise CelError("no such overload")
+        return self._compiled[name].evaluate(self._scope, self._host)
+
+    def __iter__(self) -> Iterator[Value]:  # type: ignore[override]
+        return (self[name] for name in self._compiled)
+
+    def __len__(self) -> int:
+        return len(self._compiled)
+
+    def get(self, _key: Value, _default: Value = None, /) -> Value:
+        """What `in` asks; raises CelError, as Kyverno has no answer."""
+        raise CelError("no such overload")
+
+
+def attestors_in(values: Sequence[Value]) -> list[Attestor]:
+    """The attestors that an expression lists; raises CelError for what is none."""
+    return [_attestor(value) for value in values]
+
+
+def _attestor(value: Value) -> Attestor:
+    if isinstance(value, Attestor):
+        return value
+    if isinstance(value, str):
+        raise CelError(f"unsupported native conversion from string to '{_GO_NAME}'")
+    if not isinstance(value, dict):
+        raise no_conversion(value, _GO_NAME)
+    names = {key: show(key) for key in value}
+    fields = {f"{name[:1].upper()}{name[1:]}": value[key] for key, name in names.items()}
+    for field in fields.keys() - {"Name", "Cosign", "Notary"}:
+        text = f"no such field '{field}' in type '{_GO_NAME}'"
+        raise CelError(f"type conversion error, {text}")
+    if fields.keys() - {"Name"}:
+        # Kyverno would read the names of Go here; whoever vouches stands in the policy.
+        raise CelError("an attestor is not written in an expression: name it in spec.attestors")
+    return Attestor({"name": text_of(fields.get("Name", ""))})
+
+
+def _at(body: Body, path: Sequence[str]) -> object:
+    value: object = body
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _filled(body: Body, path: Sequence[str], field: str, text: str) -> Body:
+    if not path:
+        return {**body, field: text}
+    return {**body, path[0]: _filled(body[path[0]], path[1:], field, text)}

@@ -1,0 +1,81 @@
+"""What ImageValidatingPolicies found out about images while one request is judged.
+
+Kyverno keeps both for a request and shares them among its policies
+(`pkg/cel/libs/imageverify/results.go`, the SDK's `imagedataloader`): whether an image passed a
+check of signatures, which is what `required` asks for after all have been judged, and what its
+attestations say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from chartkit.model import Json, RuleResult, Status
+
+Said = tuple[str, str, str]
+"""An image as it is named, `intoto` or `referrer`, and the type of an attestation."""
+
+_UNCHECKED: Final = "no policy performed a signature or attestation check on it"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Images that a policy requires to be verified; reasons: properties that say why attestors did
+    not vouch for them."""
+
+    images: tuple[str, ...]
+    reasons: Mapping[str, str]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """For the policies that a cluster asks together.
+
+    verified: whether any check of an image passed, for those that were checked; payloads: what
+    verified attestations say; required: by a policy's id, what must have passed.
+    """
+
+    verified: dict[str, bool] = field(default_factory=dict)
+    payloads: dict[Said, Json] = field(default_factory=dict)
+    required: dict[str, Claim] = field(default_factory=dict)
+
+    def record(self, image: str, verified: bool) -> None:
+        """Notes how a check ended; one that passed is not undone."""
+        self.verified[image] = self.verified.get(image, False) or verified
+
+    def missing(self, images: Sequence[str]) -> str | None:
+        """What is wrong with the first image that passed no check; None where all did."""
+        for image in images:
+            passed = self.verified.get(image)
+            if passed is None:
+                return f"image {image} is not verified: {_UNCHECKED}"
+            if not passed:
+                return f"image {image} failed signature or attestation verification"
+        return None
+
+
+@dataclass(slots=True)
+class RequestEvidence:
+    """The evidence of one request; policies that a cluster asks in calls of their own share
+    nothing."""
+
+    _by_call: dict[str, Evidence] = field(default_factory=dict)
+
+    def of(self, call: str) -> Evidence:
+        """The evidence of the policies that are asked in one call."""
+        return self._by_call.setdefault(call, Evidence())
+
+    def settled(self, result: RuleResult) -> RuleResult:
+        """A result after all policies were judged: what passed fails where an image that the
+        policy requires to be verified was not, by any of them."""
+        if result.status is not Status.PASS:
+            return result
+        for evidence in self._by_call.values():
+            claim = evidence.required.get(result.policy_id)
+            problem = None if claim is None else evidence.missing(claim.images)
+            if claim is not None and problem is not None:
+                said = {**claim.reasons, **result.properties}
+                return replace(result, status=Status.FAIL, message=problem, properties=said)
+        return result

@@ -1,0 +1,160 @@
+"""What the expressions of an ImageValidatingPolicy ask of registries and of who signs
+(`pkg/cel/libs/imageverify`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.hosts import ClusterHost
+from chartkit.engine.cel.values import Value
+from chartkit.engine.cel_policies.images.attestors import Attestor, attestors_in
+from chartkit.engine.cel_policies.images.evidence import Evidence
+from chartkit.engine.cel_policies.images.references import Fits
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.lookups import Lookups
+from chartkit.engine.signatures import SignatureError, read_credentials
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.model import Body, Json
+
+_SHORT_TYPES: Final = frozenset(
+    {"custom", "slsaprovenance", "slsaprovenance02", "slsaprovenance1", "spdx", "spdxjson"}
+    | {"cyclonedx", "link", "vuln", "openvex"}
+)
+"""What cosign calls predicate types for short. Kyverno keeps what such an attestation says under
+the whole type, and `extractPayload` does not find it there."""
+_MOST_REASONS: Final = 32
+_LONGEST_REASON: Final = 2000
+"""An image may have a thousand signatures, each with a reason of its own; in characters."""
+_UNVERIFIED: Final = (
+    "intoto attestation payload cannot be fetch before verifying intoto attestation"
+)
+
+
+class ImageHost(ClusterHost):
+    """The world of one policy while it judges one request.
+
+    reasons: why attestors did not vouch for images, which Kyverno only logs.
+    """
+
+    def __init__(self, policy: CelPolicy, lookups: Lookups, fits: Fits, evidence: Evidence) -> None:
+        super().__init__(lookups, policy.name, namespace=policy.namespace)
+        self.evidence = evidence
+        self.reasons: list[str] = []
+        self._source = lookups.signatures
+        self._fits = fits
+        self._credentials = read_credentials(policy.spec.get("credentials"))
+        self._attestations: Mapping[str, Body] = {
+            one["name"]: one for one in policy.spec.get("attestations") or ()
+        }
+
+    def fetch(self, image: str) -> Body:
+        """What the registry says of an image, asked as the policy wants it; raises LookupFailed."""
+        return self._lookups.image_descriptor(image, self._credentials)
+
+    def image_data(self, reference: str, /) -> Body:
+        try:
+            return self.fetch(reference)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def verify_image(
+        self, image: str, attestation: str | None, attestors: Sequence[Value], /
+    ) -> int:
+        listed = attestors_in(attestors)
+        if not self._fits(image):
+            return 0
+        wanted = None if attestation is None else self._attestation(attestation)
+        self._see(image)
+        count = sum(self._vouches(image, wanted, one) for one in listed)
+        if listed:
+            self.evidence.record(image, count > 0)
+        return count
+
+    def image_payload(self, image: str, attestation: str, /) -> Json:
+        wanted = self._attestation(attestation)
+        self._see(image)
+        kind, name = _kind_of(wanted)
+        known = self.evidence.payloads
+        if (image, kind, name) not in known:
+            if kind != "referrer":
+                raise CelError(f"failed to get payload: {_UNVERIFIED}")
+            known[image, kind, name] = self._asked(
+                image, lambda: self._source.payload(image, wanted, self._credentials)
+            )
+        payload = known[image, kind, name]
+        if payload is None:
+            text = f"failed to unmarshal json for attestation {attestation}"
+            raise CelError(f"failed to get payload: {text}")
+        return payload
+
+    def _attestation(self, name: str) -> Body:
+        found = self._attestations.get(name)
+        if found is None:
+            raise CelError(f"attestation not found in policy: {name}")
+        return found
+
+    def _see(self, image: str) -> None:
+        """Kyverno fetches an image before it asks anything of it."""
+        try:
+            self.fetch(image)
+        except NoSource:
+            raise CelError(f"no registry to verify {image} with") from None
+        except LookupFailed as error:
+            raise CelError(f"failed to get imagedata: {error.message}") from None
+
+    def _vouches(self, image: str, attestation: Body | None, attestor: Attestor) -> bool:
+        """Whether one attestor does; one of neither kind never does. Raises CelError."""
+        is_cosign = attestor.body.get("cosign") is not None
+        if not is_cosign and attestor.body.get("notary") is None:
+            return False
+        if attestation is not None:
+            if is_cosign and not attestation.get("intoto"):
+                text = "cosgin verifier only supports intoto referrers as attestations"
+                return self._refused(image, attestor, text)
+            if not is_cosign and not attestation.get("referrer"):
+                raise CelError("notary verifier only supports oci 1.1 referrers as attestations")
+        try:
+            self._ask(image, attestation, attestor)
+        except SignatureError as error:
+            return self._refused(image, attestor, error.message)
+        except NoSource as error:
+            raise CelError(f"no registry to verify {image} with: {error}") from None
+        except LookupFailed as error:
+            raise CelError(f"failed to verify image {image}: {error}") from None
+        return True
+
+    def _ask(self, image: str, attestation: Body | None, attestor: Attestor) -> None:
+        source, credentials = self._source, self._credentials
+        if attestation is None:
+            source.signed(image, attestor.body, credentials)
+            return
+        payload = source.attested(image, attestation, attestor.body, credentials)
+        kind, name = _kind_of(attestation)
+        if kind == "referrer" or name not in _SHORT_TYPES:
+            self.evidence.payloads[image, kind, name] = payload
+
+    def _refused(self, image: str, attestor: Attestor, reason: str) -> bool:
+        said = " ".join(reason.split())
+        said = said if len(said) <= _LONGEST_REASON else f"{said[:_LONGEST_REASON]} …"
+        text = f"{image}: attestor {attestor.name}: {said}"
+        if text not in self.reasons and len(self.reasons) < _MOST_REASONS:
+            self.reasons.append(text)
+        return False
+
+    def _asked(self, image: str, ask: Callable[[], Json]) -> Json:
+        try:
+            return ask()
+        except NoSource as error:
+            raise CelError(f"no registry to ask for {image}: {error}") from None
+        except LookupFailed as error:
+            raise CelError(f"failed to get payload: {error.message}") from None
+
+
+def _kind_of(attestation: Body) -> tuple[str, str]:
+    for kind in ("intoto", "referrer"):
+        named = attestation.get(kind)
+        if isinstance(named, dict):
+            return kind, str(named.get("type") or "")
+    return "", ""

@@ -1,0 +1,182 @@
+"""Who signed an image and what was attested of it, as a port that callers fill.
+
+`UNASKED` is the default: nobody is asked, and every question fails with `NoSource`. An answer that
+is a verdict (not signed, signed by another, no such attestation) raises `SignatureError`, which a
+rule answers with a failure; any other `LookupFailed` says that the question could not be answered
+(the registry, the network, what is not known offline), and is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.model import Body, Json
+
+
+class SignatureError(LookupFailed):
+    """What was asked for does not hold; the message is in Kyverno's words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """As whom a policy wants registries to be asked.
+
+    providers: `default`, `amazon`, `azure`, `google`, `github`; secrets: of Secrets, a name in
+    Kyverno's own namespace or `namespace/name`; insecure: whether registries may be asked without
+    encryption.
+    """
+
+    providers: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    insecure: bool = False
+
+
+NOBODY_ELSE: Final = Credentials()
+"""A policy that says nothing of credentials."""
+
+
+def read_credentials(body: Json) -> Credentials:
+    """What `imageRegistryCredentials` or `credentials` of a policy says; nothing, for None."""
+    if not isinstance(body, dict):
+        return NOBODY_ELSE
+    return Credentials(
+        _names(body.get("providers")),
+        _names(body.get("secrets")),
+        body.get("allowInsecureRegistry") is True,
+    )
+
+
+def _names(value: Json) -> tuple[str, ...]:
+    listed = value if isinstance(value, list) else []
+    return tuple(one for one in listed if isinstance(one, str))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One attestor of a ClusterPolicy and one image, in the terms of Kyverno's own verifiers.
+
+    image: the whole reference; kind: `Cosign`, `SigstoreBundle` or `Notary`; repository: where
+    signatures lie, empty for the image's own; type: an attestation's predicate type, empty for a
+    signature; attestations: whether attestations are asked for; key: PEM or a reference (`k8s://`,
+    a key management service); cert, cert_chain, roots, tsa_chain, rekor_key, ctlog_key: PEM;
+    subject, issuer: wildcards, *_regexp: RE2; extensions: wanted certificate extensions;
+    annotations: wanted of the signature; algorithm: the key's hash, empty for sha256.
+    """
+
+    image: str
+    kind: str = "Cosign"
+    repository: str = ""
+    type: str = ""
+    attestations: bool = False
+    key: str = ""
+    cert: str = ""
+    cert_chain: str = ""
+    roots: str = ""
+    tsa_chain: str = ""
+    subject: str = ""
+    subject_regexp: str = ""
+    issuer: str = ""
+    issuer_regexp: str = ""
+    extensions: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    algorithm: str = ""
+    ignores_log: bool = False
+    rekor_url: str = ""
+    rekor_key: str = ""
+    ignores_sct: bool = False
+    ctlog_key: str = ""
+    oci11: bool = False
+    credentials: Credentials = NOBODY_ELSE
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """digest: of the image that is signed, as the signature says it; statements: the in-toto
+    statements that were attested, each with its predicate type as `type`."""
+
+    digest: str
+    statements: Sequence[Body] = ()
+
+
+class SignatureSource(Protocol):
+    """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words."""
+
+    def signature(self, question: Question, /) -> Verified:
+        """That an image is signed as a ClusterPolicy's attestor wants it."""
+        ...
+
+    def attestations(self, question: Question, /) -> Verified:
+        """What a ClusterPolicy's attestor attests of an image."""
+        ...
+
+    def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
+        """That an image is signed by an attestor of an ImageValidatingPolicy.
+
+        attestor: an entry of `spec.attestors`, its expressions replaced with their values.
+        """
+        ...
+
+    def attested(
+        self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
+    ) -> Json:
+        """What an attestor attests of an image, as `extractPayload` shows it.
+
+        attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
+        for what is attested and is no JSON.
+        """
+        ...
+
+    def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
+        """What the first referrer of an attestation's type says, whoever made it.
+
+        For `extractPayload` of a referrer that nothing verified before.
+        """
+        ...
+
+
+class BlobSource(Protocol):
+    """Verifies what lies at hand, for which nobody is asked."""
+
+    def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
+        """That a public key (PEM) signed some content, by its SHA-256.
+
+        Raises SignatureError where it did not, any other LookupFailed where that is not known.
+        """
+        ...
+
+
+class _Unverified:
+    """Nobody who could verify."""
+
+    def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
+        raise NoSource("there is nobody to verify it")
+
+
+class _Unasked:
+    """Nobody who could answer."""
+
+    def signature(self, _question: Question, /) -> Verified:
+        raise _NOBODY
+
+    def attestations(self, _question: Question, /) -> Verified:
+        raise _NOBODY
+
+    def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:
+        raise _NOBODY
+
+    def attested(
+        self, _image: str, _attestation: Body, _attestor: Body, _credentials: Credentials, /
+    ) -> Json:
+        raise _NOBODY
+
+    def payload(self, _image: str, _attestation: Body, _credentials: Credentials, /) -> Json:
+        raise _NOBODY
+
+
+_NOBODY: Final = NoSource("no registry to ask", hint="give --registry to ask the images' own")
+
+UNASKED: Final[SignatureSource] = _Unasked()
+UNVERIFIED: Final[BlobSource] = _Unverified()

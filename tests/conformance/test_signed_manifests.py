@@ -1,0 +1,113 @@
+"""Signed objects: what manifests rules say, in the words of Kyverno's own program."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.request import Request
+from chartkit.engine.user_values import UserLookups
+from chartkit.model import Body, Resource
+from chartkit.signatures.blobs import LocalBlobs
+from tests.conformance.signed_manifests import (
+    SERVICE,
+    Keys,
+    by,
+    cases,
+    packed,
+    signed,
+    text,
+    wants,
+)
+from tests.unit.engine.policies import policy_resource, rule
+
+ANSWERS: dict[str, list[str]] = json.loads(
+    (Path(__file__).parent / "data" / "signed_manifests.json").read_text("utf-8")
+)
+KEYS = Keys()
+CASES = {case.name: case for case in cases(KEYS)}
+
+
+def policy(manifests: Body) -> Resource:
+    """A policy about every object."""
+    return policy_resource(rule(kinds=("*",), validate={"manifests": manifests}), background=False)
+
+
+def _said(manifests: Body, body: Body, is_offline: bool = False) -> list[str]:
+    lookups = OFFLINE if is_offline else UserLookups(blobs=LocalBlobs())
+    (result,) = evaluate([compile_policy(policy(manifests))], Request(Resource(body)), lookups)
+    return [str(result.status), result.message]
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_answers_are_kyvernos(name: str) -> None:
+    case = CASES[name]
+    assert _said(case.manifests, case.body) == ANSWERS[name]
+
+
+def test_every_case_was_answered() -> None:
+    assert set(CASES) == set(ANSWERS)
+
+
+def test_nothing_passes_without_who_verifies() -> None:
+    case = CASES["one"]
+    status, message = _said(case.manifests, case.body, is_offline=True)
+    assert status == "error"
+    assert message.endswith("there is nobody to verify it")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"keyless": {"issuer": "i", "subject": "s"}},
+        {"certificates": {"cert": "c"}},
+        {"keys": {"secret": {"name": "a", "namespace": "b"}}},
+        {"keys": {"kms": "awskms:///key"}},
+    ],
+)
+def test_other_attestors_are_an_error(entry: Body) -> None:
+    status, message = _said(wants(entry), CASES["one"].body)
+    assert status == "error"
+    assert "could not be verified" in message
+
+
+@pytest.mark.parametrize("name", ["certificate", "bundle"])
+def test_signatures_with_more_than_a_key_are_an_error(name: str) -> None:
+    body = signed(SERVICE, text(SERVICE), KEYS.a, **{name: "eA=="})
+    status, message = _said(wants(by(KEYS.a)), body)
+    assert status == "error"
+    assert "are not looked at" in message
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(gzip.compress(content)).decode()
+
+
+@pytest.mark.parametrize(
+    ("message", "error"),
+    [
+        (_packed(b" " * 5_000_000), "larger than 4194304 bytes"),
+        (_packed(gzip.compress(b" " * 5_000_000)), "larger than 4194304 bytes"),
+        (_packed(gzip.compress(b"no archive" * 200)), "failed while decompressing tar gz"),
+        (_packed(b"\x00" * 20), "gzip: invalid header"),
+    ],
+    ids=["large", "large twice", "no archive", "not packed twice"],
+)
+def test_hostile_messages(message: str, error: str) -> None:
+    status, said = _said(wants(by(KEYS.a)), signed(SERVICE, b"", KEYS.a, message=message))
+    assert status == "error"
+    assert error in said
+
+
+def test_archives_of_many_files_are_refused() -> None:
+    archive = packed({f"{number}.yaml": b"" for number in range(1002)})
+    status, said = _said(wants(by(KEYS.a)), signed(SERVICE, archive, KEYS.a))
+    assert status == "error"
+    assert "more than 1000 files" in said

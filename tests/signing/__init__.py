@@ -1,0 +1,1 @@
+"""A kit that signs images as the field does, with keys that are made for a test."""

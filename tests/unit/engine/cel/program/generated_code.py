@@ -1,0 +1,16 @@
+"""The Python that is made of an expression, as a text."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.program.codegen import generate
+from chartkit.engine.cel.program.fold import fold
+from chartkit.engine.cel.program.frame import WORK_LIMIT
+from chartkit.engine.cel.program.program import Program
+
+
+def generated_code(program: Program) -> str:
+    """The code of a program; empty where there is none."""
+    limit = program.environment.options.cost_limit or WORK_LIMIT
+    folded = fold(program.checked, program.environment)
+    generated = generate(program.checked, program.environment, folded, limit)
+    return "" if generated is None else generated.source

@@ -61,7 +61,7 @@ def test_page(project: Path, charts: Server, request: pytest.FixtureRequest) -> 
         (tar_of([(tarfile.TarInfo("../../x"), b"x")]), "leads out of its folder"),
         (zeros_bomb(30_000_000), "unpacks to more than 100 times its size"),
         (packed_chart(chart())[:-20], "the archive is cut or damaged"),
-        (None, "the server says nothing for 0.2 seconds, in 3 attempts"),
+        (None, "the server says nothing for 2 seconds, in 3 attempts"),
     ],
     ids=["climbing", "oversized", "cut", "hanging"],
 )
@@ -72,7 +72,7 @@ def test_what_is_refused(project: Path, content: bytes | None, said: str) -> Non
         "/x.tgz": hang if content is None else body(content),
     }
     with serving(answers) as server:
-        options = ("--version", "3.9.0", "--from", server.url, "--timeout", "0.2")
+        options = ("--version", "3.9.0", "--from", server.url, "--timeout", "2")
         done = chartkit(project, "vendor", "chart", "kyverno", *options)
     assert (done.code, done.out) == (2, "")
     assert done.line.startswith(f"{server.url}/x.tgz: ")

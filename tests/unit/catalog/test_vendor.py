@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import tarfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,14 +17,11 @@ from chartkit.catalog.vendor import vendor
 from chartkit.chart import swap
 from chartkit.chart.locked import verify
 from chartkit.errors import InputError
-from chartkit.fetch.limits import DEFAULT
 from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, read_lock
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import git, write_checkout, write_files
 from tests.unit.fetch.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped
-from tests.unit.fetch.hostile_server import body, hang, serving
-
-_QUICK = replace(DEFAULT, silence=0.3, patience=1.0, attempts=2, pause=0.01)
+from tests.unit.fetch.hostile_server import CALM, body, hang, quick, serving
 
 
 def _is_whole(project: Path, name: str = "lib") -> None:
@@ -60,7 +56,7 @@ def test_takes_an_archive(
 
 def test_takes_an_archive_by_url(project: Path) -> None:
     with serving({"/lib.tar.gz?x=1": body(tar_gz(FILES))}) as server:
-        taken = vendor(f"{server.url}/lib.tar.gz?x=1", project, limits=_QUICK)
+        taken = vendor(f"{server.url}/lib.tar.gz?x=1", project, limits=CALM)
         _is_whole(project)
     assert taken.lock.origin.location == f"{server.url}/lib.tar.gz?x=1"
     assert len(taken.lock.origin.revision) == 64
@@ -191,7 +187,7 @@ def test_a_folder_with_what_is_no_file_is_refused(
 def test_a_bad_archive_leaves_nothing(project: Path, content: bytes) -> None:
     with serving({"/lib.tar.gz": body(content)}) as server:
         with pytest.raises(InputError) as caught:
-            vendor(f"{server.url}/lib.tar.gz", project, limits=_QUICK)
+            vendor(f"{server.url}/lib.tar.gz", project, limits=CALM)
         assert str(caught.value).startswith(f"{server.url}/lib.tar.gz: ")
     assert list(project.iterdir()) == []
 
@@ -199,9 +195,9 @@ def test_a_bad_archive_leaves_nothing(project: Path, content: bytes) -> None:
 def test_a_server_that_hangs_leaves_nothing(project: Path) -> None:
     with (
         serving({"/lib.zip": hang}) as server,
-        pytest.raises(InputError, match=r"says nothing for 0\.3 seconds, in 2 attempts"),
+        pytest.raises(InputError, match=r"says nothing for 0\.4 seconds, in 2 attempts"),
     ):
-        vendor(f"{server.url}/lib.zip", project, limits=_QUICK)
+        vendor(f"{server.url}/lib.zip", project, limits=quick(hang))
     assert list(project.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ import pytest
 from chartkit.chart.vendored import read_vendored
 from chartkit.chart.vendoring import VendoredNow, vendor_chart
 from chartkit.errors import InputError
-from chartkit.fetch.limits import DEFAULT
+from chartkit.fetch.limits import Limits
 from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
 from tests.unit.chart.vendored_files import (
@@ -24,28 +24,39 @@ from tests.unit.chart.vendored_files import (
 )
 from tests.unit.fetch.archive_files import special, tar_of, zeros_bomb
 from tests.unit.fetch.hostile_server import (
+    CALM,
+    STEADY,
     Answer,
     body,
     flood,
     hang,
     in_turn,
+    quick,
     redirect,
     serving,
     trickle,
 )
 
-_QUICK = replace(DEFAULT, archive=3_000_000, silence=0.3, patience=1.0, attempts=2, pause=0.01)
 _ARCHIVE = "/kyverno-3.9.0.tgz"
+_CALM = replace(CALM, archive=3_000_000)
 
 
-def _take(project: Path, source: str, version: str = "3.9.0", name: str = "kyverno") -> VendoredNow:
-    return vendor_chart(name, version, project, source, _QUICK)
+def _take(
+    project: Path,
+    source: str,
+    version: str = "3.9.0",
+    name: str = "kyverno",
+    limits: Limits = _CALM,
+) -> VendoredNow:
+    return vendor_chart(name, version, project, source, limits)
 
 
-def _refused(project: Path, source: str, version: str = "3.9.0") -> InputError:
+def _refused(
+    project: Path, source: str, version: str = "3.9.0", limits: Limits = _CALM
+) -> InputError:
     before = snapshot(project)
     with pytest.raises(InputError) as caught:
-        _take(project, source, version)
+        _take(project, source, version, limits=limits)
     assert "\n" not in str(caught.value)
     assert snapshot(project) == before
     return caught.value
@@ -96,7 +107,7 @@ def test_the_archive_may_stand_elsewhere(tmp_path: Path) -> None:
 def test_what_may_pass_is_tried_again(tmp_path: Path, first: Answer) -> None:
     answers = repository(chart())
     with serving({path: in_turn(first, answer) for path, answer in answers.items()}) as server:
-        assert _take(tmp_path, server.url).changed
+        assert _take(tmp_path, server.url, limits=STEADY).changed
     _is_whole(tmp_path, chart())
 
 
@@ -158,9 +169,9 @@ def test_what_was_changed_by_hand_is_put_back_or_kept(tmp_path: Path) -> None:
     _is_whole(tmp_path, chart())
 
 
-def _server(answers: dict[str, Answer], project: Path) -> InputError:
+def _server(answers: dict[str, Answer], project: Path, limits: Limits = _CALM) -> InputError:
     with serving({**repository(chart()), **answers}) as server:
-        return _refused(project, server.url)
+        return _refused(project, server.url, limits=limits)
 
 
 def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
@@ -173,7 +184,7 @@ def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (hang, "the server says nothing for 0.3 seconds, in 2 attempts"),
+        (hang, "the server says nothing for 0.4 seconds, in 2 attempts"),
         (trickle, "the server was not done within 1 seconds, in 2 attempts"),
         (
             body(packed_chart(chart())[:200], length=9999),
@@ -186,7 +197,7 @@ def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("path", ["/index.yaml", _ARCHIVE])
 def test_a_server_that_fails(tmp_path: Path, path: str, answer: Answer, message: str) -> None:
-    error = _server({path: answer}, tmp_path)
+    error = _server({path: answer}, tmp_path, quick(answer, _CALM))
     assert error.message.startswith(message)
     assert str(error.location).endswith(path)
 

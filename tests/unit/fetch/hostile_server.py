@@ -7,8 +7,14 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from chartkit.fetch.limits import DEFAULT, Limits
+
+CALM = replace(DEFAULT, attempts=2, pause=0.01)
+"""Limits that no answer passes which is only late."""
+STEADY = replace(CALM, silence=3.0)
+"""Limits for who hangs first and answers then."""
 Answer = Callable[[socket.socket, threading.Event], None]
 """Writes to a connection; the event is set when the server is to end."""
 
@@ -70,6 +76,16 @@ def flood(connection: socket.socket, stop: threading.Event) -> None:
     connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
     while not stop.is_set():
         connection.sendall(b"x" * 65536)
+
+
+def quick(answer: Answer, limits: Limits = CALM) -> Limits:
+    """Limits under which a slow answer fails soon, and for nothing else than its slowness.
+
+    A machine may stand still for a second, so only the one limit is short that is asked about.
+    """
+    if answer is hang:
+        return replace(limits, silence=0.4)
+    return replace(limits, patience=1.0) if answer in (trickle, trickled_head) else limits
 
 
 def in_turn(*answers: Answer) -> Answer:

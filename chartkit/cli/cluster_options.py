@@ -51,7 +51,7 @@ _OPTIONS = (
         type=click.Path(path_type=Path),
         metavar="DIR",
         help="Write what is read to DIR, which the same scan takes as PATH without the cluster; "
-        "the data of Secrets is left out.",
+        "the data of Secrets is left out, but for public keys of signers.",
     ),
 )
 _NAMES = ("context", "cluster_policies", "reports", "fail_on_differences", "record")

@@ -1,13 +1,20 @@
-"""What is kept of a cluster's objects: not who wrote what; in a recording no data of Secrets."""
+"""What is kept of a cluster's objects: not who wrote what, and in a recording no data of
+Secrets but public keys."""
 
 from __future__ import annotations
 
+import base64
+import re
 from typing import Final
 
 from chartkit.model import Body, Json
+from chartkit.signatures.secret_keys import PUBLIC_KEY
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _SECRETS: Final = ("data", "stringData")
+_PUBLIC_KEYS: Final = re.compile(
+    rb"(\s*-----BEGIN ((?:RSA )?PUBLIC KEY)-----[A-Za-z0-9+/=\s]+-----END \2-----)+\s*"
+)
 
 
 def cleaned(body: Body) -> Body:
@@ -49,6 +56,24 @@ def without_secrets(answer: Body) -> Body:
         for each in items
     ]
     return {**answer, "items": kept}
+
+
+def with_public_key(secret: Body) -> Body:
+    """A Secret as `without_secrets` gives it, but with `cosign.pub`, where that is nothing but
+    public keys in PEM."""
+    emptied = _emptied(secret)
+    given, kept = secret.get("data"), emptied.get("data")
+    text = given.get(PUBLIC_KEY) if isinstance(given, dict) else None
+    if not isinstance(kept, dict) or not isinstance(text, str) or not _is_public(text):
+        return emptied
+    return {**emptied, "data": {**kept, PUBLIC_KEY: text}}
+
+
+def _is_public(text: str) -> bool:
+    try:
+        return bool(_PUBLIC_KEYS.fullmatch(base64.b64decode(text, validate=True)))
+    except ValueError:
+        return False
 
 
 def _emptied(secret: Body) -> Body:

@@ -47,6 +47,7 @@ def _part(name: str) -> str:
 
 
 NAMESPACES: Final = Served(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
+SECRETS: Final = Served(GroupVersionKind("", "v1", "Secret"), "secrets", True)
 CONFIG_MAPS: Final = Served(GroupVersionKind("", "v1", "ConfigMap"), "configmaps", True)
 
 

@@ -10,6 +10,7 @@ from chartkit.cluster.cleaning import cleaned_answer
 from chartkit.cluster.discovery import Discovery, Served, sample
 from chartkit.cluster.listing import listed
 from chartkit.cluster.reader import Reader, config_map_path
+from chartkit.cluster.secret_keys import LiveKeys
 from chartkit.cluster.source import MISSING, RefusedError
 from chartkit.engine.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.global_context import GlobalContextEntry
@@ -210,6 +211,8 @@ class LiveLookups(UserLookups):
     ) -> None:
         self._reads = Reads(reader)
         api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
+        keys = LiveKeys(reader)
+        signatures.learn(keys)
         super().__init__(
             values,
             api=api,
@@ -219,7 +222,7 @@ class LiveLookups(UserLookups):
             registry=registry,
             signatures=signatures,
             services=services,
-            blobs=LocalBlobs(),
+            blobs=LocalBlobs(keys),
         )
         self._entries = {entry.name: entry for entry in entries}
         self._entry_world = _EntryWorld(api, cluster, self)

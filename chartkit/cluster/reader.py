@@ -8,6 +8,7 @@ from functools import cached_property
 from chartkit.cluster.cleaning import cleaned
 from chartkit.cluster.discovery import CONFIG_MAPS, NAMESPACES, Discovery, Served
 from chartkit.cluster.listing import listed
+from chartkit.cluster.recording import RecordedSource
 from chartkit.cluster.source import FORBIDDEN, MISSING, RefusedError, Source
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
@@ -18,7 +19,8 @@ _CLUSTER_WIDE = "needs the right to list in all namespaces; --namespace NAME rea
 class Reader:
     """What is read of a cluster, or of one of its namespaces.
 
-    unread: what was to be read and could not be, with the reason.
+    unread: what was to be read and could not be, with the reason; is_recorded: whether that is a
+    recording.
     """
 
     def __init__(self, source: Source, namespace: str = "") -> None:
@@ -27,6 +29,7 @@ class Reader:
         self.source = source
         self.namespace = namespace
         self.unread: dict[str, str] = {}
+        self.is_recorded = isinstance(source, RecordedSource)
         try:
             self.discovery = Discovery(source)
         except RefusedError as error:

@@ -1,6 +1,7 @@
 """Answers of an API server in a folder: written while a cluster is scanned, read in its place.
 
-One file an answer, and an index of them by what was asked. Of Secrets the data is left out.
+One file an answer, and an index of them by what was asked. Of Secrets the data is left out, but for
+the public keys (`cosign.pub`) of those that policies name as signers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.chart import swap
-from chartkit.cluster.cleaning import cleaned_answer, without_secrets
+from chartkit.cluster.cleaning import cleaned_answer, with_public_key, without_secrets
 from chartkit.cluster.source import RefusedError, Source, SourceError
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
@@ -41,6 +42,7 @@ class Recorder:
     salt: str = field(default_factory=lambda: secrets.token_hex(16))
     _files: dict[str, str] = field(default_factory=dict)
     _calls: dict[str, dict[str, str]] = field(default_factory=dict)
+    _public: set[str] = field(default_factory=set)
     _count: int = 0
 
     @property
@@ -54,8 +56,13 @@ class Recorder:
         except RefusedError as error:
             self._keep(path, {"status": error.status, "said": error.message})
             raise
-        self._keep(path, {"body": without_secrets(cleaned_answer(answer))})
+        keep = with_public_key if path in self._public else without_secrets
+        self._keep(path, {"body": keep(cleaned_answer(answer))})
         return answer
+
+    def keep_public_key(self, path: str) -> None:
+        """Keeps `cosign.pub` of the Secret at a path in the answers that follow."""
+        self._public.add(path)
 
     def close(self, namespace: str) -> None:
         """Writes the index; namespace: what the scan was kept to, empty for all."""

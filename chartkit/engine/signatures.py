@@ -20,6 +20,11 @@ class SignatureError(LookupFailed):
     """What was asked for does not hold; the message is in Kyverno's words."""
 
 
+class UnknownKeyError(LookupFailed):
+    """A key that stands where nobody here reads: neither that it signed can be said nor that it
+    did not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Credentials:
     """As whom a policy wants registries to be asked.
@@ -101,8 +106,24 @@ class Verified:
     statements: Sequence[Body] = ()
 
 
+class KeySource(Protocol):
+    """What the Secrets of a cluster publish."""
+
+    def public_key(self, namespace: str, name: str, /) -> bytes | None:
+        """`cosign.pub` of a Secret, empty where it has none; None for a Secret without any data.
+
+        Raises SignatureError in a client's words where there is no such Secret, UnknownKeyError
+        where that is not known.
+        """
+        ...
+
+
 class SignatureSource(Protocol):
     """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words."""
+
+    def learn(self, keys: KeySource, /) -> None:
+        """Keeps who knows the keys that policies name by their Secrets."""
+        ...
 
     def signature(self, question: Question, /) -> Verified:
         """That an image is signed as a ClusterPolicy's attestor wants it."""
@@ -141,7 +162,7 @@ class BlobSource(Protocol):
     """Verifies what lies at hand, for which nobody is asked."""
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
-        """That a public key (PEM) signed some content, by its SHA-256.
+        """That a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
 
         Raises SignatureError where it did not, any other LookupFailed where that is not known.
         """
@@ -157,6 +178,9 @@ class _Unverified:
 
 class _Unasked:
     """Nobody who could answer."""
+
+    def learn(self, keys: KeySource, /) -> None:
+        pass
 
     def signature(self, _question: Question, /) -> Verified:
         raise _NOBODY

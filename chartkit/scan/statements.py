@@ -31,6 +31,7 @@ from chartkit.errors import InputError
 from chartkit.model import Json, Location, Resource
 from chartkit.scan.files import existing, walk
 from chartkit.signatures.blobs import LocalBlobs
+from chartkit.signatures.secret_keys import SecretsAmong
 
 CLI_GROUP: Final = "cli.kyverno.io/"
 _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})
@@ -57,6 +58,8 @@ class Statements:
         if is_plain and not any(map(_looks_around, policies)):
             return OFFLINE
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
+        keys = SecretsAmong(bodies)
+        self.signatures.learn(keys)
         if self.registry is not None:
             self.registry.learn(bodies)
         return UserLookups(
@@ -70,7 +73,7 @@ class Statements:
             registry=self.registry,
             signatures=self.signatures,
             services=self.services,
-            blobs=LocalBlobs(),
+            blobs=LocalBlobs(keys),
         )
 
 

@@ -8,12 +8,13 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.signatures import Question, SignatureError
+from chartkit.engine.signatures import KeySource, Question, SignatureError
 from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.registry.artifacts import NoReferenceError, parse_repository
 from chartkit.signatures.certificates import public_key, read_certificates, read_pool
 from chartkit.signatures.checks import Checks, verify_certificate
-from chartkit.signatures.errors import UnreachableKeyError, within
+from chartkit.signatures.errors import within
+from chartkit.signatures.key_references import load_key
 from chartkit.signatures.keys import HASHES, KeyVerifier, read_public_key
 from chartkit.signatures.layers import from_base64
 from chartkit.signatures.timestamps import read_authority
@@ -28,7 +29,7 @@ _BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 def build_checks(question: Question, trust: TrustedRoots) -> Checks:
     """What a ClusterPolicy wants; trust: gives keys and roots that it does not.
 
-    Raises SignatureError in Kyverno's words, UnreachableKeyError for a key that is elsewhere.
+    Raises SignatureError in Kyverno's words, UnknownKeyError for a key that nobody here reads.
     """
     checks = Checks(attests=question.attestations)
     if question.roots:
@@ -51,7 +52,7 @@ def build_checks(question: Question, trust: TrustedRoots) -> Checks:
 def _signed_by(question: Question, checks: Checks, trust: TrustedRoots) -> Checks:
     """By a key, a certificate, or whom the roots vouch for."""
     if question.key:
-        return replace(checks, verifier=_key(question))
+        return replace(checks, verifier=_key(question, trust.keys))
     if question.cert:
         certificate = read_signer(question.cert)
         if not question.cert_chain:
@@ -68,10 +69,11 @@ def _signed_by(question: Question, checks: Checks, trust: TrustedRoots) -> Check
     return replace(checks, roots=roots)
 
 
-def _key(question: Question) -> KeyVerifier:
-    if not question.key.strip().startswith(_BEGIN_KEY):
-        raise UnreachableKeyError(question.key)
-    return read_verifier(question.key, question.algorithm)
+def _key(question: Question, keys: KeySource) -> KeyVerifier:
+    if question.key.strip().startswith(_BEGIN_KEY):
+        return read_verifier(question.key, question.algorithm)
+    what = f"failed to load public key from {question.key}"
+    return KeyVerifier(load_key(question.key, keys, what), HASHES[question.algorithm])
 
 
 def read_verifier(pem: str, algorithm: str) -> KeyVerifier:

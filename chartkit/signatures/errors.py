@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.signatures import SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 
 _JOINED: Final = 50
@@ -29,13 +29,13 @@ def not_logged() -> UndecidedError:
     )
 
 
-class UnreachableKeyError(LookupFailed):
-    """A key that stands somewhere else than in the policy."""
+class UnreachableKeyError(UnknownKeyError):
+    """A key that stands neither in the policy nor in a Secret."""
 
     def __init__(self, reference: str) -> None:
         super().__init__(
-            f"failed to load public key from {reference}: keys in Secrets, key management "
-            "services, files and at addresses are not read",
+            f"failed to load public key from {reference}: keys in key management services, files "
+            "and at addresses are not read",
             hint="give the public key itself, in PEM",
         )
 

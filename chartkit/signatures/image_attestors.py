@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.signatures import KeySource, SignatureError
 from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
@@ -26,8 +26,9 @@ from chartkit.signatures.bundles.signers import Identity as BundleIdentity
 from chartkit.signatures.bundles.signers import Signer
 from chartkit.signatures.certificates import public_key
 from chartkit.signatures.checks import Checks
-from chartkit.signatures.errors import UnreachableKeyError, within
+from chartkit.signatures.errors import within
 from chartkit.signatures.identities import Identity
+from chartkit.signatures.key_references import load_key
 from chartkit.signatures.keys import HASHES, KeyVerifier
 from chartkit.signatures.timestamps import read_authority
 from chartkit.signatures.trust import Trust, TrustedRoots, read_trusted_root
@@ -92,7 +93,7 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
         checks = replace(checks, clock=read_authority(chain))
     key = _object(body, "key")
     return Attestor(
-        _signed_by(body, key, checks),
+        _signed_by(body, key, checks, trust.keys),
         repository,
         _text(source, "tagPrefix"),
         {name: str(value) for name, value in _object(body, "annotations").items()},
@@ -124,7 +125,7 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
     return trust()
 
 
-def _signed_by(body: Body, key: Body, checks: Checks) -> Checks:
+def _signed_by(body: Body, key: Body, checks: Checks, keys: KeySource) -> Checks:
     keyless = _object(body, "keyless")
     if keyless:
         if roots := _text(keyless, "roots"):
@@ -133,7 +134,7 @@ def _signed_by(body: Body, key: Body, checks: Checks) -> Checks:
         read = [_identity(one) for one in identities if isinstance(one, dict)]
         return replace(checks, identities=read)
     if key:
-        return replace(checks, verifier=_key(key)) if _names_key(key) else _any(checks)
+        return replace(checks, verifier=_key(key, keys)) if _names_key(key) else _any(checks)
     certificate = _object(body, "certificate")
     if certificate:
         return _certified(certificate, checks)
@@ -151,13 +152,13 @@ def _any(checks: Checks) -> Checks:
     return checks
 
 
-def _key(key: Body) -> KeyVerifier:
-    data, name = _text(key, "data"), _text(key, "hashAlgorithm")
-    if not data:
-        raise UnreachableKeyError(_text(key, "kms"))
+def _key(key: Body, keys: KeySource) -> KeyVerifier:
+    data, kms, name = _text(key, "data"), _text(key, "kms"), _text(key, "hashAlgorithm")
+    what = f"failed to load public key from {'PEM' if data else kms}"
+    found = None if data else load_key(kms, keys, what)
     if name not in HASHES:
-        raise SignatureError("failed to load public key from PEM: invalid hash function specified")
-    return read_verifier(data, name)
+        raise SignatureError(f"{what}: invalid hash function specified")
+    return read_verifier(data, name) if found is None else KeyVerifier(found, HASHES[name])
 
 
 def _certified(body: Body, checks: Checks) -> Checks:

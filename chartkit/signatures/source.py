@@ -14,12 +14,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.signatures import Credentials, Question, SignatureError, Verified
+from chartkit.engine.signatures import (
+    Credentials,
+    KeySource,
+    Question,
+    SignatureError,
+    Verified,
+)
 from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location
 from chartkit.registry import Registries
 from chartkit.registry.artifacts import Artifacts
 from chartkit.signatures.memory import Memory, body_key, question_key
+from chartkit.signatures.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
     from chartkit.signatures.trust import Trust, TrustedRoots
@@ -50,9 +57,14 @@ class Signatures:
         self._signers: Memory[None] = Memory(_VERDICTS)
         self._statements: Memory[Verified] = Memory(_STATEMENTS)
         self._payloads: Memory[Json] = Memory(_STATEMENTS)
+        self._keys: KeySource = NO_SECRETS
         if trusted_root is not None:
             with _installed():
-                _ = self._trust
+                _ = self._root
+
+    def learn(self, keys: KeySource, /) -> None:
+        """Keeps who knows the keys that policies name by their Secrets."""
+        self._keys = keys
 
     def signature(self, question: Question, /) -> Verified:
         """That an image is signed as a ClusterPolicy's attestor wants it."""
@@ -69,7 +81,7 @@ class Signatures:
         if question.kind == "SigstoreBundle":
             from chartkit.signatures import bundles
 
-            return bundles.verify_cluster_policy(artifacts, question, self._trust)
+            return bundles.verify_cluster_policy(artifacts, question, self._trust, self._keys)
         from chartkit.signatures import cosign
 
         return cosign.verify_signature(artifacts, question, self._trust)
@@ -90,7 +102,7 @@ class Signatures:
         if question.kind == "SigstoreBundle":
             from chartkit.signatures import bundles
 
-            return bundles.verify_cluster_policy(artifacts, question, self._trust)
+            return bundles.verify_cluster_policy(artifacts, question, self._trust, self._keys)
         from chartkit.signatures import cosign
 
         return cosign.fetch_attestations(artifacts, question, self._trust)
@@ -150,11 +162,15 @@ class Signatures:
             artifacts = self.registries.artifacts(credentials)
             return notary.payload(artifacts, image, _type(attestation, "referrer"))
 
-    @cached_property
+    @property
     def _trust(self) -> TrustedRoots:
         from chartkit.signatures.trust import TrustedRoots
 
-        return TrustedRoots(None if self._file is None else _read_root(self._file))
+        return TrustedRoots(self._root, self._keys)
+
+    @cached_property
+    def _root(self) -> Trust | None:
+        return None if self._file is None else _read_root(self._file)
 
 
 def _read_root(path: Path) -> Trust:

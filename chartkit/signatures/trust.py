@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from cryptography import x509
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.signatures import KeySource, SignatureError
 from chartkit.model import Body, Json
 from chartkit.signatures.certificates import (
     CODE_SIGNING,
@@ -22,6 +22,7 @@ from chartkit.signatures.certificates import (
     verify_chain,
 )
 from chartkit.signatures.keys import PublicKey, log_id, read_key_der, read_public_key
+from chartkit.signatures.secret_keys import NO_SECRETS
 from chartkit.signatures.sigstore_parts import embedded_trusted_root
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
@@ -98,9 +99,11 @@ def embedded_root() -> Trust:
 
 @dataclass(frozen=True, slots=True)
 class TrustedRoots:
-    """Gives the trusted root where it is needed: the user's, else the public instance's."""
+    """Gives what policies leave to others: the trusted root, where it is needed, the user's or else
+    the public instance's; keys: those that lie in Secrets."""
 
     given: Trust | None = None
+    keys: KeySource = NO_SECRETS
 
     def __call__(self) -> Trust:
         return embedded_root() if self.given is None else self.given

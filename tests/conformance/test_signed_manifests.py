@@ -13,9 +13,11 @@ from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.lookups import OFFLINE
 from chartkit.engine.request import Request
+from chartkit.engine.signatures import KeySource
 from chartkit.engine.user_values import UserLookups
 from chartkit.model import Body, Resource
 from chartkit.signatures.blobs import LocalBlobs
+from chartkit.signatures.secret_keys import NO_SECRETS, SecretsAmong
 from tests.conformance.signed_manifests import (
     SERVICE,
     Keys,
@@ -26,6 +28,7 @@ from tests.conformance.signed_manifests import (
     text,
     wants,
 )
+from tests.signing.authority import key_pem
 from tests.unit.engine.policies import policy_resource, rule
 
 ANSWERS: dict[str, list[str]] = json.loads(
@@ -40,8 +43,10 @@ def policy(manifests: Body) -> Resource:
     return policy_resource(rule(kinds=("*",), validate={"manifests": manifests}), background=False)
 
 
-def _said(manifests: Body, body: Body, is_offline: bool = False) -> list[str]:
-    lookups = OFFLINE if is_offline else UserLookups(blobs=LocalBlobs())
+def _said(
+    manifests: Body, body: Body, is_offline: bool = False, secrets: KeySource = NO_SECRETS
+) -> list[str]:
+    lookups = OFFLINE if is_offline else UserLookups(blobs=LocalBlobs(secrets))
     (result,) = evaluate([compile_policy(policy(manifests))], Request(Resource(body)), lookups)
     return [str(result.status), result.message]
 
@@ -76,6 +81,71 @@ def test_other_attestors_are_an_error(entry: Body) -> None:
     status, message = _said(wants(entry), CASES["one"].body)
     assert status == "error"
     assert "could not be verified" in message
+
+
+def _by_secret(*references: str) -> Body:
+    return {"keys": {"publicKeys": ",".join(references)}}
+
+
+def _secret(name: str, key: str, content: bytes) -> Body:
+    metadata = {"name": name, "namespace": "kyverno"}
+    data = {key: base64.b64encode(content).decode()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
+
+
+SECRETS = SecretsAmong(
+    [
+        _secret("a", "cosign.pub", key_pem(KEYS.a).encode()),
+        _secret("b", "cosign.pub", key_pem(KEYS.b).encode()),
+        _secret("none", "cosign.key", b"x"),
+    ]
+)
+_NO_TYPE = "failed to judge signature type from public key configuration"
+
+
+@pytest.mark.parametrize(
+    "references", [["k8s://kyverno/a"], ["k8s://kyverno/b", " k8s://kyverno/a"]]
+)
+def test_keys_in_secrets(references: list[str]) -> None:
+    said = _said(wants(_by_secret(*references)), CASES["one"].body, secrets=SECRETS)
+    assert said == ANSWERS["one"]
+
+
+def test_keys_in_secrets_of_others() -> None:
+    body = CASES["one"].body
+    said = _said(wants(_by_secret("k8s://kyverno/b")), body, secrets=SECRETS)
+    assert said == ANSWERS["another-key"]
+    both = _said(wants(_by_secret(*["k8s://kyverno/b"] * 2)), body, secrets=SECRETS)
+    trials = json.loads(both[1].partition("all trials: ")[2])
+    assert [one.partition(" error: ")[0] for one in trials] == [
+        "[publickey 1/2] [signature 1/1]",
+        "[publickey 2/2] [signature 1/1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("k8s://kyverno/none", _NO_TYPE),
+        ("k8s://kyverno", _NO_TYPE),
+        (f" {key_pem(KEYS.a)}", _NO_TYPE),
+        (
+            "k8s://kyverno/other",
+            f"{_NO_TYPE}: the Secret kyverno/other is not among the scanned objects (scan it, too, "
+            "with cosign.pub alone, or give the public key itself, in PEM)",
+        ),
+        (
+            "awskms:///alias/x",
+            "failed to load public key from awskms:///alias/x: keys in key management services, "
+            "files and at addresses are not read (give the public key itself, in PEM)",
+        ),
+    ],
+    ids=["none", "no reference", "a space", "unknown", "elsewhere"],
+)
+def test_keys_that_nobody_finds(key: str, says: str) -> None:
+    said = _said(wants(_by_secret(key)), CASES["one"].body, secrets=SECRETS)
+    assert said[0] == "error"
+    assert said[1].endswith(f".attestors[0].entries[0].keys: failed to verify signature: {says}")
 
 
 @pytest.mark.parametrize("name", ["certificate", "bundle"])

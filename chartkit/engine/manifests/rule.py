@@ -39,11 +39,13 @@ _NOT_FOUND: Final = "YAML manifest not found for this resource"
 _FAILED: Final = "failed to verify signature"
 _UNVERIFIED: Final = "the signature could not be verified: public keys in PEM alone are looked at"
 _UNLOGGED: Final = "its certificate and its entry of the log are not looked at"
+_NO_TYPE: Final = "failed to judge signature type from public key configuration"
 _MISSING: Final = "cosign.VerifyBlobCmd.Exec() returned an error: missing flag '--signature'"
 _SIGNED: Final = "singed by a valid signer: "
 """As Kyverno spells it, and names nobody where a key signed."""
 _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----")
 _KEY: Final = "-----BEGIN PUBLIC KEY-----"
+_PGP: Final = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
 @dataclass(slots=True)
@@ -208,7 +210,7 @@ def _wrong(judged: _Object, key: str) -> str | None:
     signatures = signature_sets(judged.annotations, judged.domain)
     if not signatures:
         return f"{_FAILED}: signature not found"
-    if not key.startswith(_KEY):
+    if not key or key.startswith(_PGP):
         raise EvaluationError(_UNVERIFIED)
     _check_signatures(judged.blobs, signed.content, signatures, key)
     # Only what the key signed is worth the comparison.
@@ -219,24 +221,40 @@ def _wrong(judged: _Object, key: str) -> str | None:
 def _check_signatures(
     blobs: BlobSource, content: bytes, signatures: Sequence[SignatureSet], key: str
 ) -> None:
-    """Raises EvaluationError where none of the signatures is the key's."""
+    """Raises EvaluationError where none of the signatures is the key's; key: in PEM, or where keys
+    lie, separated by commas."""
+    is_pem = key.startswith(_KEY)
+    keys = [key] if is_pem else [one.strip() for one in key.split(",")]
     trials: list[str] = []
-    for at, one in enumerate(signatures):
-        reason = _UNLOGGED if one.signature else _MISSING
-        if one.signature and one.is_plain:
-            try:
-                blobs.verify(content, _decoded(one.signature), key)
-            except SignatureError as error:
-                reason = f"cosign.VerifyBlobCmd.Exec() returned an error: {error.message}"
-            except LookupFailed as error:
-                raise EvaluationError(f"{_FAILED}: {error.message}") from error
-            else:
+    for number, each in enumerate(keys, 1):
+        if not is_pem and each.startswith(_KEY):
+            # With white space before it Kyverno takes a key for the name of a file.
+            raise EvaluationError(f"{_FAILED}: {_NO_TYPE}")
+        for at, one in enumerate(signatures, 1):
+            reason = _refusal(blobs, content, one, each)
+            if reason is None:
                 return
-        trials.append(f"[publickey 1/1] [signature {at + 1}/{len(signatures)}] error: {reason}")
+            place = f"[publickey {number}/{len(keys)}] [signature {at}/{len(signatures)}]"
+            trials.append(f"{place} error: {reason}")
     raise EvaluationError(
         f"{_FAILED}: verification failed for {len(signatures)} signature. all trials: "
         f"{go_json(trials)}"
     )
+
+
+def _refusal(blobs: BlobSource, content: bytes, one: SignatureSet, key: str) -> str | None:
+    """Why a signature is not the key's; None where it is. Raises EvaluationError."""
+    if not one.signature:
+        return _MISSING
+    if not one.is_plain:
+        return _UNLOGGED
+    try:
+        blobs.verify(content, _decoded(one.signature), key)
+    except SignatureError as error:
+        return f"cosign.VerifyBlobCmd.Exec() returned an error: {error.message}"
+    except LookupFailed as error:
+        raise EvaluationError(f"{_FAILED}: {error}") from error
+    return None
 
 
 def _decoded(signature: str) -> bytes:

@@ -10,6 +10,7 @@ from chartkit.engine.signatures import (
     Question,
     SignatureError,
     SignatureSource,
+    UnknownKeyError,
     Verified,
 )
 from chartkit.engine.verify_images.attestors import Attestor, AttestorSet, Unusable
@@ -72,6 +73,8 @@ def fault_of(error: LookupFailed) -> Fault:
     """What an unanswered question, or the verdict that somebody did not sign, amounts to."""
     is_verdict = isinstance(error, SignatureError)
     status = Status.FAIL if is_verdict else Status.ERROR
+    if isinstance(error, UnknownKeyError):
+        return Fault(str(error), status, is_open=True)
     return Fault(error.message, status, isinstance(error, NoSource))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from chartkit.engine.signatures import Question, SignatureError, Verified
+from chartkit.engine.signatures import KeySource, Question, SignatureError, Verified
 from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
@@ -23,9 +23,11 @@ from chartkit.signatures.bundles.protojson import MessageError, load
 from chartkit.signatures.bundles.reader import IN_TOTO, Bundle, BundleError, Envelope, read_bundle
 from chartkit.signatures.bundles.signers import Identity, Signer
 from chartkit.signatures.bundles.verifier import Checks, Clock, verify
-from chartkit.signatures.errors import UnreachableKeyError, joined, within
+from chartkit.signatures.errors import joined, within
+from chartkit.signatures.key_references import load_key
 from chartkit.signatures.keys import HASHES, read_public_key
 from chartkit.signatures.layers import asked
+from chartkit.signatures.secret_keys import NO_SECRETS
 from chartkit.signatures.timestamps import TimestampAuthority
 from chartkit.signatures.trust import Authority, Trust
 
@@ -43,13 +45,17 @@ _NO_TRUST: Final = Trust()
 
 
 def verify_cluster_policy(
-    artifacts: Artifacts, question: Question, trust: Callable[[], Trust]
+    artifacts: Artifacts,
+    question: Question,
+    trust: Callable[[], Trust],
+    keys: KeySource = NO_SECRETS,
 ) -> Verified:
     """What bundles say of an image that a ClusterPolicy asks about, signature or attestations.
 
-    trust: gives the trusted root, where it is needed. Raises SignatureError in Kyverno's words,
-    RegistryError where the registry does not answer, LookupFailed for keys that are not read and
-    for attestations without a type, over which Kyverno 1.19 breaks down.
+    trust: gives the trusted root, where it is needed; keys: those that lie in Secrets. Raises
+    SignatureError in Kyverno's words, RegistryError where the registry does not answer,
+    LookupFailed for keys that are not read and for attestations without a type, over which
+    Kyverno 1.19 breaks down.
     """
     image = question.image
     if question.attestations and not question.type:
@@ -63,7 +69,7 @@ def verify_cluster_policy(
         raise error.worded(f"failed to fetch bundles: {image}: {error.message}") from None
     except SignatureError as error:
         raise within(f"failed to fetch bundles: {image}", error) from None
-    checks = _checks(question, trust)
+    checks = _checks(question, trust, keys)
     digest = resolved.document.digest
     holding = [one for one in found if _holds(one.bundle, digest, checks)]
     if not holding:
@@ -187,7 +193,7 @@ def _subject(subject: Body) -> Json:
     return {"name": subject.get("name", ""), "digest": subject.get("digest")}
 
 
-def _checks(question: Question, trust: Callable[[], Trust]) -> Checks:
+def _checks(question: Question, trust: Callable[[], Trust], keys: KeySource) -> Checks:
     """What Kyverno builds of an attestor's fields."""
     image, key = question.image, question.key
     subject = bool(question.subject or question.subject_regexp)
@@ -207,7 +213,7 @@ def _checks(question: Question, trust: Callable[[], Trust]) -> Checks:
     material = f"failed to get trusted material: {image}"
     if key and (subject or issuer):
         raise SignatureError(f"{material}: {exclusive}")
-    signer = _signer(question, material) if key else None
+    signer = _signer(question, material, keys) if key else None
     alone = key and question.ignores_log and question.ignores_sct
     trusted = _NO_TRUST if alone else trust()
     return Checks(trusted, _clock(question), signer, identity, logged=not question.ignores_log)
@@ -227,11 +233,12 @@ def _clock(question: Question) -> Clock:
     )
 
 
-def _signer(question: Question, material: str) -> Signer:
+def _signer(question: Question, material: str, keys: KeySource) -> Signer:
     if question.algorithm not in HASHES:
         raise SignatureError(f'{material}: unsupported signature algorithm "{question.algorithm}"')
     if "PUBLIC KEY" not in question.key:
-        raise UnreachableKeyError(question.key)
+        what = f"{material}: failed to load public key"
+        return Signer(load_key(question.key, keys, what), (question.algorithm,))
     try:
         return Signer(read_public_key(question.key), (question.algorithm,))
     except SignatureError as error:

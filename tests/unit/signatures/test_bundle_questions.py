@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.signatures import NOBODY_ELSE, Question, SignatureError
+from chartkit.engine.signatures import NOBODY_ELSE, Question, SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.registry import Registries, Settings
@@ -20,7 +20,6 @@ from chartkit.registry.settings import Limits
 from chartkit.signatures.bundles import (
     verify_cluster_policy,
 )
-from chartkit.signatures.errors import UnreachableKeyError
 from chartkit.signatures.trust import Trust
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import KIND, Maker
@@ -156,7 +155,7 @@ def test_attestors_that_contradict_themselves(
             verify_cluster_policy(artifacts, asked, lambda: world.trust)
         assert raised.value.message.startswith(says)
     for key in ("k8s://ns/name", "awskms:///alias/key"):
-        with pytest.raises(UnreachableKeyError):
+        with pytest.raises(UnknownKeyError):
             verify_cluster_policy(artifacts, replace(question, key=key), _nobody)
 
 

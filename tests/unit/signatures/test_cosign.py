@@ -244,7 +244,7 @@ def test_what_the_log_would_say_may_decide(bench: Bench) -> None:
         bench.source.signature(bench.by_key(image, annotations={"team": "x"}))
 
 
-@pytest.mark.parametrize("key", ["k8s://ns/name", "awskms:///alias/x", "/key.pub", "key"])
+@pytest.mark.parametrize("key", ["awskms:///alias/x", " k8s://ns/name", "/key.pub", "key"])
 def test_keys_that_stand_elsewhere_are_not_read(bench: Bench, key: str) -> None:
     with pytest.raises(LookupFailed, match="failed to load public key from ") as raised:
         bench.source.signature(bench.by_key("example.com/app", key=key))

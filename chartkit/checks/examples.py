@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TypeAlias
 
 from chartkit.chart.library import (
     BAD_FILE,
@@ -23,11 +24,16 @@ from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
+from chartkit.engine.kinds import in_namespace
 from chartkit.engine.policies import is_policy
+from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import judge
+
+Patterns: TypeAlias = tuple[str, ...]
+"""Names of namespaces, with wildcards."""
 
 _HIDDEN = (
     "an exclusion may hide it; one by names or selector turns Kyverno's rules for pod controllers "
@@ -45,14 +51,16 @@ def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row
     policies = [known[name] for name in rendered if name in known]
     found: list[Diagnostic] = []
     judged: list[str] = []
+    left_out = {each.name: _left_out(subject, each) for each in policies}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
-                    judged += [policy.name] * len(_read(file))
-                    found += _judged(policy.name, compiled[policy.name], file, expected_bad)
+                    hidden = left_out[policy.name] if expected_bad else ()
+                    judged += [policy.name] * len(_shown(file, hidden))
+                    found += _judged(policy.name, compiled[policy.name], file, hidden, expected_bad)
     place = subject.policies.values.location
     found.extend(_without_examples(each) for each in policies if each.name not in judged)
     shown = counted(len(judged), "example", "examples")
@@ -137,12 +145,12 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
 
 @lru_cache(maxsize=4096)
 def _judged(
-    policy: str, compiled: PolicySet, file: Path, expected_bad: bool
+    policy: str, compiled: PolicySet, file: Path, left_out: Patterns, expected_bad: bool
 ) -> tuple[Diagnostic, ...]:
     """What is wrong about the objects of a file; environments with the same policies share it."""
     return tuple(
         found
-        for resource in _read(file)
+        for resource in _shown(file, left_out)
         for found in _judge(policy, compiled, resource, expected_bad)
     )
 
@@ -159,6 +167,36 @@ def _judge(
         message = f"{policy} {verdict.does} its {which}"
         hint = _HIDDEN if expected_bad else None
         yield Diagnostic(policy, Severity.ERROR, message, resource.location, hint)
+
+
+def _left_out(subject: Subject, policy: LibraryPolicy) -> Patterns:
+    """The namespaces that the policy leaves alone as a whole: what stands there shows nothing.
+
+    None where every bad example stands there, for then nothing shows that the policy acts at all.
+    """
+    own = subject.environment.policies.get(policy.name)
+    exclusions = (*subject.environment.exclude, *(own.exclude if own else ()))
+    patterns = tuple(
+        pattern
+        for each in exclusions
+        if set(each.resources) == {"namespaces"}
+        for pattern in each.resources["namespaces"]
+    )
+    files = [example.bad for example in policy.examples if example.bad is not None]
+    return patterns if any(_shown(file, patterns) for file in files) else ()
+
+
+def _shown(file: Path, left_out: Patterns) -> tuple[Resource, ...]:
+    """The objects of a file that stand in none of these namespaces, and are none of them."""
+    matchers = [compile_wildcard(pattern) for pattern in left_out]
+    return tuple(
+        each for each in _read(file) if not any(matches(_place(each)) for matches in matchers)
+    )
+
+
+def _place(resource: Resource) -> str:
+    given = in_namespace(resource)
+    return given.name if given.kind == "Namespace" else given.namespace
 
 
 @lru_cache(maxsize=512)

@@ -80,6 +80,26 @@ def test_an_exclusion_that_hides_every_kind_is_told(tmp_path: Path, form: str) -
     assert all("does nothing about its bad example" in row.message for row in failed)
 
 
+@pytest.mark.parametrize(
+    ("excluded", "hides_all"), [("left-?", False), ("default", False), ("*", True)]
+)
+def test_a_bad_example_in_a_namespace_that_is_left_alone_shows_nothing(
+    tmp_path: Path, excluded: str, hides_all: bool
+) -> None:
+    write(tmp_path)
+    file = tmp_path / "policies" / "own" / "validate-one" / "bad.yaml"
+    first = file.read_text()
+    elsewhere = first.replace("metadata:\n", "metadata:\n  namespace: left-1\n", 1)
+    assert elsewhere != first
+    file.write_text(f"{first}---\n{elsewhere}")
+    only = (
+        f'  dev: {{kubernetes: "1.34", kyverno: "1.19", engine: false, policies: {{validate-one: '
+        f"{{exclude: [{{namespaces: ['{excluded}']}}]}}}}}}\n"
+    )
+    failed = [row for row in rows(run(tmp_path, only), "examples", "dev") if row.hint]
+    assert bool(failed) is hides_all, failed
+
+
 def test_a_good_example_that_is_changed_is_told(tmp_path: Path) -> None:
     write(tmp_path)
     folder = tmp_path / "policies" / "own" / "mutate-one"

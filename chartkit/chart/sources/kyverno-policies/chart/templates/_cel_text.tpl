@@ -63,25 +63,29 @@ controllers wherever it finds them; an escaped dot keeps a literal from that.
 
 {{/*
 The same expression about the object before the request. Takes text and variables, the names of
-those that have a twin for it (oldName). Literals and names after a dot stay as they are.
+those that have a twin for it (oldName). Literals and names after a dot stay as they are. What says
+nothing of either is one piece, however long: a template walks over few pieces fast, and over every
+word and blank of an expression slowly.
 */}}
 {{- define "kyverno-policies.celBefore" -}}
 {{- $variables := .variables -}}
-{{- $result := list -}}
-{{- $previous := list "" "" "" -}}
-{{- range regexFindAll "(?s)//[^\n]*|[rR]\"[^\"]*\"|[rR]'[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'|[A-Za-z_][A-Za-z0-9_]*|\\s+|." .text -1 -}}
-{{- $token := . -}}
-{{- if and (eq . "object") (ne (index $previous 2) ".") -}}
-{{- $token = "oldObject" -}}
-{{- else if and (eq (index $previous 2) ".") (eq (index $previous 1) "variables") (ne (index $previous 0) ".") (has . $variables) -}}
-{{- $token = include "kyverno-policies.celTwin" . -}}
+{{- $literal := "//[^\n]*|[rR]\"[^\"]*\"|[rR]'[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|'(?:\\\\.|[^'\\\\])*'" -}}
+{{- $other := "[A-Za-np-uw-z_][A-Za-z0-9_]*|[.]\\s*[A-Za-z_][A-Za-z0-9_]*|[^A-Za-z_\"'/.]+|[\"'/.]" -}}
+{{- $word := "variables\\s*[.]\\s*[A-Za-z_][A-Za-z0-9_]*|[ov][A-Za-z0-9_]*" -}}
+{{- range regexFindAll (printf "(?s)(?:%s|%s)+|%s" $literal $other $word) .text -1 -}}
+{{- if eq . "object" -}}
+oldObject
+{{- else if hasPrefix "variables" . -}}
+{{- $name := splitList "." . | last | trim -}}
+{{- if and (contains "." .) (has $name $variables) -}}
+{{- trimSuffix $name . -}}{{- include "kyverno-policies.celTwin" $name -}}
+{{- else -}}
+{{- . -}}
 {{- end -}}
-{{- $result = append $result $token -}}
-{{- if regexMatch "\\S" . -}}
-{{- $previous = append (rest $previous) . -}}
+{{- else -}}
+{{- . -}}
 {{- end -}}
 {{- end -}}
-{{- join "" $result -}}
 {{- end -}}
 
 {{/* The name of a variable's twin about the object before the request. */}}

@@ -11,24 +11,30 @@ from chartkit.model import Location, Resource
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 
 
-def compiled_set(found: Iterable[Resource]) -> PolicySet:
+def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
     """Compiles each policy, with the bindings among them; what does not compile becomes
-    diagnostics. The same texts give one and the same set."""
-    return _set(tuple((json.dumps(each.body), each.location) for each in found))
+    diagnostics. The same texts give one and the same set.
+
+    allows_http: whether the controllers let policies of a namespace call services.
+    """
+    return _set(tuple((json.dumps(each.body), each.location) for each in found), allows_http)
 
 
 @lru_cache(maxsize=2048)
-def _set(found: tuple[tuple[str, Location], ...]) -> PolicySet:
+def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySet:
     resources = [Resource(json.loads(body), location) for body, location in found]
-    return compile_all(resources, compiler=_remembered)
+    return compile_all(resources, Surroundings(allows_http=allows_http), _remembered)
 
 
 def _remembered(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
     bindings = tuple(json.dumps(one.body) for one in around.bindings)
-    return _compiled(json.dumps(resource.body), resource.location, bindings)
+    return _compiled(json.dumps(resource.body), resource.location, bindings, around.allows_http)
 
 
 @lru_cache(maxsize=2048)
-def _compiled(body: str, location: Location, bindings: tuple[str, ...]) -> AnyPolicy | Cleaner:
+def _compiled(
+    body: str, location: Location, bindings: tuple[str, ...], allows_http: bool
+) -> AnyPolicy | Cleaner:
     bound = tuple(Resource(json.loads(one)) for one in bindings)
-    return compile_one(Resource(json.loads(body), location), Surroundings(bindings=bound))
+    around = Surroundings(bindings=bound, allows_http=allows_http)
+    return compile_one(Resource(json.loads(body), location), around)

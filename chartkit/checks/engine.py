@@ -10,6 +10,7 @@ from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
+from chartkit.checks.flags import allows_http
 from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.engine.cel_policies.bindings import is_binding
@@ -31,7 +32,9 @@ _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 def compiled_policies(subject: Subject) -> PolicySet:
     """The environment's policies as Helm rendered them, compiled."""
     found = subject.policies.rendered.resources
-    return compiled_set(one for one in found if is_policy(one) or is_binding(one))
+    engine = () if subject.engine is None else subject.engine.rendered.resources
+    policies = (one for one in found if is_policy(one) or is_binding(one))
+    return compiled_set(policies, allows_http(engine))
 
 
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:

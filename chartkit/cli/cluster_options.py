@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from chartkit.cli.network_option import with_network
+from chartkit.cli.network_option import surroundings, with_network
 from chartkit.cli.registry_options import with_registry
 from chartkit.cli.request_options import Requests, parse_parameters
 from chartkit.errors import InputError
@@ -86,7 +86,7 @@ def load_cluster(given: Mapping[str, Any], reader: Reader) -> tuple[Requests, Su
     """Loads what the options name and what stands around the cluster's objects, as
     `load_requests` does for files."""
     from chartkit.cluster.scan import Surveyed
-    from chartkit.scan.statements import read_exceptions, read_statements
+    from chartkit.scan.statements import read_statements
 
     statements = read_statements(
         given["values"], given["settings"], given["userinfo"], given["context_file"]
@@ -94,7 +94,7 @@ def load_cluster(given: Mapping[str, Any], reader: Reader) -> tuple[Requests, Su
     if statements.chart_values:
         raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
     statements = with_network(with_registry(statements, given), given)
-    survey = Surveyed(reader, read_exceptions(given["exceptions"]))
+    survey = Surveyed(reader, surroundings(given))
     policies = _policies(given, survey, survey.around)
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
         click.echo(str(diagnostic), err=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from chartkit.cli.network_option import NETWORK_OPTIONS, with_network
+from chartkit.cli.network_option import NETWORK_OPTIONS, surroundings, with_network
 from chartkit.cli.registry_options import REGISTRY_OPTIONS, with_registry
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
@@ -116,7 +116,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     from chartkit.scan.inputs import ChartOptions, read_inputs, read_payloads
     from chartkit.scan.policies import load_policies
     from chartkit.scan.run import namespace_labels, namespaces_among
-    from chartkit.scan.statements import read_exceptions, read_statements
+    from chartkit.scan.statements import read_statements
 
     if not given["paths"]:
         raise click.UsageError("Missing argument 'PATH…'.")
@@ -124,7 +124,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )
     statements = with_network(with_registry(statements, given), given)
-    around = read_exceptions(given["exceptions"])
+    around = surroundings(given)
     parameters = parse_parameters(given["parameters"])
     policies = load_policies(given["sources"], parameters, around, given["policy_type"])
     for diagnostic in (*policies.diagnostics, *policies.warnings):

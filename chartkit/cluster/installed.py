@@ -59,6 +59,7 @@ def joined(one: Surroundings, other: Surroundings) -> Surroundings:
         one.exceptions + other.exceptions,
         one.cel_exceptions + other.cel_exceptions,
         one.bindings + other.bindings,
+        one.allows_http or other.allows_http,
     )
 
 

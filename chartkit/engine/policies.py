@@ -6,7 +6,7 @@ What CEL needs is loaded when the first policy needs it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.engine.cel_policies.bindings import is_binding
@@ -56,17 +56,18 @@ def _group(resource: Resource) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands beside policies and changes what they say: exceptions of both generations, and
-    the bindings of Kubernetes' own policies."""
+    """What stands beside policies and changes what they say: exceptions of both generations, the
+    bindings of Kubernetes' own policies, and whether Kyverno's controllers have the flag
+    `--allowHTTPInNamespacedPolicies`."""
 
     exceptions: tuple[PolicyException, ...] = ()
     cel_exceptions: tuple[CelException, ...] = ()
     bindings: tuple[Resource, ...] = ()
+    allows_http: bool = False
 
     def with_bindings(self, found: Iterable[Resource]) -> Surroundings:
         """These, and the bindings among some objects."""
-        bindings = (*self.bindings, *filter(is_binding, found))
-        return Surroundings(self.exceptions, self.cel_exceptions, bindings)
+        return replace(self, bindings=(*self.bindings, *filter(is_binding, found)))
 
 
 NOTHING_AROUND: Final = Surroundings()
@@ -98,11 +99,13 @@ def compile_any(
     if resource.kind.endswith(CelKind.DELETING):
         from chartkit.engine.cel_policies.deleting import read_deleting_policy
 
-        return read_deleting_policy(resource, around.cel_exceptions)
+        return read_deleting_policy(resource, around.cel_exceptions, around.allows_http)
     if is_cel_policy(resource):
         from chartkit.engine.cel_policies.compile import compile_cel_policy
 
-        return compile_cel_policy(resource, around.cel_exceptions, around.bindings)
+        return compile_cel_policy(
+            resource, around.cel_exceptions, around.bindings, around.allows_http
+        )
     if resource.kind in CLEANUP_KINDS:
         return read_cleanup_policy(resource)
     return compile_policy(resource, around.exceptions, cluster_wide)

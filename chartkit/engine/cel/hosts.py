@@ -50,14 +50,17 @@ class ClusterHost(OfflineHost):
         namespace: str = "",
         now: Callable[[], datetime] = _now,
         chance: Callable[[int], int] | None = None,
+        may_call: bool | None = None,
     ) -> None:
-        """policy: its name, or `namespace/name`; chance: a number below the one it is given."""
+        """policy: its name, or `namespace/name`; chance: a number below the one it is given;
+        may_call: whether it may call services, None: if it is of no namespace."""
         self.policy_namespace = namespace
         self.generated: list[Body] = []
         self._lookups = lookups
         self._cluster = lookups.cluster(policy, rule)
         self._now = now
         self._chance = chance
+        self._may_call = not namespace if may_call is None else may_call
 
     def get_resource(
         self, api_version: str, resource: str, namespace: str, name: str, /
@@ -119,7 +122,7 @@ class ClusterHost(OfflineHost):
         recorded = self._lookups.recorded(method, url)
         if recorded is not None:
             return _recorded(recorded.status, recorded.body)
-        if self.policy_namespace:
+        if not self._may_call:
             raise CelError(_NAMESPACED)
         data = posted(body) if method == "POST" else None
         call = ServiceCall(method, url, tuple(headers.items()), data, ca_bundle)

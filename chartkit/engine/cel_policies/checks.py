@@ -63,7 +63,7 @@ def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
     # Kyverno's webhook is not asked about policies for any JSON: they stand in no cluster.
     if not rules and not policy.json and policy.kind is not CelKind.IMAGE_VALIDATING:
         found.append(("spec.matchConstraints", _NO_RULES))
-    if policy.namespace and any("http" in _names(text) for text in _expressions(policy.spec)):
+    if not policy.may_call and any("http" in _names(text) for text in _expressions(policy.spec)):
         found.append(("spec", _HTTP))
     return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in found]
 

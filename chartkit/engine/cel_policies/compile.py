@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
@@ -161,13 +161,16 @@ def compile_cel_policy(
     resource: Resource,
     exceptions: Sequence[CelException] = (),
     bindings: Sequence[Resource] = (),
+    allows_http: bool = False,
 ) -> CompiledCelPolicy:
     """Compiles a policy whose rules are CEL, with the exceptions and bindings there are.
+
+    allows_http: whether policies of a namespace may call services.
 
     Raises CompileError with every diagnostic where its definition does not take it or an
     expression does not compile.
     """
-    policy = read_cel_policy(resource)
+    policy = replace(read_cel_policy(resource), allows_http=allows_http)
     phase, compiler = KINDS[policy.kind]
     judges = compiler(policy, Surroundings(exceptions, bindings))
     phases = frozenset(phase if one.phase is None else one.phase for one in judges)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -93,7 +94,13 @@ class DeletingPolicy(Judge):
     def host(self, admission: Admission) -> ClusterHost:
         """What its expressions ask; the time is that of its run."""
         policy = self.policy
-        return ClusterHost(admission.lookups, policy.name, namespace=policy.namespace, now=now)
+        return ClusterHost(
+            admission.lookups,
+            policy.name,
+            namespace=policy.namespace,
+            now=now,
+            may_call=policy.may_call,
+        )
 
     def judge(self, admission: Admission) -> RuleResult | None:
         """The policy's one result: an object that any exception is about is not deleted.
@@ -143,8 +150,12 @@ def _schedule(policy: CelPolicy) -> tuple[Schedule | None, tuple[Diagnostic, ...
 
 
 def read_deleting_policy(
-    resource: Resource, exceptions: Sequence[CelException] = ()
+    resource: Resource, exceptions: Sequence[CelException] = (), allows_http: bool = False
 ) -> DeletingPolicy:
     """Compiles a DeletingPolicy or NamespacedDeletingPolicy; raises CompileError for one that its
-    schema does not take, or an expression that does not compile."""
-    return DeletingPolicy(read_cel_policy(resource), exceptions)
+    schema does not take, or an expression that does not compile.
+
+    allows_http: whether policies of a namespace may call services.
+    """
+    policy = replace(read_cel_policy(resource), allows_http=allows_http)
+    return DeletingPolicy(policy, exceptions)

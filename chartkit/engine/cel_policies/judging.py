@@ -61,7 +61,7 @@ def admission(
 
 def new_host(policy: CelPolicy, lookups: Lookups) -> ClusterHost:
     """What a policy's expressions ask, with nothing generated yet."""
-    return ClusterHost(lookups, policy.name, namespace=policy.namespace)
+    return ClusterHost(lookups, policy.name, namespace=policy.namespace, may_call=policy.may_call)
 
 
 def _namespace(attributes: Attributes) -> Body | None:

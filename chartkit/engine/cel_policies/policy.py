@@ -82,7 +82,8 @@ class CelPolicy:
     ignores_errors: whether a match condition that fails to evaluate leaves the request alone;
     actions: `Deny`, `Audit`, `Warn`; controllers: the pod controllers that it is extended to as
     written, None for all; json: whether it judges any JSON and not admission requests;
-    body: the specification, for what one kind alone has.
+    allows_http: whether policies of a namespace may call services; body: the specification, for
+    what one kind alone has.
     """
 
     kind: CelKind
@@ -100,6 +101,7 @@ class CelPolicy:
     json: bool = False
     admission: bool = True
     background: bool = True
+    allows_http: bool = False
     spec: Body = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
 
@@ -107,6 +109,11 @@ class CelPolicy:
     def key(self) -> str:
         """What results name: `name`, or `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+    @property
+    def may_call(self) -> bool:
+        """Whether its expressions may call services."""
+        return not self.namespace or self.allows_http
 
     @property
     def id(self) -> str:

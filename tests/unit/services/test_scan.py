@@ -238,6 +238,22 @@ def test_an_expression_of_a_namespaced_policy(scan: Scan, answers: Service) -> N
     assert said in message
 
 
+def test_namespaced_policies_where_the_controllers_let_them(
+    scan: Scan, answers: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = f"json.marshal(http.Get({json.dumps(answers.url('/ok'))}))"
+    policy = _cel(call, "NamespacedValidatingPolicy", namespace="default")
+    allowed = "--allow-http-in-namespaced-policies"
+    found = scan(policy, "--allow-network", answers.place, allowed)
+    assert found == ("fail", '{"a":[1,2.5],"statusCode":200}')
+    assert "is not asked" in scan(policy, allowed, "--allow-network", "prices")[1]
+    for options, warnings in (((), 1), ((allowed,), 0)):
+        with pytest.raises(SystemExit):
+            main(["scan", "objects.json", "-p", "policy.json", *options])
+        said = capsys.readouterr().err.count("http.* is not allowed in namespaced policies")
+        assert said == warnings
+
+
 def test_a_global_context_entry(scan: Scan, answers: Service) -> None:
     entry: Body = {
         "apiVersion": "kyverno.io/v2beta1",

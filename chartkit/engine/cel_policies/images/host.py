@@ -39,7 +39,7 @@ class ImageHost(ClusterHost):
     """
 
     def __init__(self, policy: CelPolicy, lookups: Lookups, fits: Fits, evidence: Evidence) -> None:
-        super().__init__(lookups, policy.name, namespace=policy.namespace)
+        super().__init__(lookups, policy.name, namespace=policy.namespace, may_call=policy.may_call)
         self.evidence = evidence
         self.reasons: list[str] = []
         self._source = lookups.signatures

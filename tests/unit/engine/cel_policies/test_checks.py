@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.compile import compile_cel_policy
+from chartkit.engine.cel_policies.deleting import read_deleting_policy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Severity
@@ -93,6 +95,21 @@ def test_taken_by_the_program_alone(found: Resource, text: str) -> None:
     (warning,) = cluster_refusals(read_cel_policy(found))
     assert warning.severity is Severity.WARNING
     assert text in warning.message
+    allowed = replace(read_cel_policy(found), allows_http=True)
+    assert bool(cluster_refusals(allowed)) == ("http.*" not in text)
+
+
+def test_a_policy_that_deletes_is_told_like_any_other() -> None:
+    conditions = [{"name": "a", "expression": "http.Get('http://x').ok == true"}]
+    found = policy(
+        "NamespacedDeletingPolicy",
+        metadata={"namespace": "a"},
+        schedule="0 0 * * *",
+        conditions=conditions,
+    )
+    (told,) = read_deleting_policy(found).diagnostics
+    assert "http.* is not allowed in namespaced policies" in told.message
+    assert read_deleting_policy(found, allows_http=True).diagnostics == ()
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,18 @@ class Controller:
         return f"{controller}.{'autoscaling.minReplicas' if self.scaler else 'replicas'}"
 
 
+def values_path(diagnostic: Diagnostic) -> tuple[str, ...] | None:
+    """The key of the chart's values that decides a finding: the one that its hint names, or that
+    of the number of replicas. None for a finding that no one key decides."""
+    keys = VALUES_KEYS.get(diagnostic.rule_id, ())
+    paths = [(controller, *key) for key in keys for controller in CONTROLLERS.values()]
+    for path in paths:
+        if diagnostic.hint and ".".join(path) in diagnostic.hint:
+            return path
+    named = [CONTROLLERS[each] for each in CONTROLLERS if each in diagnostic.message]
+    return (named[0], *keys[-1]) if named and keys else None
+
+
 def minimum(component: str) -> int:
     """The fewest replicas with which a controller is highly available."""
     return _MINIMUM.get(component, _OTHER_MINIMUM)

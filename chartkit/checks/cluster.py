@@ -88,10 +88,7 @@ def _dry_run(chart: Chart) -> list[Diagnostic]:
 
 def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:
     """A finding at the values that decide it, where its hint names a key that stands there."""
-    for key in ha.VALUES_KEYS.get(diagnostic.rule_id, ()):
-        for controller in ha.CONTROLLERS.values():
-            path = (controller, *key)
-            name = ".".join(path)
-            if diagnostic.hint and name in diagnostic.hint:
-                return replace(diagnostic, location=chart.lint_subject().locate(path))
+    path = ha.values_path(diagnostic)
+    if path is not None:
+        return replace(diagnostic, location=chart.lint_subject().locate(path))
     return diagnostic

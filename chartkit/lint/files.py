@@ -96,10 +96,5 @@ def _one(documents: Sequence[Document], file: str) -> Document:
 
 def _in_values(subject: Subject, found: Diagnostic) -> Diagnostic:
     """A finding of what was rendered, at the value that decides it."""
-    for component, key in ha.CONTROLLERS.items():
-        if component in found.message:
-            for path in ha.VALUES_KEYS.get(found.rule_id, ()):
-                place = subject.locate((key, *path))
-                if place.path.endswith("/".join(path)):
-                    return replace(found, location=place)
-    return found
+    path = ha.values_path(found)
+    return found if path is None else replace(found, location=subject.locate(path))

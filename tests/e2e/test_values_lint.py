@@ -37,6 +37,21 @@ def test_what_is_rendered(tmp_path: Path) -> None:
     assert found["CK113"]["location"].startswith("values.yaml:3:")
 
 
+@pytest.mark.parametrize(
+    ("text", "rule", "place"),
+    [
+        ("replicas: 2", "CK112", "values.yaml:2:3"),
+        ("replicas: 4", "CK111", "values.yaml:2:3"),
+        ("autoscaling: {enabled: true, minReplicas: 2}", "CK112", "values.yaml:2:32"),
+    ],
+)
+def test_places_are_those_that_decide(tmp_path: Path, text: str, rule: str, place: str) -> None:
+    (tmp_path / "values.yaml").write_text(f"admissionController:\n  {text}\n", "utf-8")
+    done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
+    found = [each["location"] for each in json.loads(done.out)["findings"] if each["rule"] == rule]
+    assert found[0] == place
+
+
 def test_other_charts(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
     chart.mkdir()

@@ -85,6 +85,10 @@ class DeletingPolicy(Judge):
     def evaluate(self, request: Request, lookups: Lookups = OFFLINE) -> RuleResult | None:
         """Whether it would delete an object: pass for yes, fail for no, nothing where it does not
         speak of it. Never raises for what stands in the policy or the object."""
+        if not request.is_json and not request.plural:
+            one = request.resource
+            cluster = lookups.cluster(self.policy.name, "")
+            request = replace(request, plural=cluster.plural(one.api_version, one.kind))
         return self.run(admission(Attributes(request), lookups))
 
     def speaks_of(self, attributes: Attributes) -> bool:

@@ -24,7 +24,7 @@ from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, a
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import named_expressions, read_constraints
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.cluster import ObjectKey, key_of
+from chartkit.engine.cluster import Cluster, ObjectKey, key_of
 from chartkit.engine.request import Request
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError, EvaluationError
@@ -113,7 +113,7 @@ class MutatingJudge(Judge):
         """What becomes of the objects of the cluster that are the policy's targets."""
         cluster = admission.lookups.cluster(self.policy.name, "")
         try:
-            wanted = targets.find(self._target_scope(admission), self.host(admission))
+            wanted = targets.find(self._target_scope(admission), self.host(admission), cluster)
             there = [one for one in cluster.of_kinds(wanted.kind) if wanted.object(one)]
         except EvaluationError as error:
             yield self.result(Status.ERROR, f"failed to find targets: {error.message}", EVALUATION)
@@ -140,8 +140,9 @@ class _Targets:
     expression: Program | None
     conditions: tuple[Program, ...]
 
-    def find(self, scope: PolicyScope, host: Host) -> _Wanted:
-        """What tells targets; raises CelError where the expression has no value."""
+    def find(self, scope: PolicyScope, host: Host, cluster: Cluster) -> _Wanted:
+        """What tells targets; cluster: knows the names of kinds in URLs. Raises CelError where the
+        expression has no value."""
         if self.expression is not None:
             named = _named(self.expression.evaluate(scope, host))
             kinds = {(key.api_version, key.kind) for key in named}
@@ -150,13 +151,17 @@ class _Targets:
         if constraints is None:
             return _Wanted(lambda _one: False, lambda _body: False)
 
+        def attributes(body: Body) -> Attributes:
+            one = Resource(body)
+            return Attributes(Request(one, plural=cluster.plural(one.api_version, one.kind)))
+
         def fits(body: Body) -> bool:
             try:
-                return constraints.match(Attributes(Request(Resource(body))))
+                return constraints.match(attributes(body))
             except EvaluationError:
                 return False
 
-        return _Wanted(lambda one: constraints.concern(Attributes(Request(Resource(one)))), fits)
+        return _Wanted(lambda one: constraints.concern(attributes(one)), fits)
 
 
 @dataclass(frozen=True, slots=True)

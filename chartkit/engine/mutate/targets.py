@@ -15,7 +15,7 @@ from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.handler import Handler
 from chartkit.engine.int64 import mark_literals
-from chartkit.engine.kinds import parse_api_version, resource_name
+from chartkit.engine.kinds import parse_api_version
 from chartkit.engine.mutate.patcher import Patched, as_json
 from chartkit.engine.mutate.rule import compile_patch, describe
 from chartkit.engine.policy_reader import read_selector
@@ -125,7 +125,8 @@ def _find(selected: Body, namespace: str, cluster: Cluster) -> Iterator[Body] | 
         body = cluster.find(key)
         if body is None:
             group, _ = parse_api_version(key.api_version)
-            kind = ".".join(filter(None, (resource_name(key.kind), group)))
+            plural = cluster.plural(key.api_version, key.kind)
+            kind = ".".join(filter(None, (plural, group)))
             raise EvaluationError(f"{kind} {quote(name)} not found")
         return [body]
     return _listed(key, selected.get("selector"), cluster)

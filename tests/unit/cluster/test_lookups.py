@@ -7,9 +7,11 @@ import pytest
 from chartkit.cluster.discovery import Served
 from chartkit.cluster.lookups import LiveLookups, Reads
 from chartkit.cluster.reader import Reader
+from chartkit.engine.cel_policies.deleting import read_deleting_policy
 from chartkit.engine.cluster import ObjectKey
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.model import Body, Json
+from chartkit.engine.request import Request
+from chartkit.model import Body, Json, Resource, Status
 from tests.api_server import Api
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import forbidden, pod, policy
@@ -178,15 +180,15 @@ def test_cel_is_told_what_is_forbidden(world: World) -> None:
     assert "not read: /api/v1/namespaces/shop/configmaps: forbidden (403)" in err
 
 
-def test_objects_that_a_policy_changes_are_read_kind_by_kind(world: World) -> None:
-    """Targets are those of the constraints: nothing else is asked for."""
-    body = _cel("true")
+def _changing(group: str, resource: str) -> Body:
+    """A policy about Pods that changes the objects of a resource."""
+    body = {**_cel("true"), "kind": "MutatingPolicy"}
     spec = body["spec"]
     del spec["validations"]
     targets = {
-        "apiGroups": [""],
+        "apiGroups": [group],
         "apiVersions": ["v1"],
-        "resources": ["configmaps"],
+        "resources": [resource],
         "operations": ["CREATE", "UPDATE"],
     }
     spec |= {
@@ -201,10 +203,15 @@ def test_objects_that_a_policy_changes_are_read_kind_by_kind(world: World) -> No
             }
         ],
     }
+    return body
+
+
+def test_objects_that_a_policy_changes_are_read_kind_by_kind(world: World) -> None:
+    """Targets are those of the constraints: nothing else is asked for."""
     world.server.serve(
         Api("policies.kyverno.io", "v1", "mutatingpolicies", "MutatingPolicy", False)
     )
-    world.server.add(pod("a"), _config_map("x"), {**body, "kind": "MutatingPolicy"})
+    world.server.add(pod("a"), _config_map("x"), _changing("", "configmaps"))
     code, out, err = world.scan("--cluster", "--cluster-policies", "--detailed")
     assert (code, err) == (0, ""), out
     assert "/api/v1/configmaps" in world.server.asked()
@@ -220,6 +227,52 @@ def test_objects_that_a_policy_changes_are_read_kind_by_kind(world: World) -> No
     assert code == 1
     assert "failed to find targets: configmaps is forbidden" in out
     assert err == "not read: /api/v1/configmaps: forbidden (403)\n"
+
+
+def test_targets_of_custom_kinds_have_the_names_that_the_server_gives_them(world: World) -> None:
+    world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
+    metadata = {"name": "x", "namespace": "shop"}
+    world.server.add(
+        pod("a"), {"apiVersion": "shop.example/v1", "kind": "Stock", "metadata": metadata}
+    )
+    for resource, passes in (("stock-piles", 2), ("stocks", 1)):
+        named = world.policies(_changing("shop.example", resource))
+        code, out, err = world.scan("--cluster", "--detailed", *named)
+        assert (code, err) == (0, ""), out
+        assert f"pass: {passes}," in out
+
+
+def test_a_target_that_is_not_there_is_named_as_the_server_names_it(world: World) -> None:
+    world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
+    world.server.add(pod("a"))
+    target = {"apiVersion": "shop.example/v1", "kind": "Stock", "namespace": "shop", "name": "x"}
+    patch = {"metadata": {"labels": {"seen": "yes"}}}
+    mutate = {"targets": [target], "patchStrategicMerge": patch}
+    code, out, _ = world.scan(
+        "--cluster", *world.policies(policy("t", ["Pod"], {"mutate": mutate}))
+    )
+    assert code == 1
+    assert 'stock-piles.shop.example "x" not found' in out
+
+
+def test_what_deletes_asks_for_the_names_that_the_server_gives(world: World) -> None:
+    from chartkit.cluster.live import LiveSource
+    from chartkit.install.cluster import connect
+
+    world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
+    lookups = LiveLookups(Reader(LiveSource(connect(None))))
+    metadata = {"name": "x", "namespace": "shop"}
+    stock = Resource({"apiVersion": "shop.example/v1", "kind": "Stock", "metadata": metadata})
+    for resource, is_deleted in (("stock-piles", True), ("stocks", False)):
+        rule = {"apiGroups": ["shop.example"], "apiVersions": ["v1"], "resources": [resource]}
+        spec = {
+            "schedule": "0 0 * * *",
+            "matchConstraints": {"resourceRules": [{**rule, "operations": ["CREATE"]}]},
+            "conditions": [{"name": "all", "expression": "true"}],
+        }
+        body = {**_cel("true"), "kind": "DeletingPolicy", "spec": spec}
+        result = read_deleting_policy(Resource(body)).evaluate(Request(stock), lookups)
+        assert (result is not None and result.status is Status.PASS) == is_deleted
 
 
 class _Source:

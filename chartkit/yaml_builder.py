@@ -45,6 +45,17 @@ _WORDS: Final[dict[str, bool | None]] = (
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INT = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_HELM_CODE = re.compile(
+    r"^\s*\{\{-?\s*(if|else|end|range|with|define|include|template|\$\w*\s*:?=|/\*)"
+    r"|\{\{-?\s*[^}\n]*\.(Values|Release|Chart|Capabilities|Template|Files)\b",
+    re.MULTILINE,
+)
+_HELM_HINT = "a template of Helm is named by its chart's folder"
+_OPEN = (
+    "while scanning a quoted scalar",
+    "while parsing a flow mapping",
+    "while parsing a flow sequence",
+)
 _NUMBER_START = frozenset("+-.0123456789")
 _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
@@ -64,7 +75,7 @@ def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _input_error(error, file) from None
+        raise _input_error(error, text, file) from None
     except yaml.YAMLError as error:
         raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
 
@@ -198,12 +209,14 @@ class _Builder:
             return "true" if key else "false"
         if isinstance(key, int | float):
             return str(key)
-        raise self.error("a key must be text, a number or a boolean", event)
+        braces = isinstance(event, MappingStartEvent) and event.flow_style
+        hint = f"quote what begins with {{{{; {_HELM_HINT}" if braces else None
+        raise self.error("a key must be text, a number or a boolean", event, hint)
 
-    def error(self, message: str, event: Any) -> InputError:
+    def error(self, message: str, event: Any, hint: str | None = None) -> InputError:
         """An InputError at the event's place."""
         mark = event.start_mark
-        return InputError(message, Location(self.file, mark.line + 1, mark.column + 1))
+        return InputError(message, Location(self.file, mark.line + 1, mark.column + 1), hint)
 
 
 def resolve_plain(text: str) -> Any:
@@ -263,13 +276,17 @@ def depth(value: Any) -> int:
     return deepest
 
 
-def _input_error(error: yaml.MarkedYAMLError, file: str) -> InputError:
+def _input_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputError:
     mark = error.problem_mark or error.context_mark
     location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
     problem = _one_line(error.problem or error.context or "cannot be parsed")
-    hint = None
-    if "cannot start any token" in problem:
+    begin, hint = error.context_mark, None
+    if _HELM_CODE.search(text):
+        hint = _HELM_HINT
+    elif "cannot start any token" in problem:
         hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
+    elif begin and mark and error.context in _OPEN and begin.line < mark.line:
+        hint = f"what begins in line {begin.line + 1} is not closed"
     return InputError(f"is not YAML: {problem}", location, hint)
 
 

@@ -83,7 +83,7 @@ def require(document: Document, schema: Mapping[str, Any]) -> None:
     hint = first.hint or ""
     if len(found) > 1:
         hint = f"{hint}; " if hint else ""
-        hint += f"and {len(found) - 1} more of the kind"
+        hint += f"and {len(found) - 1} more in this file"
     raise InputError(first.message, first.location, hint or None)
 
 
@@ -125,10 +125,7 @@ def _findings(error: Any) -> Iterator[_Finding]:
     elif error.validator == "additionalProperties":
         yield from _unknown_keys(error, path)
     elif error.validator == "required":
-        missing = [key for key in error.validator_value if key not in error.instance]
-        for key in missing:
-            if f"'{key}'" in error.message:
-                yield path, f"{_subject(path)} has no '{key}'", None
+        yield from _missing(error, path)
     elif error.validator == "enum":
         yield path, _enum_message(error, path), _enum_hint(error)
     elif error.validator in ("oneOf", "anyOf"):
@@ -137,12 +134,36 @@ def _findings(error: Any) -> Iterator[_Finding]:
         yield path, _message(error, path), _hint(error)
 
 
+def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    """Keys that must be there, without those that stand there misspelt and are unknown so."""
+    unknown = _unknown(error)
+    for key in error.validator_value:
+        is_meant = key not in error.instance and f"'{key}'" in error.message
+        if is_meant and not any(suggestion(each, [key]) for each in unknown):
+            yield path, f"{_subject(path)} has no '{key}'", None
+
+
 def _unknown_keys(error: Any, path: list[str | int]) -> Iterator[_Finding]:
     known = error.schema.get("properties", {})
-    for key in error.instance:
-        if key not in known:
-            hint = suggestion(str(key), known) or "known are " + ", ".join(known)
-            yield [*path, key], f"unknown key '{key}'", hint
+    for key in _unknown(error):
+        hint = _nested(key, known) or suggestion(key, known) or "known are " + ", ".join(known)
+        yield [*path, key], f"unknown key '{key}'", hint
+
+
+def _unknown(error: Any) -> list[str]:
+    """Keys of what is wrong that its schema refuses, whatever else is wrong with it."""
+    if error.schema.get("additionalProperties") is not False:
+        return []
+    known = error.schema.get("properties", {})
+    return [str(key) for key in error.instance if key not in known]
+
+
+def _nested(key: str, known: Iterable[str]) -> str | None:
+    """How a path that was written as one key (`a.b: 1`) is meant."""
+    first, _, rest = key.partition(".")
+    return (
+        f"write '{rest}' below '{first}', a line for each step" if rest and first in known else None
+    )
 
 
 def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
@@ -153,6 +174,8 @@ def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
     ]
     required = [inner for inner in fitting if inner.validator == "required"]
     if required and len(required) == len(error.validator_value):
+        if _unknown(error):
+            return
         keys = [key for inner in required for key in inner.validator_value]
         yield path, f"{_subject(path)} is without effect", "give one of " + ", ".join(keys)
     elif fitting:

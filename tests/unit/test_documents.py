@@ -121,6 +121,29 @@ def test_wrong_input_is_one_line_with_its_place(text: str, message: str) -> None
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("a: 1\nb: [1,\n  2\nc: 3\n", "what begins in line 2 is not closed"),
+        ('a: 1\nb: "x\nc: 3\n', "what begins in line 2 is not closed"),
+        ("a:\n- b\n c: 1\n", None),
+        ("{{- if .x }}\na: 1\n{{- end }}\n", "a template of Helm is named by its chart"),
+        ("{{- $name := 1 }}\na: 1\n", "a template of Helm is named by its chart"),
+        ("a: 1\n{{ .Values.x }}\n", "a template of Helm is named by its chart"),
+        (
+            "a: {{ .Values.x }}\n",
+            "quote what begins with {{; a template of Helm is named by its chart",
+        ),
+        ("a: {{ request.object.kind }}\n", "quote what begins with {{; a template of Helm"),
+        ("? [a]\n: b\n", None),
+    ],
+)
+def test_hints_of_what_is_no_yaml(text: str, hint: str | None) -> None:
+    with pytest.raises(InputError) as caught:
+        read_text(text, "f.yaml")
+    assert caught.value.hint is None if hint is None else hint in (caught.value.hint or "")
+
+
 def test_alias_bomb_is_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]

@@ -28,6 +28,12 @@ SCHEMA: dict[str, Any] = {
                 },
             ]
         },
+        "some": {
+            "type": "object",
+            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+            "additionalProperties": False,
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
+        },
     },
 }
 
@@ -60,14 +66,33 @@ def found(text: str) -> list[str]:
         (
             "name: a\neither: {pat: x}\n",
             [
-                "f.yaml:2:1: 'either' has no 'path'",
                 "f.yaml:2:10: unknown key 'pat' (did you mean 'path'?)",
             ],
+        ),
+        ("nam: a\n", ["f.yaml:1:1: unknown key 'nam' (did you mean 'name'?)"]),
+        (
+            "zzz: a\n",
+            [
+                "f.yaml:1: the file has no 'name'",
+                "f.yaml:1:1: unknown key 'zzz' (known are name, port, mode, names, either, some)",
+            ],
+        ),
+        (
+            "name: a\neither.path: x\n",
+            [
+                "f.yaml:2:1: unknown key 'either.path' "
+                "(write 'path' below 'either', a line for each step)"
+            ],
+        ),
+        ("name: a\nsome: {}\n", ["f.yaml:2:1: 'some' is without effect (give one of a, b)"]),
+        (
+            "name: a\nsome: {c: 1}\n",
+            ["f.yaml:2:8: unknown key 'c' (known are a, b)"],
         ),
         (
             "name: a\nzzz: 1\n",
             [
-                "f.yaml:2:1: unknown key 'zzz' (known are name, port, mode, names, either)",
+                "f.yaml:2:1: unknown key 'zzz' (known are name, port, mode, names, either, some)",
             ],
         ),
     ],
@@ -77,10 +102,10 @@ def test_violations_in_words(text: str, expected: list[str]) -> None:
 
 
 def test_the_first_is_raised_and_the_others_are_counted() -> None:
-    document = read_text("nam: a\nport: 1\n", "f.yaml")[0]
+    document = read_text("zzz: a\nport: 1\n", "f.yaml")[0]
     with pytest.raises(InputError) as caught:
         schema.require(document, SCHEMA)
-    assert "and 2 more of the kind" in (caught.value.hint or "")
+    assert "and 2 more in this file" in (caught.value.hint or "")
 
 
 def test_what_is_ignored_does_not_count() -> None:

@@ -32,6 +32,9 @@ def test_who_asks() -> None:
         ({"userInfo": {"extra": [1]}}, "userInfo.extra must be a mapping"),
         ({"roles": [1]}, "each of roles must be a text"),
         ({"clusterRoles": {}}, "clusterRoles must be a list"),
+        ({"kind": "Pod", "spec": {}}, "holds no user info but a Pod"),
+        ({"username": "ann"}, "user info has no 'username' .known are apiVersion, "),
+        ({"userInfo": {"name": "ann"}}, "userInfo has no 'name' .known are username, "),
     ],
 )
 def test_what_is_wrong(body: Json, message: str | None) -> None:

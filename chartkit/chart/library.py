@@ -165,7 +165,11 @@ class Library:
         known = [each.reference for each in self.policies.values()]
         known += [each.name for each in self.policies.values()]
         known += [each for library in self.vendored for each in library.references]
-        hint = schema.suggestion(reference, known)
+        there = [each for library in self.vendored for each in library.below(reference)]
+        if there:
+            hint: str | None = f"it is a folder, say which of it: {', '.join(there)}"
+        else:
+            hint = schema.suggestion(reference, known)
         for library in self.vendored:
             if library.has_own_format(reference):
                 message = (

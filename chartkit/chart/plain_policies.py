@@ -228,6 +228,11 @@ class PlainLibrary:
                 found += [each.reference for each in self._policies(folder)]
         return found
 
+    def below(self, folder: str) -> list[str]:
+        """The references of the policies in a folder, named with the library's name or without."""
+        name = folder.removeprefix(f"{self.name}/")
+        return [each.reference for each in self._policies(name)] if name in self._folders else []
+
     def _policies(self, folder: str) -> list[_Found]:
         found = self._read.get(folder)
         if found is None:
@@ -237,9 +242,9 @@ class PlainLibrary:
     def _calling_themselves(self, name: str) -> Iterator[_Found]:
         if not _NAME.fullmatch(name):
             return
-        says = re.compile(rf"\bname:\s*[\"']?{re.escape(name)}\b")
         for folder, files in self._folders.items():
-            if any(says.search(text) for _, text in _texts(self.root / folder, files)):
+            # The name may stand in a variable of Helm's; that it is the policy's is seen below.
+            if any(name in text for _, text in _texts(self.root / folder, files)):
                 for each in self._policies(folder):
                     if _own_name(each.document.body) == name:
                         yield each

@@ -133,6 +133,19 @@ def test_a_name_that_several_policies_have_is_refused(root: Path) -> None:
     with pytest.raises(InputError, match="there is no policy 'a/on'") as caught:
         _library(root).find("a/on")
     assert caught.value.hint == "did you mean 'a/one'?"
+    with pytest.raises(InputError, match="there is no policy 'theirs/c/several'") as caught:
+        _library(root).find("theirs/c/several")
+    names = "c/several/first/ex, c/several/first/why, c/several/second"
+    assert caught.value.hint == f"it is a folder, say which of it: {names}"
+
+
+def test_a_name_that_a_variable_of_helm_gives_is_the_policy_s_own(tmp_path: Path) -> None:
+    folder = tmp_path / "ours" / "team"
+    folder.mkdir(parents=True)
+    (folder / "injection.yaml").write_text(GUARDED.format(name="inject-scripts"), "utf-8")
+    (folder / "other.yaml").write_text(CLUSTER_POLICY.format(name="other"), "utf-8")
+    found = PlainLibrary("ours", tmp_path / "ours").find("inject-scripts")
+    assert [each.reference for each in found] == ["team/injection"]
 
 
 def test_a_folder_of_vendor_without_a_lock_file_is_no_library(root: Path) -> None:

@@ -15,7 +15,13 @@ from chartkit.signatures.certificates import public_key, read_certificates, read
 from chartkit.signatures.checks import Checks, verify_certificate
 from chartkit.signatures.errors import within
 from chartkit.signatures.key_references import load_key
-from chartkit.signatures.keys import HASHES, KeyVerifier, read_public_key
+from chartkit.signatures.keys import (
+    HASHES,
+    KeyVerifier,
+    PublicKey,
+    key_verifier,
+    read_public_key,
+)
 from chartkit.signatures.layers import from_base64
 from chartkit.signatures.timestamps import read_authority
 from chartkit.signatures.trust import Log, TrustedRoots, single_log
@@ -56,7 +62,8 @@ def _signed_by(question: Question, checks: Checks, trust: TrustedRoots) -> Check
     if question.cert:
         certificate = read_signer(question.cert)
         if not question.cert_chain:
-            key = KeyVerifier(public_key(certificate), HASHES[question.algorithm])
+            what = "failed to load signature from certificate"
+            key = verifier_of(public_key(certificate), question.algorithm, what)
             return replace(checks, verifier=key)
         return by_chain(checks, certificate, question.cert_chain)
     if question.cert_chain:
@@ -73,15 +80,27 @@ def _key(question: Question, keys: KeySource) -> KeyVerifier:
     if question.key.strip().startswith(_BEGIN_KEY):
         return read_verifier(question.key, question.algorithm)
     what = f"failed to load public key from {question.key}"
-    return KeyVerifier(load_key(question.key, keys, what), HASHES[question.algorithm])
+    return verifier_of(load_key(question.key, keys, what), question.algorithm, what)
 
 
 def read_verifier(pem: str, algorithm: str) -> KeyVerifier:
     """A key of a policy; algorithm: one of `HASHES`. Raises SignatureError."""
+    what = "failed to load public key from PEM"
     try:
-        return KeyVerifier(read_public_key(pem), HASHES[algorithm])
+        key = read_public_key(pem)
     except SignatureError as error:
-        what = "failed to load public key from PEM: pem to public key"
+        raise within(f"{what}: pem to public key", error) from None
+    return verifier_of(key, algorithm, what)
+
+
+def verifier_of(key: PublicKey, algorithm: str, what: str) -> KeyVerifier:
+    """A key of a policy; algorithm: one of `HASHES`; what: the words before the reason of a fault.
+
+    Raises SignatureError.
+    """
+    try:
+        return key_verifier(key, algorithm)
+    except SignatureError as error:
         raise within(what, error) from None
 
 

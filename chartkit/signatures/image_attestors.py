@@ -21,6 +21,7 @@ from chartkit.signatures.attestor_checks import (
     read_signer,
     read_verifier,
     repository_of,
+    verifier_of,
 )
 from chartkit.signatures.bundles.signers import Identity as BundleIdentity
 from chartkit.signatures.bundles.signers import Signer
@@ -158,7 +159,7 @@ def _key(key: Body, keys: KeySource) -> KeyVerifier:
     found = None if data else load_key(kms, keys, what)
     if name not in HASHES:
         raise SignatureError(f"{what}: invalid hash function specified")
-    return read_verifier(data, name) if found is None else KeyVerifier(found, HASHES[name])
+    return read_verifier(data, name) if found is None else verifier_of(found, name, what)
 
 
 def _certified(body: Body, checks: Checks) -> Checks:

@@ -164,6 +164,14 @@ class KeyVerifier:
             raise SignatureError(text) from None
 
 
+def key_verifier(key: PublicKey, algorithm: str) -> KeyVerifier:
+    """A key with the hash that a policy says it signs with, one of `HASHES`; raises SignatureError
+    for one that sigstore never uses with such a key."""
+    if isinstance(key, rsa.RSAPublicKey) and algorithm == "sha224":
+        raise SignatureError("invalid hash function specified")
+    return KeyVerifier(key, HASHES[algorithm])
+
+
 def verify_digest(key: PublicKey, signature: bytes, digest: bytes, algorithm: str) -> None:
     """Verifies a signature of what has a digest; algorithm: its hash, in policies' names.
 

@@ -19,6 +19,7 @@ from chartkit.model import Body, Json
 from chartkit.registry.artifacts import Artifacts, NoReferenceError, Resolved
 from chartkit.registry.client import read_json
 from chartkit.registry.errors import RegistryError
+from chartkit.signatures.attestor_checks import verifier_of
 from chartkit.signatures.bundles.protojson import MessageError, load
 from chartkit.signatures.bundles.reader import IN_TOTO, Bundle, BundleError, Envelope, read_bundle
 from chartkit.signatures.bundles.signers import Identity, Signer
@@ -236,14 +237,16 @@ def _clock(question: Question) -> Clock:
 def _signer(question: Question, material: str, keys: KeySource) -> Signer:
     if question.algorithm not in HASHES:
         raise SignatureError(f'{material}: unsupported signature algorithm "{question.algorithm}"')
+    what = f"{material}: failed to load public key"
     if "PUBLIC KEY" not in question.key:
-        what = f"{material}: failed to load public key"
-        return Signer(load_key(question.key, keys, what), (question.algorithm,))
-    try:
-        return Signer(read_public_key(question.key), (question.algorithm,))
-    except SignatureError as error:
-        text = f"{material}: failed to load public key: pem to public key"
-        raise within(text, error) from None
+        key = load_key(question.key, keys, what)
+    else:
+        try:
+            key = read_public_key(question.key)
+        except SignatureError as error:
+            raise within(f"{what}: pem to public key", error) from None
+    verifier_of(key, question.algorithm, what)
+    return Signer(key, (question.algorithm,))
 
 
 def _holds(bundle: Bundle, digest: str, checks: Checks) -> bool:

@@ -21,7 +21,7 @@ from chartkit.signatures.bundles import (
     verify_cluster_policy,
 )
 from chartkit.signatures.trust import Trust
-from tests.signing.authority import key_pem, new_key
+from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker
 from tests.signing.cosign import Signer, statement
 from tests.unit.registry.registry_server import Registry, serving
@@ -148,6 +148,8 @@ def test_attestors_that_contradict_themselves(
         '"md5"': {"algorithm": "md5"},
         f"failed to get trusted material: {question.image}: failed to load public key: pem to "
         "public key: PEM decoding failed": {"key": "PUBLIC KEY"},
+        f"failed to get trusted material: {question.image}: failed to load public key: invalid "
+        "hash function specified": {"key": key_pem(rsa_key()), "algorithm": "sha224"},
     }
     for says, given in cases.items():
         asked = replace(question, **given)  # type: ignore[arg-type]

@@ -52,6 +52,12 @@ _BAD_DER = "invalid signature when validating ASN.1 encoded signature"
         (rsa_key(), {"algorithm": "sha512"}, _SHA512, ""),
         (_STRANGER, {"algorithm": "sha512"}, None, f"no matching signatures: {_BAD_DER}"),
         (_STRANGER, {"algorithm": "md5"}, None, "invalid signature algorithm provided md5"),
+        (
+            rsa_key(),
+            {"algorithm": "sha224"},
+            hashes.SHA224(),
+            "failed to load public key from PEM: invalid hash function specified",
+        ),
         (_STRANGER, {"key": key_pem(new_key())}, None, f"no matching signatures: {_BAD_DER}"),
         (
             _STRANGER,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from chartkit.cluster.cleaning import cleaned_answer
@@ -11,7 +13,7 @@ from chartkit.cluster.discovery import Discovery, Served, sample
 from chartkit.cluster.listing import listed
 from chartkit.cluster.reader import Reader, config_map_path
 from chartkit.cluster.secret_keys import LiveKeys
-from chartkit.cluster.source import MISSING, RefusedError
+from chartkit.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.engine.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.global_context import GlobalContextEntry
 from chartkit.engine.lookups import ImageSource, Lookups, OfflineLookups, Recorded
@@ -22,11 +24,14 @@ from chartkit.engine.services import ServiceAnswer, ServiceCall, ServiceSource
 from chartkit.engine.signatures import UNASKED, SignatureSource
 from chartkit.engine.user_values import UserLookups, UserValues
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
+from chartkit.fetch.patience import pauses
 from chartkit.model import Body, Json
 from chartkit.signatures.blobs import LocalBlobs
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
+_LASTING: Final = frozenset((0, FORBIDDEN, MISSING, TOO_LARGE))
+"""What is refused in this way is refused again."""
 
 
 class UnreadableError(EvaluationError, LookupFailed):
@@ -46,10 +51,23 @@ class Reads:
         """What the server serves."""
         return self._reader.discovery
 
-    def get(self, path: str) -> Body:
-        """An answer, as the server has it; raises RefusedError."""
-        found: Body = self._remembered(path, lambda: cleaned_answer(self._reader.source.get(path)))
+    def get(self, path: str, tries: int = 1) -> Body:
+        """An answer, as the server has it; tries: how often it is asked, at most, where that may
+        help. Raises RefusedError."""
+        key = path if tries == 1 else f"{tries} {path}"
+        found: Body = self._remembered(key, lambda: cleaned_answer(self._asked(path, tries)))
         return found
+
+    def _asked(self, path: str, tries: int) -> Body:
+        source = self._reader.source
+        for pause in pauses(1 if self._reader.is_recorded else tries):
+            try:
+                return source.get(path)
+            except RefusedError as error:
+                if error.status in _LASTING:
+                    raise
+                time.sleep(pause)
+        return source.get(path)
 
     def objects(self, served: Served, namespace: str) -> Sequence[Body]:
         """The objects of a resource; namespace: empty for all. Raises RefusedError."""
@@ -165,12 +183,16 @@ class LiveApi(ObjectApi):
         self._reads = reads
 
     def answer(self, method: str, url_path: str) -> Json:
+        return self.patient_answer(method, url_path, 1)
+
+    def patient_answer(self, method: str, url_path: str, tries: int) -> Json:
+        """The same, asked for more than once where that may help."""
         if method != "GET":
             hint = "give the answer in a values file"
             raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
         path = url_path if url_path.startswith("/") else f"/{url_path}"
         try:
-            return self._reads.get(path)
+            return self._reads.get(path, tries)
         except RefusedError as error:
             raise self._reads.unreadable(path, error) from None
 
@@ -178,10 +200,11 @@ class LiveApi(ObjectApi):
 class _EntryWorld(OfflineLookups):
     """What a GlobalContextEntry holds, as one that is recorded."""
 
-    def __init__(self, api: LiveApi, cluster: LiveCluster, given: Lookups) -> None:
+    def __init__(self, api: LiveApi, cluster: LiveCluster, given: Lookups, tries: int) -> None:
         self._api = api
         self._cluster = cluster
         self._given = given
+        self._tries = tries
 
     def cluster(self, _policy: str, _rule: str, /) -> Cluster:
         return self._cluster
@@ -190,7 +213,7 @@ class _EntryWorld(OfflineLookups):
         given = self._given.recorded(method, url)
         if given is not None or "://" in url:
             return given
-        return Recorded(200, self._api.answer(method, url))
+        return Recorded(200, self._api.patient_answer(method, url, self._tries))
 
     def http(self, call: ServiceCall, /) -> ServiceAnswer:
         return self._given.http(call)
@@ -225,7 +248,7 @@ class LiveLookups(UserLookups):
             blobs=LocalBlobs(keys),
         )
         self._entries = {entry.name: entry for entry in entries}
-        self._entry_world = _EntryWorld(api, cluster, self)
+        self._world_of = partial(_EntryWorld, api, cluster, self)
 
     def configmap(self, namespace: str, name: str, /) -> Body:
         path = config_map_path(namespace or "default", name)
@@ -240,4 +263,4 @@ class LiveLookups(UserLookups):
         entry = self._entries.get(name)
         if entry is None:
             return super().global_context(name, projection)
-        return entry.data(projection, self._entry_world)
+        return entry.data(projection, self._world_of(entry.tries))

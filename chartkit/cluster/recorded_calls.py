@@ -11,6 +11,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from chartkit.cluster.recording import RecordedSource, Recorder
@@ -85,19 +86,24 @@ class RecordedServices:
         return _read(entry)
 
     def _entry(self, call: ServiceCall) -> Body | None:
-        """The same call; with other headers, which may come of a Secret, if there is but one."""
-        key, sent = _digests(call, self._source.salt)
-        found = self._source.calls(key)
-        if sent not in found and len(found) != 1:
-            return None
-        return self._source.entry(found.get(sent) or next(iter(found.values())))
+        """The same call; with other headers, which may come of a Secret, if there is but one.
+
+        Older recordings do not know how often a call is made.
+        """
+        for each in (call, replace(call, tries=1)):
+            key, sent = _digests(each, self._source.salt)
+            found = self._source.calls(key)
+            if sent in found or len(found) == 1:
+                return self._source.entry(found.get(sent) or next(iter(found.values())))
+        return None
 
 
 def _digests(call: ServiceCall, salt: str) -> tuple[str, str]:
     """By what a call is known, and its headers."""
     body = base64.b64encode(call.body or b"").decode("ascii")
+    tries = [call.tries] if call.tries > 1 else []
     return (
-        _digest([salt, call.method, call.url, body]),
+        _digest([salt, call.method, call.url, body, *tries]),
         _digest([salt, call.headers, call.authorities]),
     )
 

@@ -27,6 +27,8 @@ API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1", "kyverno.io/v2alph
 KINDS: Final = ("GlobalContextEntry",)
 ENTRY_RULE: Final = "global-context-entry"
 """The id of diagnostics for what Kyverno's webhook refuses."""
+_RETRY_LIMIT: Final = 3
+"""That of the definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,11 @@ class GlobalContextEntry:
                 f"failed to apply projection {quote(projection)}: {error}"
             ) from error
 
+    @property
+    def tries(self) -> int:
+        """How often its call is made, at most, where it fails."""
+        return int((self.call or {}).get("retryLimit") or _RETRY_LIMIT)
+
     def _held(self, lookups: Lookups) -> Json:
         if self.resource is not None:
             return _listed(lookups.cluster("", ""), self.resource)
@@ -65,7 +72,7 @@ class GlobalContextEntry:
         url = call.get("urlPath") or "" if service is None else service["url"]
         answer = lookups.recorded(method, url)
         if answer is None and service is not None:
-            return _called(call, lookups)
+            return _called(call, lookups, self.tries)
         if answer is None:
             raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
         if not 200 <= answer.status < 300:
@@ -73,9 +80,9 @@ class GlobalContextEntry:
         return answer.body
 
 
-def _called(call: Body, lookups: Lookups) -> Json:
+def _called(call: Body, lookups: Lookups, tries: int) -> Json:
     try:
-        return call_service("globalcontext", call, lookups).value()
+        return call_service("globalcontext", call, lookups, tries).value()
     except NotAllowedError as error:
         raise LookupFailed(error.message) from error
     except NoSource as error:

@@ -33,13 +33,14 @@ _CREDENTIAL: Final = re.compile("auth|cred|key|pass|secret|sig|token", re.IGNORE
 class ServiceCall:
     """method: GET or POST; headers: names and values, in order; body: what is posted;
     authorities: certificates (PEM) that are trusted in the place of the system's, empty for
-    those."""
+    those; tries: how often it is made, at most, where it fails."""
 
     method: str
     url: str
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes | None = None
     authorities: str = ""
+    tries: int = 1
 
 
 class Ending(Enum):
@@ -59,6 +60,11 @@ class ServiceAnswer:
     reason: str
     body: bytes
     ending: Ending = Ending.WHOLE
+
+    @property
+    def is_success(self) -> bool:
+        """Whether Kyverno takes it for one."""
+        return 200 <= self.status < 300 and self.ending is Ending.WHOLE
 
 
 class BadUrlError(LookupFailed):

@@ -1,12 +1,29 @@
-"""Work that may never end, left behind when its time is over."""
+"""Work that may never end, left behind when its time is over; and work that is tried again."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
 
 Found = TypeVar("Found")
+
+
+_FIRST: Final = 0.01
+_FACTOR: Final = 5
+_LONGEST: Final = 2.0
+"""Seconds: whoever waits longer between tries is not waited for."""
+
+
+def pauses(tries: int) -> Iterator[float]:
+    """Seconds to wait before each further try, as Kubernetes' client has them by default
+    (`retry.DefaultBackoff`); fewer, where a pause would be long."""
+    pause = _FIRST
+    for _ in range(tries - 1):
+        if pause > _LONGEST:
+            return
+        yield pause
+        pause *= _FACTOR
 
 
 def within(seconds: float, work: Callable[[], Found]) -> Found:

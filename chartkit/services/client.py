@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import re
 import socket
+import time
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -31,7 +32,7 @@ from chartkit.engine.services import (
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import LookupFailed
 from chartkit.fetch.addresses import Address, is_forbidden, is_inside
-from chartkit.fetch.patience import within
+from chartkit.fetch.patience import pauses, within
 from chartkit.services.connections import (
     DialError,
     ForbiddenAddressError,
@@ -74,7 +75,8 @@ Outcome = ServiceAnswer | LookupFailed
 class Services:
     """Who makes the calls of policies (see `chartkit.engine.services.ServiceSource`).
 
-    Nothing is tried twice, and a host that was not reached, or that was silent, is not asked again.
+    Nothing is tried twice but what wants to be, and a host that was not reached in all its tries,
+    or that was silent, is not asked again.
     """
 
     def __init__(
@@ -103,6 +105,18 @@ class Services:
             self._size -= _size(*self._kept.popitem(last=False))
 
     def _made(self, call: ServiceCall) -> Outcome:
+        began, down = time.monotonic(), dict(self._down)
+        outcome = self._tried(call)
+        for pause in pauses(call.tries):
+            late = time.monotonic() + pause - began > self._limits.patience
+            if late or not _may_pass(outcome):
+                break
+            time.sleep(pause)
+            self._down = dict(down)
+            outcome = self._tried(call)
+        return outcome
+
+    def _tried(self, call: ServiceCall) -> Outcome:
         def work() -> Outcome:
             try:
                 return self._follow(call)
@@ -274,6 +288,13 @@ def _read(response: BaseHTTPResponse) -> ServiceAnswer:
     return ServiceAnswer(
         response.status, response.reason or "", bytes(content[:MOST_BYTES]), ending
     )
+
+
+def _may_pass(outcome: Outcome) -> bool:
+    """Whether another try may come to something else."""
+    if isinstance(outcome, ServiceAnswer):
+        return not outcome.is_success
+    return not isinstance(outcome, NotAllowedError | BadUrlError)
 
 
 def _size(call: ServiceCall, outcome: Outcome) -> int:

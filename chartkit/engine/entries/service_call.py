@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.lookups import Lookups
@@ -38,12 +38,13 @@ class Reply:
         return parse_json(self.text)
 
 
-def call_service(name: str, body: Body, lookups: Lookups) -> Reply:
-    """Makes the call of an `apiCall` whose variables are resolved; name: what messages call it.
+def call_service(name: str, body: Body, lookups: Lookups, tries: int = 1) -> Reply:
+    """Makes the call of an `apiCall` whose variables are resolved; name: what messages call it;
+    tries: how often, where it fails.
 
     Raises EvaluationError in Kyverno's words, and NoSource where nobody is asked.
     """
-    call = _built(name, body)
+    call = replace(_built(name, body), tries=tries)
     try:
         answer = lookups.http(call)
     except NoSource:

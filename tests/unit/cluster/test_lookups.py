@@ -10,9 +10,9 @@ from chartkit.cluster.reader import Reader
 from chartkit.engine.cel_policies.deleting import read_deleting_policy
 from chartkit.engine.cluster import ObjectKey
 from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.request import Request
+from chartkit.engine.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
-from tests.api_server import Api
+from tests.api_server import Api, Refused, Request
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import forbidden, pod, policy
 
@@ -108,6 +108,44 @@ def test_entries_of_the_global_context(world: World, spec: Body) -> None:
     context = [{"name": "n", "globalReference": {"name": "maps.names"}}]
     code, out, err = world.scan("--cluster", *world.policies(_denies(context, "{{ n }}", ["x"])))
     assert (code, err) == (0, ""), out
+
+
+@pytest.mark.parametrize(
+    ("status", "failures", "limit", "asked", "code"),
+    [
+        (500, 2, None, 3, 0),
+        (500, 2, 2, 2, 1),
+        (500, 9, None, 3, 1),
+        (403, 1, None, 1, 1),
+        (404, 1, None, 1, 1),
+    ],
+)
+def test_calls_of_entries_are_made_again(
+    world: World, status: int, failures: int, limit: int | None, asked: int, code: int
+) -> None:
+    path = "/api/v1/namespaces/shop/configmaps"
+    call = {"urlPath": path, **({"retryLimit": limit} if limit else {})}
+    entry = {
+        "apiVersion": "kyverno.io/v2beta1",
+        "kind": "GlobalContextEntry",
+        "metadata": {"name": "maps"},
+        "spec": {"apiCall": call},
+    }
+    world.server.add(pod("a"), pod("b"), _config_map("x"), entry)
+    tries: list[str] = []
+
+    def fail(request: Request) -> None:
+        if request.path == path:
+            tries.append(path)
+            if len(tries) <= failures:
+                raise Refused(status, "Failure", "it does not work")
+
+    world.server.before = fail
+    context = [{"name": "n", "globalReference": {"name": "maps"}}]
+    denies = _denies(context, "{{ n.items | length(@) }}", 1)
+    found, out, _ = world.scan("--cluster", *world.policies(denies))
+    assert (found, len(tries)) == (code, asked), out
+    assert ("pass: 2" if code == 0 else "error: 2") in out
 
 
 def test_what_rules_generate_is_cloned_from_the_cluster(world: World) -> None:
@@ -271,7 +309,7 @@ def test_what_deletes_asks_for_the_names_that_the_server_gives(world: World) -> 
             "conditions": [{"name": "all", "expression": "true"}],
         }
         body = {**_cel("true"), "kind": "DeletingPolicy", "spec": spec}
-        result = read_deleting_policy(Resource(body)).evaluate(Request(stock), lookups)
+        result = read_deleting_policy(Resource(body)).evaluate(Admission(stock), lookups)
         assert (result is not None and result.status is Status.PASS) == is_deleted
 
 

@@ -100,6 +100,21 @@ def test_errors_come_again(folder: Path, error: LookupFailed) -> None:
     assert str(raised.value) == str(error)
 
 
+def test_calls_that_are_made_again_are_others(folder: Path) -> None:
+    one, other = ServiceAnswer(500, "", b""), ServiceAnswer(200, "OK", b"1")
+    again = replace(GET, tries=3)
+    _record(folder, {GET: one, again: other})
+    recorded = _recorded(folder)
+    assert recorded.ask(GET) == one
+    assert recorded.ask(again) == other
+
+
+def test_recordings_that_do_not_know_how_often_a_call_is_made(folder: Path) -> None:
+    one = ServiceAnswer(200, "OK", b"1")
+    _record(folder, {GET: one})
+    assert _recorded(folder).ask(replace(GET, tries=3)) == one
+
+
 def test_what_is_not_kept(folder: Path) -> None:
     _record(folder, {GET: ServiceAnswer(200, "OK", b"you said secret"), POST: LookupFailed("x")})
     text = "".join(file.read_text() for file in folder.iterdir())

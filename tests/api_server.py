@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
-from http.server import ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
 
 from chartkit.model import Body
 from tests.api_server_http import TOKEN, Refused, Request, handler
+from tests.loopback import LoopbackServer
 
 __all__ = ["TOKEN", "Api", "ApiServer", "Refused", "Request", "selected"]
 
@@ -86,9 +86,7 @@ class ApiServer:
         self.stopped = False
         for api in _apis():
             self.serve(api)
-        self._http = ThreadingHTTPServer(("127.0.0.1", 0), handler(self.reply, self.watch))
-        self._http.daemon_threads = True
-        self._http.block_on_close = False
+        self._http = LoopbackServer(("127.0.0.1", 0), handler(self.reply, self.watch))
 
     def __enter__(self) -> ApiServer:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()

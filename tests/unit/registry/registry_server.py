@@ -9,10 +9,11 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 from chartkit.model import Body, Json
+from tests.loopback import LoopbackServer
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -228,7 +229,7 @@ class Handler(BaseHTTPRequestHandler):
 
 def slow(handler: Handler) -> bool:
     """Says nothing while anybody waits."""
-    handler.stop.wait(5)
+    handler.stop.wait()
     return True
 
 
@@ -256,8 +257,7 @@ def serving(tls: ssl.SSLContext | None = None, version: str = "1.0") -> Iterator
         (Handler,),
         {"registry": registry, "stop": stop, "protocol_version": f"HTTP/{version}"},
     )
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True
+    with LoopbackServer(("127.0.0.1", 0), handler) as server:
         if tls:
             server.socket = tls.wrap_socket(server.socket, server_side=True)
         server.handle_error = lambda *_: None  # type: ignore[method-assign]

@@ -7,8 +7,10 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.loopback import LoopbackServer
 
 Fault = Callable[["_Handler"], None]
 """What is done in an answer's place."""
@@ -87,7 +89,7 @@ def cut(handler: _Handler) -> None:
 
 def silent(handler: _Handler) -> None:
     """Says nothing."""
-    handler.service.stop.wait(5)
+    handler.service.stop.wait()
 
 
 def trickling(handler: _Handler) -> None:
@@ -120,8 +122,7 @@ def serving(tls: ssl.SSLContext | None = None) -> Iterator[Service]:
     """A service that listens."""
     service = Service(scheme="http" if tls is None else "https")
     handler = type("Bound", (_Handler,), {"service": service})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    server = LoopbackServer(("127.0.0.1", 0), handler)
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)

@@ -15,6 +15,7 @@ from chartkit.errors import InputError
 from chartkit.fetch.limits import Limits
 from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
+from tests.hasty import first, hasty_downloads
 from tests.unit.chart.vendored_files import (
     chart,
     index,
@@ -103,10 +104,13 @@ def test_the_archive_may_stand_elsewhere(tmp_path: Path) -> None:
     _is_whole(tmp_path, chart())
 
 
-@pytest.mark.parametrize("first", [hang, body(b"x", length=9), body(b"", "503 No")])
-def test_what_may_pass_is_tried_again(tmp_path: Path, first: Answer) -> None:
+@pytest.mark.parametrize("fault", [hang, body(b"x", length=9), body(b"", "503 No")])
+def test_what_may_pass_is_tried_again(
+    tmp_path: Path, fault: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers = repository(chart())
-    with serving({path: in_turn(first, answer) for path, answer in answers.items()}) as server:
+    with serving({path: in_turn(fault, answer) for path, answer in answers.items()}) as server:
+        hasty_downloads(monkeypatch, first(server.asked))
         assert _take(tmp_path, server.url, limits=STEADY).changed
     _is_whole(tmp_path, chart())
 
@@ -196,7 +200,10 @@ def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
     ids=["hang", "trickle", "cut", "flood", "404"],
 )
 @pytest.mark.parametrize("path", ["/index.yaml", _ARCHIVE])
-def test_a_server_that_fails(tmp_path: Path, path: str, answer: Answer, message: str) -> None:
+def test_a_server_that_fails(
+    tmp_path: Path, path: str, answer: Answer, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty_downloads(monkeypatch, lambda url: url.endswith(path))
     error = _server({path: answer}, tmp_path, quick(answer, _CALM))
     assert error.message.startswith(message)
     assert str(error.location).endswith(path)

@@ -13,8 +13,8 @@ from chartkit.fetch.limits import DEFAULT, Limits
 
 CALM = replace(DEFAULT, attempts=2, pause=0.01)
 """Limits that no answer passes which is only late."""
-STEADY = replace(CALM, silence=3.0)
-"""Limits for who hangs first and answers then."""
+STEADY = replace(CALM, silence=0.4)
+"""Limits for who hangs first and answers then; with `hasty_downloads`."""
 Answer = Callable[[socket.socket, threading.Event], None]
 """Writes to a connection; the event is set when the server is to end."""
 
@@ -50,7 +50,7 @@ def redirect(target: str) -> Answer:
 
 def hang(_connection: socket.socket, stop: threading.Event) -> None:
     """No answer at all."""
-    stop.wait(30)
+    stop.wait()
 
 
 def close(_connection: socket.socket, _stop: threading.Event) -> None:
@@ -81,7 +81,8 @@ def flood(connection: socket.socket, stop: threading.Event) -> None:
 def quick(answer: Answer, limits: Limits = CALM) -> Limits:
     """Limits under which a slow answer fails soon, and for nothing else than its slowness.
 
-    A machine may stand still for a second, so only the one limit is short that is asked about.
+    A machine may stand still for a second, so only the one limit is short that is asked about,
+    and where other requests are made besides, `hasty_downloads` spares them.
     """
     if answer is hang:
         return replace(limits, silence=0.4)
@@ -106,7 +107,7 @@ def _encrypted(plain: socket.socket, tls: ssl.SSLContext | None) -> socket.socke
 def serving(answers: Mapping[str, Answer], tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Answers requests by path until the block ends; tls: what encrypts them, if anything does."""
     stop = threading.Event()
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", 0), backlog=256)
     server = Server(f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}")
     threads: list[threading.Thread] = []
 

@@ -10,6 +10,8 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.fetch.download import download
+from tests.hasty import first, hasty_downloads
+from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.fetch.hostile_server import (
     CALM,
@@ -35,6 +37,7 @@ def _fails(answer: Answer, attempts: int) -> str:
     with serving({"/x": answer}) as server:
         with pytest.raises(InputError) as caught:
             download(f"{server.url}/x", quick(answer, _CALM))
+        assert at_length(lambda: len(server.asked) >= attempts)
         assert server.asked == ["/x"] * attempts
     assert str(caught.value.location) == f"{server.url}/x"
     assert "\n" not in str(caught.value)
@@ -54,12 +57,13 @@ def test_follows_redirects() -> None:
 
 
 @pytest.mark.parametrize(
-    "first",
+    "answer",
     [hang, body(b"ab", length=5), body(b"", "503 Service Unavailable"), body(b"", "429 Slow")],
     ids=["hang", "cut", "503", "429"],
 )
-def test_what_may_pass_is_tried_again(first: Answer) -> None:
-    with serving({"/x": in_turn(first, body(b"whole"))}) as server:
+def test_what_may_pass_is_tried_again(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving({"/x": in_turn(answer, body(b"whole"))}) as server:
+        hasty_downloads(monkeypatch, first(server.asked))
         assert download(f"{server.url}/x", STEADY) == b"whole"
         assert server.asked == ["/x", "/x"]
 

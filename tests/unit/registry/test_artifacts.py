@@ -15,6 +15,7 @@ from chartkit.registry import Registries, Settings, read_settings
 from chartkit.registry.artifacts import Artifacts, NoReferenceError, parse_repository
 from chartkit.registry.errors import MissingError, RegistryError
 from chartkit.registry.settings import Limits
+from tests.loopback import at_length
 from tests.unit.registry.registry_server import (
     INDEX,
     MANIFEST,
@@ -151,6 +152,7 @@ def test_documents_that_do_not_come(
     for _ in range(2):
         with pytest.raises(RegistryError, match=f"^{url}: {said}$"):
             ask(place, digest)
+    assert at_length(lambda: len(registry.asked) >= attempts)
     assert len(registry.asked) == attempts
 
 

@@ -12,6 +12,8 @@ import pytest
 from chartkit.registry import Registries, Settings
 from chartkit.registry.errors import RegistryError
 from chartkit.registry.settings import Limits
+from tests.hasty import first, hasty_registries
+from tests.loopback import at_length
 from tests.unit.registry.conftest import CONFIG
 from tests.unit.registry.registry_server import (
     INDEX,
@@ -236,9 +238,12 @@ def _fine(_handler: Handler) -> bool:
 
 
 @pytest.mark.parametrize("fault", [slow, _cut, _busy, _broken])
-def test_another_attempt_helps(registry: Registry, fault: Fault) -> None:
+def test_another_attempt_helps(
+    registry: Registry, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty_registries(monkeypatch, first(registry.asked))
     registry.faults["/v2/team/app/manifests/1"] = [fault, _fine]
-    found = _ask(replace(CALM, silence=2.0)).digest(f"{registry.host}/team/app:1")
+    found = _ask(QUICK).digest(f"{registry.host}/team/app:1")
     assert found == digest_of(_manifest(registry)[1])
     assert len(registry.asked) == 2
 
@@ -267,6 +272,7 @@ def test_what_a_server_may_do_instead(
     elif fault is _trickle:
         limits = replace(CALM, patience=0.6)
     assert _failure(registry, limits=limits) == f"{url}: {said}"
+    assert at_length(lambda: len(registry.asked) >= attempts)
     assert len(registry.asked) == attempts
 
 
@@ -277,6 +283,7 @@ def test_who_is_silent_is_not_asked_again(registry: Registry) -> None:
     for tag in ("1", "2"):
         with pytest.raises(RegistryError, match="in 3 attempts"):
             asked.digest(f"{registry.host}/team/app:{tag}")
+    assert at_length(lambda: len(registry.asked) >= 3)
     assert len(registry.asked) == 3
 
 

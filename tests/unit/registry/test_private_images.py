@@ -9,6 +9,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -20,6 +21,7 @@ from chartkit.model import Body
 from chartkit.registry import Registries, Settings
 from chartkit.registry.settings import Limits
 from chartkit.signatures.source import Signatures
+from tests.hasty import hasty_registries
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.registry.conftest import CONFIG
@@ -176,7 +178,12 @@ def _another(handler: Handler) -> bool:
 )
 @pytest.mark.parametrize("place", ["manifests/1", "manifests/sha256-", "blobs/sha256:"])
 def test_what_is_a_verdict(
-    registry: Registry, fault: Fault, is_verdict: bool, said: str, place: str
+    registry: Registry,
+    fault: Fault,
+    is_verdict: bool,
+    said: str,
+    place: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     private = new_key()
     digest = registry.add_image("team/signed", "1", CONFIG)
@@ -186,6 +193,7 @@ def test_what_is_a_verdict(
     )
     limits = Limits(pause=0.01, attempts=2)
     # A machine may stand still for a while, so only the one limit is short that is asked about.
+    hasty_registries(monkeypatch, lambda url: urlsplit(url).path in registry.faults)
     if fault is slow:
         limits = replace(limits, silence=0.3)
     elif fault is _trickle:

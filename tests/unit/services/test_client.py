@@ -22,6 +22,7 @@ from chartkit.engine.services import (
 from chartkit.errors import LookupFailed
 from chartkit.services import Services, read_hosts
 from chartkit.services.client import Limits
+from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.services.service import (
     Fault,
@@ -140,6 +141,7 @@ def test_a_service_that_is_too_slow_is_left_alone(service: Service, fault: Fault
     said = f'Get "{service.url("/")}": no answer within 0.5 seconds'
     assert _error(services, service.url("/?key=1")).message == said
     assert "no answer within" in _error(services, service.url("/other")).message
+    assert at_length(lambda: bool(service.asked))
     assert len(service.asked) == 1
 
 

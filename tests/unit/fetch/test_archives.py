@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import struct
 import tarfile
-import time
 import tracemalloc
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from chartkit.catalog.wrapper import without_wrapper
 from chartkit.errors import InputError
 from chartkit.fetch.archives import unpack
 from chartkit.fetch.limits import DEFAULT
+from tests.cpu import ends_soon
 from tests.unit.fetch.archive_files import (
     FILES,
     announced_bomb,
@@ -161,16 +161,14 @@ def test_a_tampered_archive_is_refused_or_the_same(pack: object) -> None:
 )
 def test_bombs_are_refused_early(content: bytes, message: str) -> None:
     tracemalloc.start()
-    start = time.monotonic()
     try:
-        with pytest.raises(InputError) as caught:
+        with ends_soon(), pytest.raises(InputError) as caught:
             unpack(content, "x", DEFAULT)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
     assert message in caught.value.message
     assert peak < 40_000_000
-    assert time.monotonic() - start < 20
 
 
 def test_a_zip_whose_directory_is_a_bomb_is_not_read() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import pytest
@@ -12,6 +11,7 @@ from chartkit.engine.cel.library.extensions import encoders, lists, sets, string
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.standard import LIBRARY as STANDARD
 from chartkit.engine.cel.values import OptionalValue, Value
+from tests.cpu import ends_soon
 
 _CODE = {
     each.id: each.implementation
@@ -57,10 +57,8 @@ def _nested() -> list[Value]:
     ],
 )
 def test_it_stops_soon(call: Callable[[], Value]) -> None:
-    start = time.monotonic()
-    with pytest.raises(CostLimitExceeded):
+    with ends_soon(), pytest.raises(CostLimitExceeded):
         call()
-    assert time.monotonic() - start < 10
 
 
 def test_long_lists_of_simple_values_are_compared_at_once() -> None:

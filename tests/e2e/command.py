@@ -27,7 +27,7 @@ class Done:
         return lines[0]
 
 
-def chartkit(folder: Path, *arguments: str, timeout: float = 120, **environment: str) -> Done:
+def chartkit(folder: Path, *arguments: str, timeout: float = 600, **environment: str) -> Done:
     """Runs the command in a folder; never a traceback."""
     done = subprocess.run(
         [PROGRAM, *arguments],

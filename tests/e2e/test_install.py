@@ -17,6 +17,7 @@ from tests.api_server_controllers import Controllers
 from tests.api_server_http import TOKEN, Request
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
+from tests.loopback import LONGEST
 from tests.small_charts import POLICY_NAMES, write_project
 
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
@@ -30,7 +31,7 @@ class Cluster:
 
     def run(self, *arguments: str, **environment: str) -> Done:
         given = {"KUBECONFIG": str(self.kubeconfig), **environment}
-        done = chartkit(self.project, *arguments, timeout=120, **given)
+        done = chartkit(self.project, *arguments, timeout=LONGEST, **given)
         assert TOKEN not in done.out + done.err
         return done
 
@@ -51,18 +52,18 @@ class Cluster:
         def hold(request: Request) -> None:
             if request.method == method and part in request.path and not released.is_set():
                 reached.set()
-                released.wait(20)
+                released.wait(LONGEST)
 
         self.server.before = hold
         running = self.start(*arguments)
         try:
-            assert reached.wait(30), running.communicate(timeout=5)
+            assert reached.wait(LONGEST), running.communicate(timeout=LONGEST)
             running.send_signal(how)
             if how is signal.SIGKILL:
-                running.wait(10)
+                running.wait(LONGEST)
         finally:
             released.set()
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=LONGEST)
         self.server.before = lambda _: None
         return Done(running.returncode, out, err)
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.api_server import Request
 from tests.e2e.command import PROGRAM
+from tests.loopback import LONGEST
 from tests.unit.cluster.server import PagedServer, labelled, namespace, pod
 
 
@@ -35,7 +36,7 @@ def test_a_scan_that_ctrl_c_ends(server: PagedServer, tmp_path: Path) -> None:
     def hold(request: Request) -> None:
         if request.path == "/api/v1/pods":
             reached.set()
-            released.wait(20)
+            released.wait(LONGEST)
 
     server.before = hold
     running = subprocess.Popen(
@@ -47,9 +48,9 @@ def test_a_scan_that_ctrl_c_ends(server: PagedServer, tmp_path: Path) -> None:
         env={**os.environ, "KUBECONFIG": "kubeconfig"},
     )
     try:
-        assert reached.wait(60)
+        assert reached.wait(LONGEST)
         running.send_signal(signal.SIGINT)
-        out, err = running.communicate(timeout=30)
+        out, err = running.communicate(timeout=LONGEST)
     finally:
         released.set()
     assert (running.returncode, out, err.strip()) == (130, "", "interrupted")

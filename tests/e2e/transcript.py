@@ -70,7 +70,7 @@ def _output(command: str, folder: Path, environment: Mapping[str, str]) -> str:
         stderr=subprocess.STDOUT,
         stdin=subprocess.DEVNULL,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
         env={**os.environ, "COLUMNS": "100", **environment, "PATH": path},
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog import index
-from chartkit.catalog.cache import Stamp, Unit, cache_folder
+from chartkit.catalog.cache import RECENT, Stamp, Unit, cache_folder
 from chartkit.catalog.index import read_index
 from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
@@ -210,8 +210,11 @@ def test_the_same_size_and_time_do_not_hide_a_change(tmp_path: Path) -> None:
     assert _entries(tmp_path)["a/b"].title == "New"
 
 
-def test_a_file_that_was_just_written_is_not_remembered(tmp_path: Path) -> None:
-    write_plain(tmp_path, "a/b")
+def test_a_file_that_was_just_written_is_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = write_plain(tmp_path, "a/b").stat().st_ctime_ns
+    monkeypatch.setattr(time, "time_ns", lambda: written + RECENT)
     read_index("lib", tmp_path)
     (file,) = (cache_folder() / "catalog").iterdir()
     assert json.loads(file.read_text())["units"] == {}

@@ -291,7 +291,7 @@ def test_promtool_agrees(command: list[str], tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,7 @@ from chartkit.chart import write
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.values import ConflictError
 from chartkit.errors import InputError
+from tests.loopback import at_length
 
 PLAN = ChartPlan(
     "kyverno",
@@ -164,9 +165,7 @@ def test_killed_at_any_moment_one_whole_chart_is_there(tmp_path: Path, attempt: 
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
-    deadline = time.monotonic() + 20
-    while not folder.exists() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    assert at_length(folder.exists)
     time.sleep(0.011 * attempt)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -4,12 +4,14 @@ import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from gzip import compress, decompress
 from pathlib import Path
 
 import pytest
 
 from chartkit.cli.main import main
+from chartkit.install import run, waiting
 from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
 from tests.api_server_http import TOKEN
@@ -40,7 +42,7 @@ class World:
 
     def done(self, *arguments: str) -> str:
         """An installation that succeeds."""
-        code, out, err = self.install("--yes", "--timeout", "20", *arguments)
+        code, out, err = self.install("--yes", "--timeout", "60", *arguments)
         assert (code, err) == (0, ""), out + err
         return out
 
@@ -48,6 +50,21 @@ class World:
         """The statuses of a release's revisions, as Helm keeps them."""
         labels = [body["metadata"]["labels"] for body in self.server.of_kind("Secret")]
         return [each["status"] for each in labels if each["name"] == release]
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time that passes by sleeping alone: what is waited for in vain costs none, and what is slow
+    has all it needs. Helm has its own."""
+    passed = 0.0
+
+    def sleep(seconds: float) -> None:
+        nonlocal passed
+        passed += seconds
+
+    own = partial(waiting.Waiting, clock=lambda: passed, sleep=sleep)
+    monkeypatch.setattr(waiting, "Waiting", own)
+    monkeypatch.setattr(run, "Tools", partial(run.Tools, sleep=sleep))
 
 
 @pytest.fixture

@@ -122,14 +122,14 @@ def test_charts_that_are_not_there(world: World) -> None:
 
 def test_controllers_that_do_not_come_up(world: World) -> None:
     world.controllers.replicas = False
-    code, out, err = world.install("--yes", "--timeout", "1")
+    code, out, err = world.install("--yes", "--timeout", "60")
     assert code == 1
     assert "the policies" not in out
     assert err.splitlines() == [
-        "controllers are not ready after 1 s: kyverno-admission-controller has 0 of 1 replicas",
+        "controllers are not ready after 60 s: kyverno-admission-controller has 0 of 1 replicas",
         "stands: kyverno: 3.9.0, deployed (revision 1)",
         "stands: kyverno-policies: not there",
-        f"go on with: chartkit install prd --allow-drift --project {world.project} --timeout 1 "
+        f"go on with: chartkit install prd --allow-drift --project {world.project} --timeout 60 "
         "--yes",
     ]
     world.controllers.replicas = True
@@ -144,9 +144,9 @@ def test_webhooks_that_do_not_answer(world: World) -> None:
             raise Refused(500, "InternalError", "failed calling webhook")
 
     world.server.admit = refuse
-    code, _, err = world.install("--yes", "--timeout", "1")
+    code, _, err = world.install("--yes", "--timeout", "60")
     assert code == 1
-    assert "webhooks do not answer after 1 s: a policy that is tried is answered 500" in err
+    assert "webhooks do not answer after 60 s: a policy that is tried is answered 500" in err
     assert "first" not in world.server.names("ClusterPolicy")
 
 
@@ -166,9 +166,9 @@ def test_an_api_server_that_is_away_for_a_while(world: World) -> None:
 
 def test_policies_that_do_not_become_ready(world: World) -> None:
     world.controllers.ready = False
-    code, _, err = world.install("--yes", "--timeout", "1")
+    code, _, err = world.install("--yes", "--timeout", "60")
     assert code == 1
-    assert "policies are not ready after 1 s: ClusterPolicy first, ClusterPolicy second" in err
+    assert "policies are not ready after 60 s: ClusterPolicy first, ClusterPolicy second" in err
     assert "stands: kyverno-policies: 3.9.0, deployed (revision 1)" in err
 
 
@@ -178,7 +178,7 @@ def test_a_server_that_fails_in_the_middle(world: World) -> None:
             raise Refused(500, "InternalError", "the disk is full")
 
     world.server.before = fail
-    code, _, err = world.install("--yes", "--timeout", "5")
+    code, _, err = world.install("--yes", "--timeout", "60")
     assert code == 1
     assert "Helm: " in err
     assert "the disk is full" in err
@@ -214,7 +214,7 @@ def test_an_operation_under_way_is_waited_for(world: World) -> None:
             set_status(world, "kyverno", "deployed")
 
     world.server.before = settle
-    out = world.done("--stale-after", "300")
+    out = world.done("--stale-after", "7200")
     assert "kyverno: pending-upgrade, perhaps still under way: waiting" in out
     assert "record is removed" not in out
 
@@ -233,9 +233,9 @@ def test_another_programs_operation_is_left_alone(world: World) -> None:
 
 def test_an_environment_without_an_engine(world: World) -> None:
     bare = replace(world, environment="bare")
-    code, _, err = bare.install("--yes", "--timeout", "1")
+    code, _, err = bare.install("--yes", "--timeout", "60")
     assert code == 1
-    assert "kinds of Kyverno's are not there after 1 s: ClusterPolicy.kyverno.io" in err
+    assert "kinds of Kyverno's are not there after 60 s: ClusterPolicy.kyverno.io" in err
     world.done()
     out = bare.done()
     assert "kyverno: " not in out

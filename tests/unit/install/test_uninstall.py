@@ -17,7 +17,7 @@ def webhooks(world: World) -> set[str]:
 
 
 def removed(world: World, *arguments: str) -> str:
-    code, out, err = world.run("uninstall", "--yes", "--timeout", "20", *arguments)
+    code, out, err = world.run("uninstall", "--yes", "--timeout", "60", *arguments)
     assert (code, err) == (0, ""), out + err
     assert webhooks(world) == set()
     assert world.server.names("Deployment") == set()
@@ -141,9 +141,9 @@ def test_pods_that_never_end(world: World) -> None:
             world.server.put(POD, running)
 
     world.server.before = stay
-    code, _, err = world.run("uninstall", "--yes", "--timeout", "1")
+    code, _, err = world.run("uninstall", "--yes", "--timeout", "60")
     assert code == 1
-    assert "Kyverno's pods still run after 1 s: kyverno-admission-controller" in err
+    assert "Kyverno's pods still run after 60 s: kyverno-admission-controller" in err
     assert "stands: kyverno: not there" in err
     world.server.before = lambda _: None
     world.server.put(POD, None)
@@ -170,7 +170,7 @@ def test_a_failure_in_the_middle(world: World) -> None:
             raise Refused(500, "InternalError", "the disk is full")
 
     world.server.before = fail
-    code, _, err = world.run("uninstall", "--yes", "--timeout", "5")
+    code, _, err = world.run("uninstall", "--yes", "--timeout", "60")
     assert code == 1
     assert "stands: kyverno: 3.9.0, uninstalling (revision 1)" in err
     assert "stands: kyverno-policies: not there" in err
@@ -188,7 +188,7 @@ def test_an_environment_without_an_engine_leaves_it(world: World) -> None:
             raise Refused(500, "InternalError", "the disk is full")
 
     world.server.before = fail
-    code, _, err = bare.run("uninstall", "--yes", "--timeout", "5")
+    code, _, err = bare.run("uninstall", "--yes", "--timeout", "60")
     assert code == 1
     assert err.startswith("Helm: failed to delete release: kyverno-policies")
     assert len(webhooks(world)) == 2

@@ -11,6 +11,8 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -62,8 +64,18 @@ class DryRun:
 class Helm(Protocol):
     """What chartkit asks of Helm; every method raises RenderError with Helm's text."""
 
+    @property
+    def renders_notes(self) -> bool:
+        """Whether `render` gives NOTES.txt, too."""
+        ...
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         """Rendered texts by `chart/templates/file`, hooks among them."""
+        ...
+
+    def admit(self, chart: Path, target: Target) -> None:
+        """Enforces Chart.yaml's kubeVersion as `dry_run` does, and renders nothing; for a chart
+        that names no dependencies."""
         ...
 
     def crds(self, chart: Path) -> dict[str, str]:
@@ -111,10 +123,17 @@ class HelmLibrary:
         """The module `helm_python`."""
         return self._library
 
+    @property
+    def renders_notes(self) -> bool:
+        return True
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         options: dict[str, Any] = {"name": target.release, "namespace": target.namespace}
-        texts = self._call("helm_render", chart, values, options | _cluster(target))
-        return {name: text for name, text in texts.items() if not _is_notes(name)}
+        return self._call("helm_render", chart, values, options | _cluster(target))
+
+    def admit(self, chart: Path, target: Target) -> None:
+        with _bare(chart) as bare:
+            self.dry_run(bare, {}, target)
 
     def crds(self, chart: Path) -> dict[str, str]:
         with self._load(chart) as loaded:
@@ -194,9 +213,17 @@ class HelmProgram:
         """The program's name or path."""
         return self._program
 
+    @property
+    def renders_notes(self) -> bool:
+        return False
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         arguments = ["template", target.release, str(chart), *_flags(target), "--skip-crds"]
         return _split(self._run(arguments, values))
+
+    def admit(self, chart: Path, target: Target) -> None:
+        with _bare(chart) as bare:
+            self._run(["template", target.release, str(bare), *_flags(target)], {})
 
     def crds(self, chart: Path) -> dict[str, str]:
         return _split(self._run(["show", "crds", str(chart)], None), f"{chart.name}/crds")
@@ -273,8 +300,12 @@ def _flags(target: Target) -> list[str]:
     return flags
 
 
-def _is_notes(name: str) -> bool:
-    return name.endswith("/NOTES.txt")
+@contextmanager
+def _bare(chart: Path) -> Iterator[Path]:
+    """A chart of the same metadata and nothing else: its range is all that Helm can refuse."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copyfile(chart / "Chart.yaml", Path(folder) / "Chart.yaml")
+        yield Path(folder)
 
 
 def _split(stream: str, default: str = "") -> dict[str, str]:

@@ -22,6 +22,7 @@ ValuesSource = Path | Document | Mapping[str, Any]
 """A values file, one that was read already, or values as they are."""
 
 HOOK = "helm.sh/hook"
+_NOTES = "/NOTES.txt"
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
 _VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
@@ -40,13 +41,15 @@ class Rendered:
 
     resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
     certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
-    Helm gives it. A resource's place is its template, at the line that names its kind.
+    Helm gives it; notes: what an installation prints, empty where Helm does not tell it here
+    (`tells_notes`). A resource's place is its template, at the line that names its kind.
     """
 
     resources: tuple[Resource, ...]
     hooks: tuple[Resource, ...]
     crds: tuple[Resource, ...]
     texts: Mapping[str, str] = field(repr=False)
+    notes: str = field(default="", repr=False)
 
 
 def render_chart(
@@ -70,15 +73,23 @@ def render_chart(
     target = Target(release, namespace, kube_version or "", tuple(api_versions))
     with _chart_folder(chart, shown) as (folder, name):
         with _explained(folder, name, values):
-            texts = helm().render(folder, values.merged, target)
+            rendered = helm().render(folder, values.merged, target)
             crds = helm().crds(folder) if _may_have_crds(folder) else {}
+        texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
         found = _objects(texts, folder, name)
         return Rendered(
             resources=tuple(each for each in found if not is_hook(each)),
             hooks=tuple(each for each in found if is_hook(each)),
             crds=tuple(_objects(crds, folder, name)),
             texts=texts,
+            notes=_notes(rendered),
         )
+
+
+def _notes(rendered: Mapping[str, str]) -> str:
+    """The chart's own: Helm prints those of subcharts where it is asked to."""
+    own = (file for file in rendered if file.endswith(f"/templates{_NOTES}"))
+    return next((rendered[file] for file in own if file.count("/") == 2), "")
 
 
 def _may_have_crds(folder: Path) -> bool:
@@ -106,6 +117,21 @@ def dry_run(
     target = Target(release, namespace, kube_version or "", tuple(api_versions))
     with _chart_folder(chart, shown) as (folder, name), _explained(folder, name, values):
         return helm().dry_run(folder, values.merged, target)
+
+
+def tells_notes() -> bool:
+    """Whether `render_chart` gives the notes of a chart, so that `admit` is left to ask."""
+    return helm().renders_notes
+
+
+def admit(
+    chart: Path, *, namespace: str = "default", kube_version: str, shown: Path | None = None
+) -> None:
+    """Raises RenderError, as `dry_run` does, where the chart does not admit a cluster of this
+    version. For a chart that names no dependencies and is known to render."""
+    target = Target(chart.name, namespace, kube_version)
+    with _explained(chart, shown or chart, Values({}, ())):
+        helm().admit(chart, target)
 
 
 def lint_chart(

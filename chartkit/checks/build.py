@@ -82,12 +82,14 @@ def _build(project: Project, options: Options) -> Build:
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         trees: dict[str, Tree] = {}
         charts: list[Chart] = []
+        written = project.manifests is not None and not options.check
         for plan in _plans(project, taken):
             trees[plan.name] = tree = _composed(project, plan, options)
             folder = write.lay_out(tree, Path(parent))
             for env in options.environments:
                 if plan.name != ENGINE or env.engine:
-                    charts.append(Chart(plan.name, tree, folder, env, executor, plan.name in taken))
+                    foreign = plan.name in taken
+                    charts.append(Chart(plan.name, tree, folder, env, executor, foreign, written))
                     # Helm works on it while the next one is planned.
                     charts[-1].start()
         others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]

@@ -77,7 +77,7 @@ def _refused(chart: Chart) -> list[Diagnostic]:
 
 def _dry_run(chart: Chart) -> list[Diagnostic]:
     try:
-        notes = chart.dry_run.notes
+        notes = chart.notes
     except RenderError as error:
         return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
     if notes.strip():

@@ -13,7 +13,14 @@ from typing import Any
 from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.helm import DryRun
 from chartkit.chart.project import Environment, Project, Workload
-from chartkit.chart.render import Rendered, dry_run, lint_chart, render_chart
+from chartkit.chart.render import (
+    Rendered,
+    admit,
+    dry_run,
+    lint_chart,
+    render_chart,
+    tells_notes,
+)
 from chartkit.chart.write import Tree
 from chartkit.documents import Document, Source, read_text
 from chartkit.lint import Subject as LintSubject
@@ -29,8 +36,8 @@ class Chart:
     """One chart of an environment.
 
     tree: its files; folder: where they stand for Helm to read; executor: what runs Helm while
-    others go on; foreign: whether it is upstream's own. Messages speak of the folder that the tree
-    is meant for.
+    others go on; foreign: whether it is upstream's own; installed: whether what an installation
+    does is to be written. Messages speak of the folder that the tree is meant for.
     """
 
     name: str
@@ -39,10 +46,12 @@ class Chart:
     environment: Environment
     executor: Executor
     foreign: bool = False
+    installed: bool = False
 
     def start(self) -> list[Future[Any]]:
         """Sets Helm to work on all that the checks will ask of it."""
-        return [self.rendering, self._dry_running, self._linting]
+        admitting = self._dry_running if self._whole else self._admitting
+        return [self.rendering, admitting, self._linting]
 
     @property
     def release(self) -> str:
@@ -82,6 +91,14 @@ class Chart:
         return self._dry_running.result()
 
     @property
+    def notes(self) -> str:
+        """What an installation prints; raises RenderError where the cluster is not admitted."""
+        if self._whole:
+            return self.dry_run.notes
+        self._admitting.result()
+        return self.rendered.notes
+
+    @property
     def helm_lint(self) -> list[Diagnostic]:
         """What `helm lint` says."""
         return self._linting.result()
@@ -105,6 +122,22 @@ class Chart:
     @cached_property
     def _dry_running(self) -> Future[DryRun]:
         return self.executor.submit(dry_run, self.folder, [self.values], **self._target())
+
+    @property
+    def _whole(self) -> bool:
+        """Whether it takes a dry run to tell the notes: rendering ours tells them as well."""
+        return self.installed or self.foreign or not tells_notes()
+
+    @cached_property
+    def _admitting(self) -> Future[None]:
+        kube_version = self.environment.kube_version
+        return self.executor.submit(
+            admit,
+            self.folder,
+            namespace=NAMESPACE,
+            kube_version=kube_version,
+            shown=self.tree.folder,
+        )
 
     @cached_property
     def _linting(self) -> Future[list[Diagnostic]]:

@@ -7,7 +7,14 @@ import pytest
 
 from chartkit.chart import helm
 from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import dry_run, lint_chart, merge, render_chart
+from chartkit.chart.render import (
+    admit,
+    dry_run,
+    lint_chart,
+    merge,
+    render_chart,
+    tells_notes,
+)
 from chartkit.documents import read_file
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.model import Severity
@@ -125,6 +132,29 @@ class TestBothHelms:
     def test_a_dry_run_enforces_the_charts_range(self, tmp_path: Path) -> None:
         with pytest.raises(RenderError, match=r"requires kubeVersion.*incompatible.*v1\.35\.0"):
             dry_run(chart(tmp_path), kube_version="v1.35.0")
+
+    def test_a_chart_that_is_only_asked_whom_it_admits(self, tmp_path: Path) -> None:
+        broken = chart(tmp_path, **{"templates/bad.yaml": "{{ if }}"})
+        admit(broken, kube_version="v1.34.1-eks-113cf36")
+        with pytest.raises(RenderError, match=r"requires kubeVersion.*v1\.35\.0") as asked:
+            admit(broken, kube_version="v1.35.0", shown=Path("shown"))
+        assert str(asked.value.location) == "shown"
+        with pytest.raises(RenderError) as tried:
+            dry_run(chart(tmp_path / "whole"), kube_version="v1.35.0", shown=Path("shown"))
+        assert str(asked.value) == str(tried.value)
+
+    def test_notes_that_come_with_a_render(self, tmp_path: Path) -> None:
+        sub = "charts/sub/"
+        files = {
+            "values.schema.json": "{}",
+            f"{sub}Chart.yaml": "apiVersion: v2\nname: sub\nversion: 0.1.0\n",
+            f"{sub}templates/NOTES.txt": "hello from below\n",
+        }
+        folder = chart(tmp_path, **files).rename(tmp_path / "elsewhere")
+        found = render_chart(folder, release="r", kube_version="v1.34.0")
+        shown = dry_run(folder, release="r", kube_version="v1.34.0").notes
+        assert found.notes == (shown if tells_notes() else "")
+        assert not [file for file in found.texts if file.endswith("NOTES.txt")]
 
     def test_a_template_that_fails(self, tmp_path: Path) -> None:
         text = refusal(tmp_path, values(tmp_path, "count: 7\n"))

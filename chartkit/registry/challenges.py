@@ -14,13 +14,14 @@ from chartkit.fetch.addresses import is_forbidden, literal
 from chartkit.registry.answers import printable, said
 from chartkit.registry.credentials import Login
 from chartkit.registry.errors import RegistryError
-from chartkit.registry.transport import Question, Transport, shown
+from chartkit.registry.transport import Answer, Question, Transport, shown
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 _INVALID: Final = "invalid realm in www-authenticate: "
 _CLIENT: Final = "chartkit"
 _OK: Final = 200
+_NOT_FOUND: Final = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,29 +69,42 @@ def fetch_token(transport: Transport, wanted: Wanted, who: Login | None, limit: 
         named = " ".join(f"{key}:{value}" for key, value in known)
         raise RegistryError(printable(f"malformed www-authenticate, missing realm: map[{named}]"))
     _check_realm(realm, wanted)
-    question, what = _question(realm, wanted, who, limit)
-    answer = transport.ask(question)
+    service = wanted.challenge.parameters.get("service", "")
+    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
+    question, what = _by_name(realm, parameters, who, limit)
+    if who is not None and who.identity:
+        exchange = _by_identity(realm, parameters, who, limit)
+        answer = transport.ask(exchange)
+        # A token service that knows no such question may still take a name and a password.
+        if answer.status != _NOT_FOUND:
+            return _read(answer, f"POST {shown(realm)}")
+    return _read(transport.ask(question), what)
+
+
+def _read(answer: Answer, what: str) -> str:
     if answer.status != _OK:
         raise RegistryError(f"{what}: {said(answer)}")
     return _token(answer.body)
 
 
-def _question(realm: str, wanted: Wanted, who: Login | None, limit: int) -> tuple[Question, str]:
+def _by_identity(realm: str, parameters: Mapping[str, str], who: Login, limit: int) -> Question:
+    form = {
+        **parameters,
+        "grant_type": "refresh_token",
+        "client_id": _CLIENT,
+        "refresh_token": who.identity,
+    }
+    return Question(realm, {"Accept": "application/json"}, limit, form)
+
+
+def _by_name(
+    realm: str, parameters: Mapping[str, str], who: Login | None, limit: int
+) -> tuple[Question, str]:
     """What is asked of the token service, and how that is shown."""
-    service = wanted.challenge.parameters.get("service", "")
-    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
     headers = {"Accept": "application/json"}
-    if who is not None and who.identity:
-        form = {
-            **parameters,
-            "grant_type": "refresh_token",
-            "client_id": _CLIENT,
-            "refresh_token": who.identity,
-        }
-        return Question(realm, headers, limit, form), f"POST {shown(realm)}"
     query = urlencode(parameters)
-    if who is not None:
-        headers["Authorization"] = who.basic
+    if who is not None and who.authorization is not None:
+        headers["Authorization"] = who.authorization
     joint = "&" if urlsplit(realm).query else "?"
     question = Question(f"{realm}{joint}{query}", headers, limit)
     return question, f"GET {shown(realm)}?{printable(query)}"
@@ -102,7 +116,7 @@ def _token(content: bytes) -> str:
     except (ValueError, RecursionError):
         body = None
     if isinstance(body, dict):
-        for key in ("token", "access_token"):
+        for key in ("access_token", "token"):
             value = body.get(key)
             if isinstance(value, str) and value and value.isascii() and value.isprintable():
                 return value

@@ -207,8 +207,10 @@ class Client:
         who = self._keychain.find(place.host, place.repository, place.private)
         if who is not None:
             self._secrets.update(who.secrets)
+        if who is not None and (who.token or not challenge.is_bearer):
+            return who.authorization
         if not challenge.is_bearer:
-            return None if who is None or who.identity else who.basic
+            return None
         scope = f"repository:{place.repository}:pull"
         asked = Wanted(challenge, scope, place.host, place.plain)
         token = fetch_token(self._transport, asked, who, self._settings.limits.token)

@@ -2,7 +2,9 @@
 
 `config.json` in `$DOCKER_CONFIG`, or else in `~/.docker`: `auths` has names and passwords,
 `credHelpers` a program for one registry and `credsStore` one for all others
-(https://github.com/docker/docker-credential-helpers).
+(https://github.com/docker/docker-credential-helpers). `$DOCKER_AUTH_CONFIG` has `auths` that come
+first; where Docker has no file, Podman's counts (https://github.com/containers/image,
+containers-auth.json), as it does for go-containerregistry.
 """
 
 from __future__ import annotations
@@ -36,21 +38,28 @@ _MOST: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A name with a password, or an identity token, which is exchanged for others; never shown."""
+    """A name with a password; identity: a token that is exchanged for others; token: one that the
+    registry itself takes, which comes before all else. Never shown."""
 
     username: str = ""
     password: str = field(default="", repr=False)
     identity: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
 
     @property
-    def basic(self) -> str:
-        """The value of an Authorization header."""
-        return f"Basic {base64.b64encode(self._pair).decode()}"
+    def authorization(self) -> str | None:
+        """The value of an Authorization header; None for an identity token, which has none."""
+        if self.token:
+            return f"Bearer {self.token}"
+        if self.username and self.password:
+            return f"Basic {base64.b64encode(self._pair).decode()}"
+        return None
 
     @property
     def secrets(self) -> tuple[str, ...]:
         """The texts that no message may have."""
-        found = (self.password, self.identity, base64.b64encode(self._pair).decode())
+        pair = base64.b64encode(self._pair).decode()
+        found = (self.password, self.identity, self.token, pair)
         return tuple(text for text in found if len(text) > 3)
 
     @property
@@ -58,18 +67,26 @@ class Login:
         return f"{self.username}:{self.password}".encode()
 
 
+_VARIABLE: Final = "DOCKER_AUTH_CONFIG"
+
+
 @dataclass(frozen=True, slots=True)
 class DockerConfig:
-    """A configuration file; an empty one where there is none."""
+    """A configuration file; an empty one where there is none. first: the `auths` that come before
+    all that it says."""
 
     auths: Mapping[str, Body]
     helpers: Mapping[str, str]
     store: str
     path: Path
+    first: Mapping[str, Body] = field(default_factory=dict)
 
     def find(self, registry: str, repository: str) -> Login | None:
         """Who the user is to a registry; None: nobody in particular. Raises RegistryError for a
         helper that fails."""
+        found = _listed(self.first, registry, repository, f"${_VARIABLE}")
+        if found is not None:
+            return found
         for key in _keys(registry, repository):
             helper = self.helpers.get(key)
             if helper:
@@ -78,55 +95,93 @@ class DockerConfig:
             found = _asked(self.store, _HUB if registry == DEFAULT_REGISTRY else registry)
             if found is not None:
                 return found
-        by_host = {_plain(key): body for key, body in self.auths.items()}
-        for key in _keys(registry, repository):
-            body = self.auths.get(key, by_host.get(key))
-            place = f"{self.path}: the auth of {key}"
-            found = None if body is None else read_login(body, place)
-            if found is not None:
-                return found
-        return None
+        return _listed(self.auths, registry, repository, str(self.path))
+
+
+def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
+    """Who the user is by some `auths`; source: what holds them."""
+    by_host = {_plain(key): body for key, body in auths.items()}
+    for key in _keys(registry, repository):
+        body = auths.get(key, by_host.get(key))
+        found = None if body is None else read_login(body, f"{source}: the auth of {key}")
+        if found is not None:
+            return found
+    return None
 
 
 def read_login(body: Body, place: str) -> Login | None:
     """An entry of `auths`; None for one that names nobody. Raises RegistryError, which says the
     place and nothing of the entry."""
     name, password = _text(body, "username"), _text(body, "password")
-    if _text(body, "auth"):
+    if auth := "".join(_text(body, "auth").split()):
         try:
-            pair = base64.b64decode(_text(body, "auth"), validate=True).decode()
+            padded = auth + "=" * (-len(auth) % 4)
+            pair = base64.b64decode(padded, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
             raise RegistryError(f"{place} is not base64", unanswered=True) from None
-        name, _, password = pair.partition(":")
-    identity = _text(body, "identitytoken")
-    return Login(name, password.rstrip("\0"), identity) if name or identity else None
+        name, colon, password = pair.partition(":")
+        if not colon:
+            raise RegistryError(f"{place} is no name and password", unanswered=True)
+    identity, token = _text(body, "identitytoken"), _text(body, "registrytoken")
+    if not (name or identity or token):
+        return None
+    return Login(name, password.strip("\0"), identity, token)
 
 
 def read_docker_config() -> DockerConfig:
     """The user's file; raises InputError for one that is wrong, and shows nothing that is in it."""
-    folder = os.environ.get("DOCKER_CONFIG")
-    path = Path(folder or Path.home() / ".docker") / "config.json"
+    path = _path()
     place = Location(str(path))
     try:
         with path.open("rb") as file:
             text = file.read(_MOST + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return DockerConfig({}, {}, "", path)
+        text = b"{}"
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", place) from None
     if len(text) > _MOST:
         raise InputError(f"is larger than {_MOST:,} bytes", place)
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError("is not JSON", place) from None
-    auths = _mapping(body, "auths", place)
+    body = _json(text, place)
+    auths = _auths(body, place)
     helpers = {
         key: _helper(name, place) for key, name in _mapping(body, "credHelpers", place).items()
     }
-    store = body.get("credsStore") or ""
-    known = {key: value for key, value in auths.items() if isinstance(value, dict)}
-    return DockerConfig(known, helpers, _helper(store, place) if store else "", path)
+    store = body.get("credsStore") if isinstance(body, dict) else ""
+    variable = Location(f"${_VARIABLE}")
+    return DockerConfig(
+        auths,
+        helpers,
+        _helper(store, place) if store else "",
+        path,
+        _auths(_json((os.environ.get(_VARIABLE) or "{}").encode(), variable), variable),
+    )
+
+
+def _path() -> Path:
+    """Docker's file or, where that is nowhere and nobody says where, Podman's."""
+    if folder := os.environ.get("DOCKER_CONFIG"):
+        return Path(folder) / "config.json"
+    path = Path.home() / ".docker" / "config.json"
+    if path.exists():
+        return path
+    settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    folders = (os.environ.get("XDG_RUNTIME_DIR"), settings)
+    named = (os.environ.get("REGISTRY_AUTH_FILE"),)
+    others = (*named, *(Path(one, "containers", "auth.json") for one in folders if one))
+    return next((Path(one) for one in others if one and Path(one).is_file()), path)
+
+
+def _json(text: bytes, place: Location) -> Json:
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", place) from None
+    return value
+
+
+def _auths(body: Json, place: Location) -> Mapping[str, Body]:
+    auths = _mapping(body, "auths", place)
+    return {key: value for key, value in auths.items() if isinstance(value, dict)}
 
 
 def _mapping(body: Json, key: str, place: Location) -> Body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
@@ -17,6 +18,10 @@ USAGE = 2
 INTERRUPTED = 130
 DEBUG = "CHARTKIT_DEBUG"
 """Set to anything, it shows the traceback of a bug."""
+_SYSTEM_SAYS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
+)
+"""What no program can do anything about: a full disk, a broken one, no more open files."""
 
 
 def run(command: Callable[[], Any]) -> int:
@@ -26,8 +31,11 @@ def run(command: Callable[[], Any]) -> int:
         command()
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
+        return USAGE
+    except click.ClickException as error:
+        click.echo(_usage(error), err=True)
         return USAGE
     except ChartkitError as error:
         for line in _lines(error):
@@ -40,6 +48,11 @@ def run(command: Callable[[], Any]) -> int:
         # Whoever read standard output has gone: what is left must not be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if error.errno not in _SYSTEM_SAYS:
+            return _bug(error)
+        click.echo(f"{error.filename or 'the output'}: {error.strerror}", err=True)
+        return USAGE
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
         return _bug(error)
     return 0
@@ -49,6 +62,15 @@ def _lines(error: ChartkitError) -> list[str]:
     """One line an error; an error that carries diagnostics gives one for each."""
     diagnostics = getattr(error, "diagnostics", ())
     return [str(each) for each in diagnostics] or [" ".join(str(error).split())]
+
+
+def _usage(error: click.ClickException) -> str:
+    """What is wrong with the command line, in one line, and where its help is."""
+    message = " ".join(error.format_message().split())
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return f"chartkit: {message}"
+    return f"{context.command_path}: {message} (`{context.command_path} --help` says what there is)"
 
 
 def _bug(error: Exception) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.project_option import project_option
+from chartkit.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
     from chartkit.chart.project import Project
@@ -62,7 +62,7 @@ def diff(
         found = [_between(project, start, target)]
     else:
         found = _against(project, against or "", environments)
-    click.echo(FORMATS[output](found, sys.stdout.isatty()), nl=False)
+    click.echo(FORMATS[output](found, wants_colour()), nl=False)
     level = Level[fail_on.upper()] if fail_on else None
     raise SystemExit(1 if level and any(each.at_least(level) for each in found) else 0)
 

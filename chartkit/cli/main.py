@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import click
 
 from chartkit import __version__
-from chartkit.cli import boundary
+from chartkit.cli import boundary, terminal
 
 COMMANDS = {
     "init": ("chartkit.cli.init:init", "Start a project: chartkit.yaml and a first workload."),
@@ -89,6 +89,7 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits; arguments: those of the process if None."""
+    terminal.open_closed()
 
     def run() -> Any:
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from chartkit.cli.request_options import load_requests, request_options
+from chartkit.cli.terminal import wants_colour
 
 
 @click.command()
@@ -36,6 +37,6 @@ def preview(output: str, **given: Any) -> None:
     )
     lookups = statements.lookups(policies, loaded.found)
     found = list(run_preview(policies, loaded.found, admissions, lookups))
-    click.echo(FORMATS[output](found, sys.stdout.isatty()), nl=False)
+    click.echo(FORMATS[output](found, wants_colour()), nl=False)
     broken = loaded.policies.diagnostics or any(one.problems for one in found)
     raise SystemExit(1 if broken else 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from chartkit.cli.project_option import project_option
+from chartkit.cli.terminal import wants_colour
 from chartkit.model import Location
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _report(result: Build, output: str, check: bool) -> str:
         body["drift"] = result.drift
         body["written"] = [str(folder) for folder in result.written]
         return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-    text = summary.as_text(result.rows, sys.stdout.isatty())
+    text = summary.as_text(result.rows, wants_colour())
     if check:
         return text + (f"\n{result.drift}" if result.drift else "the charts have not drifted\n")
     if result.failed:

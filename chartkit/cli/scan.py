@@ -13,6 +13,7 @@ import click
 
 from chartkit.cli.cluster_options import cluster_options, load_cluster, open_cluster
 from chartkit.cli.request_options import Requests, load_requests, request_options
+from chartkit.cli.terminal import wants_colour
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, Status
 
@@ -58,12 +59,12 @@ def scan(outputs: Sequence[str], **given: Any) -> None:
     Exits 1 where anything fails, is in error, or a policy cannot be compiled; of a cluster, too,
     where something could not be read.
     """
-    from chartkit.report.outputs import Output
+    from chartkit.report.outputs import parse_all
     from chartkit.scan.cleanup import parse_time
 
     if given["is_json"] and given["at"] is not None:
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
-    wanted = [Output.parse(text) for text in outputs]
+    wanted = parse_all(outputs)
     time = None if given["at"] is None else parse_time(given["at"], datetime.now(UTC))
     with open_cluster(given) as reader:
         if reader is None:
@@ -83,7 +84,7 @@ def _scan_files(
     policies, statements, is_json = loaded.policies, loaded.statements, given["is_json"]
     _say_who_judges(policies, is_json)
     facts = policies.facts(loaded.namespaces)
-    options = ReportOptions(facts, given["detailed"], colour=sys.stdout.isatty())
+    options = ReportOptions(facts, given["detailed"], colour=wants_colour())
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(loaded.found)) as step:
 
@@ -119,7 +120,7 @@ def _scan_cluster(
     policies, statements = loaded.policies, loaded.statements
     _say_who_judges(policies, False)
     options = ReportOptions(
-        policies.facts(loaded.namespaces), given["detailed"], colour=sys.stdout.isatty()
+        policies.facts(loaded.namespaces), given["detailed"], colour=wants_colour()
     )
     reports = Outputs(wanted, options, sys.stdout)
     compares = given["reports"] or given["fail_on_differences"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
+
+from chartkit.cli.terminal import wants_colour
 
 
 @click.command()
@@ -41,7 +42,7 @@ def test(
 
     results = list(run_tests(paths, file_name))
     covered = coverage_of(results) if coverage else None
-    options = Options(detailed, sys.stdout.isatty(), covered)
+    options = Options(detailed, wants_colour(), covered)
     click.echo(FORMATS[output](results, options), nl=False)
     if any(case.error for case in results):
         raise SystemExit(2)

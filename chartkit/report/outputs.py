@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import uuid
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -34,13 +33,26 @@ class Output:
         return cls(name, Path(file) if file else None)
 
 
+def parse_all(texts: Sequence[str]) -> list[Output]:
+    """Reads every `FORMAT` and `FORMAT=FILE`; raises InputError also where two go to one place."""
+    outputs = [Output.parse(text) for text in texts]
+    for index, output in enumerate(outputs):
+        if output.file in [each.file for each in outputs[:index]]:
+            place = output.file or "standard output"
+            hint = f"write another FILE: {output.format}=FILE"
+            raise InputError(f"{place} takes one report, not two", hint=hint)
+    return outputs
+
+
 class Outputs:
     """All the reports of one run; every result goes to each."""
 
     def __init__(self, outputs: Sequence[Output], options: ReportOptions, stdout: TextIO) -> None:
         self._stdout = stdout
+        plain = replace(options, colour=False)
         self._writers: list[tuple[Output, Writer]] = [
-            (output, FORMATS[output.format](options)) for output in outputs
+            (output, FORMATS[output.format](options if output.file is None else plain))
+            for output in outputs
         ]
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -59,19 +71,29 @@ class Outputs:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Puts text in the place of path in one step; raises InputError where that cannot be done."""
+    """Puts text in the place of path in one step; raises InputError where that cannot be done.
+
+    A link stays, and what it leads to is written; so does a file's mode. What is there and is no
+    file (a device, a pipe) is written to.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(text)
-            temporary.chmod(0o644)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            path.write_text(text, "utf-8", newline="")
+        else:
+            _replace(path.resolve(), text)
     except OSError as error:
         raise InputError(
             f"cannot be written: {error.strerror or error}", Location(str(path))
         ) from None
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        temporary.write_text(text, "utf-8", newline="")
+        if path.is_file():
+            temporary.chmod(path.stat().st_mode & 0o7777)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

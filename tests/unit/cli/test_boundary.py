@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 from typing import NoReturn
 
 import click
@@ -42,6 +43,29 @@ def test_an_error_chooses_its_exit_code() -> None:
 def test_usage(error: click.ClickException, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(error) == 2
     assert "no" in capsys.readouterr().err
+
+
+def test_a_wrong_command_line_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    @click.command()
+    @click.argument("kind", type=click.Choice(["a", "b"]))
+    def command(kind: str) -> None: ...
+
+    def call() -> None:
+        command.main([], prog_name="chartkit x", standalone_mode=False)
+
+    assert boundary.run(call) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1
+    assert said[0].startswith("chartkit x: Missing argument ")
+    assert said[0].endswith("(`chartkit x --help` says what there is)")
+
+
+def test_a_full_disk_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(OSError(errno.ENOSPC, "No space left on device")) == 2
+    assert capsys.readouterr().err == "the output: No space left on device\n"
+    assert run(OSError(errno.ENOSPC, "No space left on device", "a.yaml")) == 2
+    assert capsys.readouterr().err == "a.yaml: No space left on device\n"
+    assert run(OSError(errno.EBADF, "Bad file descriptor")) == 3
 
 
 def test_anything_else_is_a_bug(

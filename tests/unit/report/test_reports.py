@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions
 from chartkit.report.markdown import markdown_table
-from chartkit.report.outputs import Output, Outputs, write_whole
+from chartkit.report.outputs import Output, Outputs, parse_all, write_whole
 
 POD = Resource(
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}},
@@ -112,6 +113,45 @@ def test_nothing_to_say_is_still_a_report(name: str) -> None:
 def test_wrong_outputs_are_refused(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         Output.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("texts", "problem"),
+    [
+        (["json", "text"], "standard output takes one report, not two .write another FILE: text="),
+        (["json=a", "text", "junit=a"], "^a takes one report, not two"),
+    ],
+)
+def test_one_place_takes_one_report(texts: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        parse_all(texts)
+
+
+def test_a_file_has_no_colours(tmp_path: Path) -> None:
+    stdout, file = io.StringIO(), tmp_path / "r.txt"
+    outputs = Outputs(parse_all(["text", f"text={file}"]), replace(options(), colour=True), stdout)
+    outputs.add(POD, [result(Status.FAIL)])
+    outputs.finish(Counter({Status.FAIL: 1}))
+    assert "\x1b" in stdout.getvalue()
+    assert "\x1b" not in file.read_text("utf-8")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links, modes and devices of Unix")
+def test_links_modes_and_devices_stay(tmp_path: Path) -> None:
+    kept, link, pipe = tmp_path / "kept", tmp_path / "link", tmp_path / "pipe"
+    kept.write_text("old")
+    kept.chmod(0o600)
+    link.symlink_to("kept")
+    write_whole(link, "new\r\n")
+    assert link.is_symlink()
+    assert kept.read_bytes() == b"new\r\n"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "through")
+    assert os.read(reader, 100) == b"through"
+    os.close(reader)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "link", "pipe"]
 
 
 def test_several_outputs_get_the_same_results(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 
-# The parenthesis is Kyverno's own addition: a pattern's `(name)` anchors stay unquoted.
-_PLAIN = re.compile(r"[(A-Za-z_][)0-9A-Za-z_]*")
+# The closing parenthesis is Kyverno's own addition; one that opens an anchor has its key quoted.
+_PLAIN = re.compile(r"[A-Za-z_][)0-9A-Za-z_]*")
 _INDEX = re.compile(r"[0-9]+")
 _LARGEST_INDEX = 2**64 - 1
 
@@ -56,5 +56,5 @@ def _jmespath(parts: list[str]) -> str:
             continue
         if text:
             text += "."
-        text += part if _PLAIN.fullmatch(part) else json.dumps(part)
+        text += part if _PLAIN.fullmatch(part) else json.dumps(part, ensure_ascii=False)
     return text

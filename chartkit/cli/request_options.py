@@ -119,7 +119,7 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
     from chartkit.scan.statements import read_statements
 
     if not given["paths"]:
-        raise click.UsageError("Missing argument 'PATH…'.")
+        raise click.UsageError("Missing argument 'PATH…' (- is standard input).")
     statements = read_statements(
         given["values"], given["settings"], given["userinfo"], given["context_file"]
     )

@@ -30,7 +30,8 @@ class ChartOptions:
 def read_inputs(
     paths: Sequence[str], stdin: TextIO, chart: ChartOptions | None = None
 ) -> list[Resource]:
-    """The objects at paths, in order; raises InputError where a path holds none at all.
+    """The objects at paths, in order; raises InputError where a path holds none at all, and
+    for values of charts where there is no chart.
 
     A file that is named must hold Kubernetes objects only; below a folder, documents that are
     none (values files and the like) are passed over. A chart's objects get the release's namespace
@@ -43,7 +44,19 @@ def read_inputs(
             hint = "name a manifest, a folder with manifests or a chart"
             raise InputError("holds no Kubernetes object", Location(path), hint)
         found.extend(here)
+    if chart is not None and chart.values and not any(map(_has_chart, paths)):
+        hint = (
+            "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
+        )
+        raise InputError("no chart is scanned that takes it", Location(str(chart.values[0])), hint)
     return found
+
+
+def _has_chart(path: str) -> bool:
+    where = Path(path)
+    if path == STDIN or not where.is_dir():
+        return False
+    return is_chart(where) or any(file.is_dir() for file in walk(where))
 
 
 def _read_input(path: str, stdin: TextIO, chart: ChartOptions) -> list[Resource]:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.model import Body, Json
 from chartkit.registry.artifacts import Artifacts, NoReferenceError, Resolved, once
-from chartkit.registry.client import DOCKER_INDEX, OCI_INDEX, Document, read_json
+from chartkit.registry.client import read_json
 from chartkit.registry.errors import RegistryError
+from chartkit.registry.platforms import image_of
 from chartkit.registry.settings import Limits
 from chartkit.registry.shapes import config_shape, manifest_shape
-
-_INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})
-_SCHEMA_1: Final = "application/vnd.docker.distribution.manifest.v1"
-_PLATFORM: Final = ("linux", "amd64")
-"""What Kyverno reads out of an index, whatever runs in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,13 @@ class Images:
             raise _within(error, text, reference) from None
 
     def _read(self, found: Resolved) -> _Image:
-        index, document = self._platform(found)
+        index, document = image_of(
+            self.artifacts,
+            found.reference,
+            found.document,
+            str(found.reference),
+            self._limits.depth,
+        )
         try:
             manifest = read_json(document.content, "the manifest")
         except RegistryError as error:
@@ -119,23 +120,6 @@ class Images:
             return _Image(index, manifest, read_json(content, "the config"))
         except RegistryError as error:
             raise _WrongConfigError(error.message) from None
-
-    def _platform(self, found: Resolved) -> tuple[Json, Document]:
-        """The index, None where there is none, and the manifest of the platform."""
-        index: Json = None
-        document = found.document
-        for _ in range(self._limits.depth):
-            if document.media_type not in _INDEXES:
-                break
-            listed = read_json(document.content, "the image index")
-            index = listed if index is None else index
-            child = _child(listed, found.reference)
-            document = self.artifacts.manifest(found.reference, child)
-        if document.media_type in _INDEXES:
-            raise RegistryError(f"more than {self._limits.depth} indexes stand in one another")
-        if document.media_type.startswith(_SCHEMA_1):
-            raise RegistryError(f'unsupported MediaType: "{document.media_type}"')
-        return index, document
 
     def _config(self, reference: RegistryReference, descriptor: Body) -> bytes:
         digest, size = descriptor.get("digest"), descriptor.get("size")
@@ -166,21 +150,3 @@ def _identifier(reference: RegistryReference) -> str:
         return reference.identifier
     before, colon, tag = reference.original.partition("@")[0].rpartition(":")
     return f"{tag}@{reference.digest}" if before and colon and tag else reference.digest
-
-
-def _child(index: Json, reference: RegistryReference) -> str:
-    """The digest of the platform's image in an index; raises RegistryError."""
-    listed = index.get("manifests") if isinstance(index, dict) else None
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict):
-            continue
-        platform = one.get("platform")
-        if platform is None:
-            named: tuple[Json, Json] = _PLATFORM
-        else:
-            at = platform if isinstance(platform, dict) else {}
-            named = (at.get("os"), at.get("architecture"))
-        digest = one.get("digest")
-        if named == _PLATFORM and isinstance(digest, str) and digest.startswith("sha256:"):
-            return digest
-    raise RegistryError(f"no child with platform {'/'.join(_PLATFORM)} in index {reference}")

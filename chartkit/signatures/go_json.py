@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Final, NoReturn
 
 from chartkit.engine.signatures import SignatureError
@@ -12,6 +13,19 @@ from chartkit.registry.depth import is_deeper
 _DEEPEST: Final = 200
 
 
+class Repeated(dict[str, Json]):
+    """An object in which a member stands more than once; as a mapping the last one counts."""
+
+    def __init__(self, pairs: Sequence[tuple[str, Json]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def _object(pairs: Sequence[tuple[str, Json]]) -> Body:
+    made = dict(pairs)
+    return made if len(made) == len(pairs) else Repeated(pairs)
+
+
 def read_object(content: bytes | str, what: str = "") -> Body:
     """A JSON object that is not nested too deeply; what: the words before the reason.
 
@@ -19,7 +33,7 @@ def read_object(content: bytes | str, what: str = "") -> Body:
     """
     text = content.decode(errors="replace") if isinstance(content, bytes) else content
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise SignatureError(f"{what}invalid JSON") from None
     if not isinstance(value, dict):
@@ -30,9 +44,39 @@ def read_object(content: bytes | str, what: str = "") -> Body:
 
 def field(body: Body, name: str) -> Json:
     """A member by its name in any case, the last that is not null."""
+    return next((value for value in reversed(values(body, name)) if value is not None), None)
+
+
+def values(body: Body, name: str) -> Sequence[Json]:
+    """All members of a name in any case, in order."""
     folded = name.casefold()
-    found = [value for key, value in body.items() if key.casefold() == folded]
-    return next((value for value in reversed(found) if value is not None), None)
+    return [value for key, value in _pairs(body) if key.casefold() == folded]
+
+
+def struct(body: Body, name: str, what: str = "") -> Body:
+    """A member that is an object of known members: where it stands more than once, Go fills one
+    object with all of them. Empty where there is none; raises SignatureError for anything else.
+
+    what: the words before the reason.
+    """
+    found = [value for value in values(body, name) if value is not None]
+    if not all(isinstance(value, dict) for value in found):
+        raise SignatureError(f"{what}json: {name} is no object")
+    return _object([pair for one in found if isinstance(one, dict) for pair in _pairs(one)])
+
+
+def mapping(body: Body, name: str) -> Body:
+    """A member that is an object of any members; as `struct`, but that null empties it."""
+    made: Body = {}
+    for value in values(body, name):
+        if not isinstance(value, dict | None):
+            raise SignatureError(f"json: {name} is no object")
+        made = {} if value is None else {**made, **value}
+    return made
+
+
+def _pairs(body: Body) -> Iterable[tuple[str, Json]]:
+    return body.pairs if isinstance(body, Repeated) else body.items()
 
 
 def _refuse(name: str) -> NoReturn:

@@ -15,11 +15,12 @@ from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 from chartkit.registry.artifacts import Artifacts
-from chartkit.registry.client import DOCKER_INDEX, OCI_INDEX, Document, read_json
+from chartkit.registry.client import read_json
 from chartkit.registry.errors import MissingError, RegistryError
+from chartkit.registry.platforms import image_of
 from chartkit.signatures.certificates import read_certificates
 from chartkit.signatures.errors import UndecidedError
-from chartkit.signatures.go_json import field, read_object
+from chartkit.signatures.go_json import field, read_object, struct
 
 SIGNATURE: Final = "dev.cosignproject.cosign/signature"
 _CERTIFICATE: Final = "dev.sigstore.cosign/certificate"
@@ -124,7 +125,7 @@ def tagged_layers(
     tag. suffix: `sig` or `att`. Raises SignatureError or RegistryError."""
     tag = f"{prefix}{digest.replace(':', '-', 1)}.{suffix}"
     try:
-        return _layers(repository, asked(lambda: artifacts.manifest(repository, tag)), tag)
+        return _layers(artifacts, repository, tag)
     except NotThereError:
         return Layers(repository)
 
@@ -135,15 +136,27 @@ def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest
     found = [one for one in listed if one.get("artifactType") == _REFERRER]
     if not found:
         raise SignatureError(f"unable to locate reference with artifactType {_REFERRER}")
-    identifier = found[-1]["digest"]
-    return _layers(repository, asked(lambda: artifacts.manifest(repository, identifier)))
+    return _layers(artifacts, repository, str(found[-1]["digest"]))
 
 
-def _layers(repository: RegistryReference, document: Document, tag: str = "") -> Layers:
-    if document.media_type in (OCI_INDEX, DOCKER_INDEX):
-        place = f"{repository.registry}/{repository.repository}:{tag}"
-        raise SignatureError(f"no child with platform linux/amd64 in index {place}")
-    manifest = asked(lambda: read_json(document.content, "the manifest of signatures"))
+def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
+    """What a tag or digest leads to; of an index the platform's manifest, as for images.
+
+    Raises NotThereError or SignatureError; RegistryError where there is no answer.
+    """
+    joint = "@" if ":" in identifier else ":"
+    name = f"{repository.registry}/{repository.repository}{joint}{identifier}"
+
+    def ask() -> Json:
+        document = artifacts.manifest(repository, identifier)
+        _, manifest = image_of(artifacts, repository, document, name)
+        return read_json(manifest.content, "the manifest of signatures")
+
+    return asked(ask)
+
+
+def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Layers:
+    manifest = manifest_at(artifacts, repository, identifier)
     listed = manifest.get("layers") if isinstance(manifest, dict) else None
     if listed is None:
         return Layers(repository)
@@ -203,9 +216,7 @@ def _promise(text: str) -> Promise | None:
     if not text:
         return None
     body = read_object(text, "unmarshaling bundle: ")
-    payload = field(body, "Payload") or {}
-    if not isinstance(payload, dict):
-        raise SignatureError("unmarshaling bundle: Payload is no object")
+    payload = struct(body, "Payload", "unmarshaling bundle: ")
     at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
     numbers = (at or 0, index or 0)
     if not all(type(one) is int and abs(one) < _INT64 for one in numbers):

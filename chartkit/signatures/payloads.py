@@ -10,7 +10,7 @@ from chartkit.engine.signatures import SignatureError
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.model import Body, Json
 from chartkit.signatures.errors import UndecidedError
-from chartkit.signatures.go_json import field, read_object
+from chartkit.signatures.go_json import field, mapping, read_object, struct
 from chartkit.signatures.keys import KeyVerifier
 from chartkit.signatures.layers import SignedLayer, from_base64
 
@@ -33,10 +33,10 @@ def read_simple(content: bytes, what: str = "") -> SimplePayload:
     """
     body = read_object(content, what)
     try:
-        critical = _member(body, "critical")
-        digest = _text(_member(critical, "image"), "docker-manifest-digest")
-        optional = _member(body, "optional")
-        _text(_member(critical, "identity"), "docker-reference")
+        critical = struct(body, "critical")
+        digest = _text(struct(critical, "image"), "docker-manifest-digest")
+        optional = mapping(body, "optional")
+        _text(struct(critical, "identity"), "docker-reference")
         _text(critical, "type")
     except SignatureError as error:
         raise SignatureError(what + error.message) from None
@@ -231,10 +231,3 @@ def _text(body: Body, key: str) -> str:
     if not isinstance(value or "", str):
         raise SignatureError(f"json: {key} is no text")
     return value or ""
-
-
-def _member(body: Body, key: str) -> Body:
-    value = field(body, key)
-    if not isinstance(value, dict | None):
-        raise SignatureError(f"json: {key} is no object")
-    return value or {}

@@ -17,7 +17,6 @@ from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 from chartkit.registry.artifacts import Artifacts, NoReferenceError, Resolved
-from chartkit.registry.client import read_json
 from chartkit.registry.errors import RegistryError
 from chartkit.signatures.attestor_checks import verifier_of
 from chartkit.signatures.bundles.protojson import MessageError, load
@@ -27,7 +26,7 @@ from chartkit.signatures.bundles.verifier import Checks, Clock, verify
 from chartkit.signatures.errors import joined, within
 from chartkit.signatures.key_references import load_key
 from chartkit.signatures.keys import HASHES, read_public_key
-from chartkit.signatures.layers import asked
+from chartkit.signatures.layers import asked, manifest_at
 from chartkit.signatures.secret_keys import NO_SECRETS
 from chartkit.signatures.timestamps import TimestampAuthority
 from chartkit.signatures.trust import Authority, Trust
@@ -132,8 +131,7 @@ def _find(artifacts: Artifacts, resolved: Resolved, wanted: str) -> list[_Found]
 
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:
     try:
-        document = asked(lambda: artifacts.manifest(reference, digest))
-        manifest = asked(lambda: read_json(document.content, "the manifest"))
+        manifest = manifest_at(artifacts, reference, digest)
     except SignatureError as error:
         raise within("failed to fetch referrer image", error) from None
     layers = manifest.get("layers") if isinstance(manifest, dict) else None

@@ -28,7 +28,6 @@ from tests.signing.cosign import (
     push_referrer,
 )
 from tests.signing.rekor import Log
-from tests.unit.registry.registry_server import INDEX, MANIFEST
 from tests.unit.signatures.cosign_bench import (
     Bench,
     Shape,
@@ -292,65 +291,6 @@ def test_signatures_that_refer_to_an_image(bench: Bench, lists: bool) -> None:
         assert said(bench, bench.by_key(tagged, oci11=True)) == ""
     finally:
         bench.registry.has_referrers = True
-
-
-def test_indexes_are_signed_as_a_whole(bench: Bench) -> None:
-    _, repository, child = bench.image()
-    registry = bench.registry
-    listed = {**registry.descriptor(repository, child), "platform": {"os": "linux"}}
-    body = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [listed]}
-    digest = registry.add(repository, "many", INDEX, body)
-    push(registry, repository, digest, [bench.signer.signature(digest)])
-    place = f"{registry.host}/{repository}"
-    assert said(bench, bench.by_key(f"{place}:many")) == ""
-    assert said(bench, bench.by_key(f"{place}:many@{digest}")) == ""
-    assert said(bench, bench.by_key(f"{place}@{child}")) == "no signatures found"
-
-
-def test_manifests_of_signatures_that_are_hostile(bench: Bench) -> None:
-    layer = bench.signer.signature("sha256:0")
-    described = {"mediaType": layer.media_type, "digest": f"sha256:{'1' * 64}"}
-    for layers, wanted in (
-        (5, "the manifest of signatures holds no layers"),
-        ([5], "the manifest of signatures holds no layers"),
-        ([described] * 1001, "number of layers (1001) exceeded the limit (1000)"),
-        ([described], "no matching signatures: a layer of the manifest of signatures has no size"),
-        (
-            [{**described, "size": 129 << 20}],
-            "no matching signatures: size of layer (135266304) exceeded the limit (134217728)",
-        ),
-        ([{**described, "size": 1}], "no matching signatures: GET http://"),
-        (
-            [{"size": 1}],
-            "no matching signatures: a layer of the manifest of signatures has no digest",
-        ),
-        (None, "no signatures found"),
-    ):
-        image, repository, digest = bench.image()
-        tag = f"{digest.replace(':', '-')}.sig"
-        body = {"schemaVersion": 2, "mediaType": MANIFEST, "layers": layers}
-        bench.registry.add(repository, tag, MANIFEST, body)
-        assert said(bench, bench.by_key(image)).startswith(wanted)
-
-
-def test_too_much_of_signatures_is_no_verdict(bench: Bench) -> None:
-    image, repository, digest = bench.image()
-    described = {"digest": f"sha256:{'1' * 64}", "size": 100 << 20}
-    body = {"schemaVersion": 2, "mediaType": MANIFEST, "layers": [described] * 3}
-    bench.registry.add(repository, f"{digest.replace(':', '-')}.sig", MANIFEST, body)
-    with pytest.raises(LookupFailed, match="more than 268,435,456 bytes") as raised:
-        bench.source.signature(bench.by_key(image))
-    assert not isinstance(raised.value, SignatureError)
-
-
-def test_an_index_holds_no_signatures(bench: Bench) -> None:
-    image, repository, digest = bench.image()
-    tag = f"{digest.replace(':', '-')}.sig"
-    body = {"schemaVersion": 2, "mediaType": INDEX, "manifests": []}
-    bench.registry.add(repository, tag, INDEX, body)
-    place = f"{bench.registry.host}/{repository}:{tag}"
-    wanted = f"no child with platform linux/amd64 in index {place}"
-    assert said(bench, bench.by_key(image)) == wanted
 
 
 def test_many_certificates_with_a_signature(bench: Bench) -> None:

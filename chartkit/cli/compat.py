@@ -11,6 +11,7 @@ import click
 from chartkit.chart import compat_report
 from chartkit.chart.project import FILE_NAME, read_project
 from chartkit.chart.versions import parse_version
+from chartkit.cli.output_option import output_option
 from chartkit.errors import InputError
 from chartkit.model import Location
 
@@ -19,7 +20,7 @@ from chartkit.model import Location
 @click.argument("path", required=False, type=click.Path(path_type=Path))
 @click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.19.")
 @click.option("--kubernetes", metavar="VERSION", help="A cluster's version, such as v1.34.1-eks-1.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 def check_compat(
     path: Path | None, kyverno: str | None, kubernetes: str | None, output: str
 ) -> None:

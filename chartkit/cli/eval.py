@@ -27,7 +27,7 @@ def evaluate() -> None:
     """Try an expression of a policy on a value."""
 
 
-@evaluate.command()
+@evaluate.command(short_help="Evaluate a JMESPath expression as Kyverno does.")
 @click.argument("expression", required=False, metavar="EXPR")
 @click.option(
     "-i",
@@ -58,7 +58,7 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
-@evaluate.command()
+@evaluate.command(short_help="Evaluate a CEL expression as Kyverno does.")
 @click.argument("expression", required=False, metavar="EXPR")
 @click.option(
     "-i",

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import click
 
+from chartkit.cli.output_option import output_option
+
 
 @click.command()
 @click.option("--from", "start", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.12/1.27.")
 @click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.19/1.35.")
 @click.option("--skip-minors", is_flag=True, help="Kyverno may skip minor versions in a step.")
 @click.option("--eks", is_flag=True, help="Say when EKS ends its support of each cluster version.")
-@click.option("-o", "--output", type=click.Choice(["text", "markdown", "json"]), default="text")
+@output_option("text", "markdown", "json")
 def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> None:
     """Print the shortest order of upgrades in which every step is a supported pair.
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chartkit.cli.output_option import output_option
+
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
 
@@ -18,7 +20,13 @@ _project = click.option(
     metavar="FOLDER",
     help="The folder with chartkit.yaml and vendor/; the current one if not given.",
 )
-_output = click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+_output = output_option("text", "json")
+_timeout = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0.1),
+    metavar="SECONDS",
+    help="How long a server may say nothing; 20 if not given.",
+)
 
 
 def _traits(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -52,14 +60,14 @@ def policies() -> None:
     """Find policies, take whole libraries of them, start and check your own."""
 
 
-@policies.command("list")
+@policies.command("list", short_help="List the policies of every library.")
 @_traits
 def list_policies(**given: Any) -> None:
     """List the policies of every library: the built-in one, your own, the vendored ones."""
     _list((), **given)
 
 
-@policies.command()
+@policies.command(short_help="List the policies that say every WORD.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
 @_traits
 def search(words: Sequence[str], **given: Any) -> None:
@@ -96,7 +104,7 @@ def _complain(catalogue: Catalogue) -> None:
         click.echo(problem, err=True)
 
 
-@policies.command()
+@policies.command(short_help="Show one policy, what it refuses and accepts.")
 @click.argument("name")
 @_project
 @_output
@@ -120,16 +128,11 @@ def show(name: str, project: Path, output: str) -> None:
             click.echo(problem, err=True)
 
 
-@policies.command()
+@policies.command(short_help="Take a whole library into vendor/.")
 @click.argument("source")
 @click.option("--name", default="", help="The library's name; what SOURCE suggests if not given.")
 @click.option("--ref", default="", help="A branch, tag or commit of a git checkout.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0.1),
-    metavar="SECONDS",
-    help="How long a server may say nothing.  [default: 20]",
-)
+@_timeout
 @_project
 def vendor(source: str, name: str, ref: str, timeout: float | None, project: Path) -> None:
     """Take a whole library into vendor/ from SOURCE, with a lock file.
@@ -148,13 +151,13 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     )
 
 
-@policies.command()
+@policies.command(short_help="Take what changed at a library's source.")
 @click.argument("name", required=False)
 @click.option("--source", default="", help="Another source from now on; needs NAME.")
 @click.option("--ref", default="", help="Another branch, tag or commit from now on; needs NAME.")
 @click.option("--yes", is_flag=True, help="Take what changed without asking.")
 @click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file, too.")
-@click.option("--timeout", type=click.FloatRange(min=0.1), metavar="SECONDS", hidden=True)
+@_timeout
 @_project
 def update(
     name: str | None,
@@ -201,7 +204,7 @@ def update(
     raise SystemExit(1 if left else 0)
 
 
-@policies.command()
+@policies.command(short_help="Start a policy of your own.")
 @click.argument("name")
 @click.option(
     "--kind",
@@ -231,7 +234,7 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     click.echo(f"next: edit them, then chartkit policies check {folder}")
 
 
-@policies.command()
+@policies.command(short_help="Check what a good library asks for.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
 @_project
 @_output
@@ -250,7 +253,7 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     raise SystemExit(1 if found.failed else 0)
 
 
-@policies.command()
+@policies.command(short_help="Put a policy into a profile of your own.")
 @click.argument("name")
 @click.option(
     "--profile",
@@ -275,7 +278,7 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     click.echo(as_text(add(name, project, profile, new)), nl=False)
 
 
-@policies.command()
+@policies.command(short_help="Show which controls of a standard are covered.")
 @click.option(
     "--standard",
     required=True,
@@ -288,7 +291,7 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     metavar="FOLDER|FILE",
     help="A project, whose environments are looked at too.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json", "markdown"]), default="text")
+@output_option("text", "json", "markdown")
 def coverage(standard: str, project: Path | None, output: str) -> None:
     """Show which controls of a standard policies cover, and why some no policy can.
 
@@ -304,7 +307,7 @@ def coverage(standard: str, project: Path | None, output: str) -> None:
     click.echo(FORMATS[output](found), nl=False)
 
 
-@policies.command()
+@policies.command(short_help="Write a page of Markdown for each policy.")
 @click.argument("names", nargs=-1, metavar="[PATH|LIBRARY]…")
 @click.option(
     "--output",

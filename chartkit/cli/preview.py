@@ -7,20 +7,14 @@ from typing import Any
 
 import click
 
+from chartkit.cli.output_option import output_option
 from chartkit.cli.request_options import load_requests, request_options
 from chartkit.cli.terminal import wants_colour
 
 
 @click.command()
 @request_options
-@click.option(
-    "-o",
-    "--output",
-    default="text",
-    show_default=True,
-    type=click.Choice(["text", "json"]),
-    help="What to write to standard output.",
-)
+@output_option("text", "json")
 def preview(output: str, **given: Any) -> None:
     """Show what Kyverno would make of the objects at PATH: mutated ones as a diff, new ones whole.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.output_option import output_option
 from chartkit.cli.project_option import project_option
 from chartkit.cli.terminal import wants_colour
 from chartkit.model import Location
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
 )
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 def render(
     environments: Sequence[str],
     path: Path,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.output_option import output_option
 from chartkit.cli.terminal import wants_colour
 
 
@@ -15,14 +16,7 @@ from chartkit.cli.terminal import wants_colour
 @click.option(
     "-f", "--file-name", default="kyverno-test.yaml", show_default=True, help="Test files' name."
 )
-@click.option(
-    "-o",
-    "--output",
-    default="text",
-    show_default=True,
-    type=click.Choice(["text", "json", "junit", "markdown"]),
-    help="What to write to standard output.",
-)
+@output_option("text", "json", "junit", "markdown")
 @click.option("--detailed", is_flag=True, help="Show what passed, too.")
 @click.option(
     "--coverage",

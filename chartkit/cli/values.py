@@ -7,13 +7,15 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.output_option import output_option
+
 
 @click.group()
 def values() -> None:
     """Check values files, mend them, and take them over from older charts."""
 
 
-@values.command("lint")
+@values.command("lint", short_help="Say what is wrong with values files, and mend it.")
 @click.argument(
     "files",
     nargs=-1,
@@ -29,7 +31,7 @@ def values() -> None:
 )
 @click.option("--ha", "available", is_flag=True, help="The engine must be highly available.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing what works.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text")
+@output_option("text", "json")
 def lint_values(
     files: Sequence[Path], chart: Path | None, available: bool, fix: bool, output: str
 ) -> None:
@@ -48,13 +50,31 @@ def lint_values(
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
 
 
-@values.command("migrate")
+@values.command("migrate", short_help="Make values of an older chart into today's.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="OLD.yaml")
 @click.option("--from", "given", metavar="VERSION", help="The old chart's, as 2.5; seen from keys.")
-@click.option("--chart", type=click.Choice(["kyverno", "kyverno-policies"]), default="kyverno")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+@click.option(
+    "--chart",
+    type=click.Choice(["kyverno", "kyverno-policies"]),
+    default="kyverno",
+    show_default=True,
+    help="The chart that the values are for.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Where the new values go; standard output if not given.",
+)
 @click.option("--write", is_flag=True, help="Write the new values in place of the old ones.")
-@click.option("--report", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--report",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How standard error says what became of each key.",
+)
 def migrate_values(
     file: Path, given: str | None, chart: str, output: Path | None, write: bool, report: str
 ) -> None:

@@ -12,7 +12,7 @@ def vendor() -> None:
     """Take upstream's own charts into the project; `chartkit policies vendor` takes policies."""
 
 
-@vendor.command("chart")
+@vendor.command("chart", short_help="Put upstream's chart in place of chartkit's.")
 @click.argument("name")
 @click.option("--version", required=True, metavar="VERSION", help="The chart's version, as 3.9.0.")
 @click.option(
@@ -26,7 +26,7 @@ def vendor() -> None:
     "--timeout",
     type=click.FloatRange(min=0.1),
     metavar="SECONDS",
-    help="How long a server may say nothing.  [default: 20]",
+    help="How long a server may say nothing; 20 if not given.",
 )
 @click.option(
     "--project",

@@ -48,3 +48,14 @@ def test_starting_imports_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_package_is_the_command_too(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "chartkit", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.startswith("chartkit ")

@@ -1,0 +1,20 @@
+"""The option that chooses what is written to standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def output_option(*formats: str) -> Callable[[Any], Any]:
+    """`-o FORMAT`, `--output FORMAT`; the first format is the default."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="What to write to standard output.",
+    )

@@ -252,12 +252,13 @@ class _Chart:
         for each in self._templates:
             group = self._catalogue.standing.get(each.policy.name, "")
             context = _policy_context(each, group)
-            files[_template_file(each.policy)] = render_text(text, context, str(template))
+            files[template_file(each.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
 
 
-def _template_file(policy: LibraryPolicy) -> str:
+def template_file(policy: LibraryPolicy) -> str:
+    """Where the chart has a policy's template."""
     folder = policy.group or "policies"
     if policy.plain is not None:
         folder = _UNSAFE.sub("-", policy.library)

@@ -108,6 +108,19 @@ def values_schema(catalogue: Catalogue) -> Body:
     return schema
 
 
+def parameters_alone(schema: Body, names: Iterable[str]) -> Body:
+    """What a chart's schema says of the parameters of some policies, and nothing else."""
+    policies = schema["properties"]["policies"]["properties"]
+    own = {name: {"parameters": policies[name]["properties"]["parameters"]} for name in names}
+    return {
+        "$schema": schema["$schema"],
+        "properties": {
+            "policies": {"properties": {name: {"properties": own[name]} for name in own}}
+        },
+        "definitions": schema["definitions"],
+    }
+
+
 def _inline(body: Body, definitions: Body) -> None:
     """Puts a definition in the place of `allOf` with it alone: Helm's message for the latter says
     only that allOf failed."""

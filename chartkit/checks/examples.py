@@ -22,6 +22,7 @@ from chartkit.chart.library import (
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.model import Outcome, Row, counted, rows
+from chartkit.checks.part import part_of
 from chartkit.checks.subject import Subject
 from chartkit.documents import read_file, resources
 from chartkit.engine.kinds import in_namespace
@@ -130,7 +131,8 @@ def _render(
     settings: Body = {policy.name: {"enabled": False} for policy in policies}
     for policy, example in round_:
         settings[policy.name] = {"parameters": _wanted(policy, example)}
-    return subject.policies.render({"policies": settings})
+    part = part_of(subject.policies, [policy for policy, _ in round_])
+    return subject.policies.render({"policies": settings}, part=part)
 
 
 def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from chartkit.chart.helm import DryRun
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.render import (
     Rendered,
+    ValuesSource,
     admit,
     dry_run,
     lint_chart,
@@ -23,6 +25,7 @@ from chartkit.chart.render import (
 )
 from chartkit.chart.write import Tree
 from chartkit.documents import Document, Source, read_text
+from chartkit.errors import RenderError
 from chartkit.lint import Subject as LintSubject
 from chartkit.model import Body, Diagnostic, Resource
 
@@ -103,11 +106,20 @@ class Chart:
         """What `helm lint` says."""
         return self._linting.result()
 
-    def render(self, *over: Body) -> Future[Rendered]:
-        """What Helm renders with further values laid over the environment's."""
-        return self.executor.submit(
-            render_chart, self.folder, [self.values, *over], **self._target()
-        )
+    def render(self, *over: Body, part: Path | None = None) -> Future[Rendered]:
+        """What Helm renders with further values laid over the environment's.
+
+        part: a folder with as much of the chart as matters. What Helm refuses there is said of the
+        whole chart.
+        """
+        return self.executor.submit(self._rendered, over, part)
+
+    def _rendered(self, over: Sequence[Body], part: Path | None) -> Rendered:
+        values: list[ValuesSource] = [self.values, *over]
+        if part is not None:
+            with suppress(RenderError):
+                return render_chart(part, values, **self._target())
+        return render_chart(self.folder, values, **self._target())
 
     def lint_subject(self, resources: Sequence[Resource] = ()) -> LintSubject:
         """The chart as the values checks want it."""

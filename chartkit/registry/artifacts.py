@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.image_reference import ImageReferenceError
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.values.registry_reference import RegistryReference, parse_reference
@@ -17,7 +18,7 @@ from chartkit.engine.values.registry_reference import parse_repository as reposi
 from chartkit.model import Body, Json
 from chartkit.registry.answers import printable
 from chartkit.registry.cache import is_digest
-from chartkit.registry.client import Client, Document, read_json
+from chartkit.registry.client import Client, Document, check_blob, read_json
 from chartkit.registry.errors import MissingError, RegistryError
 
 Key = TypeVar("Key")
@@ -59,12 +60,22 @@ class Artifacts:
         key = (repository.registry, repository.repository, identifier)
         return once(self._documents, key, lambda: self._client.manifest(repository, identifier))
 
-    def blob(self, repository: RegistryReference, digest: str, size: int, most: int) -> bytes:
+    def blob(
+        self, repository: RegistryReference, digest: str, size: int, most: int, data: Json = None
+    ) -> bytes:
         """A blob of a repository, by the digest and size (bytes) of its descriptor.
 
-        most: bytes beyond which it is refused. Raises MissingError or RegistryError.
+        most: bytes beyond which it is refused; data: the descriptor's own copy of it, which then
+        counts. Raises MissingError or RegistryError.
         """
-        return self._client.blob(repository, digest, size, most)
+        if data is None:
+            return self._client.blob(repository, digest, size, most)
+        try:
+            content = decode_base64(data if isinstance(data, str) else "?")[:size]
+        except Base64Error as error:
+            raise RegistryError(str(error)) from None
+        check_blob(content, digest, size)
+        return content
 
     def referrers(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
         """Descriptors of what refers to a digest, by the registry's list or, where it keeps none,

@@ -123,7 +123,7 @@ class Client:
                 raise RegistryError(text, unanswered=True)
             answer, _ = self._get(image, _Wanted("blobs", digest, "*/*", most, size))
             content = answer.body
-            _check_blob(content, digest, size)
+            check_blob(content, digest, size)
             self._cache.put(_scope(image), content)
         return content
 
@@ -242,7 +242,7 @@ def _refuse(name: str) -> None:
     raise ValueError(name)
 
 
-def _check_blob(content: bytes, digest: str, size: int) -> None:
+def check_blob(content: bytes, digest: str, size: int) -> None:
     """That a blob is what was asked for; raises RegistryError."""
     if len(content) != size:
         raise RegistryError(f"error verifying size; got {len(content)}, want {size}")

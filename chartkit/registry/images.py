@@ -126,7 +126,8 @@ class Images:
         if not isinstance(digest, str) or not isinstance(size, int) or isinstance(size, bool):
             raise _NoConfigError("the manifest's config has no digest or size")
         try:
-            return self.artifacts.blob(reference, digest, size, self._limits.document)
+            most, data = self._limits.document, descriptor.get("data")
+            return self.artifacts.blob(reference, digest, size, most, data)
         except RegistryError as error:
             raise _NoConfigError(error.message, error.hint, error.unanswered) from None
 

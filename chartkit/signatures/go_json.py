@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NoReturn
 
 from chartkit.engine.signatures import SignatureError
+from chartkit.engine.values.gojson import JsonError, parse_json
 from chartkit.model import Body, Json
 from chartkit.registry.depth import is_deeper
 
 _DEEPEST: Final = 200
+_SHOWN: Final = 1 << 16
+"""Characters of the longest text of which it is said what is wrong."""
 
 
 class Repeated(dict[str, Json]):
@@ -26,20 +29,53 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> Body:
     return made if len(made) == len(pairs) else Repeated(pairs)
 
 
-def read_object(content: bytes | str, what: str = "") -> Body:
-    """A JSON object that is not nested too deeply; what: the words before the reason.
+def read_object(content: bytes | str, what: str = "", kind: str = "") -> Body:
+    """A JSON object that is not nested too deeply; what: the words before the reason; kind: what
+    Go reads it into.
 
     What is no UTF-8 is replaced; raises SignatureError.
     """
+    return _read(content, what, _object, kind)
+
+
+def read_strict(content: bytes | str) -> tuple[Body, bool]:
+    """As `read_object`; and whether no object in it has a member twice."""
+    repeated = False
+
+    def made(pairs: Sequence[tuple[str, Json]]) -> Body:
+        nonlocal repeated
+        found = _object(pairs)
+        repeated = repeated or isinstance(found, Repeated)
+        return found
+
+    return _read(content, "", made), not repeated
+
+
+_Make = Callable[[Sequence[tuple[str, Json]]], Body]
+
+
+def _read(content: bytes | str, what: str, make: _Make, kind: str = "") -> Body:
     text = content.decode(errors="replace") if isinstance(content, bytes) else content
     try:
-        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=_object)
+        value = json.loads(text, parse_constant=_refuse, object_pairs_hook=make)
     except (ValueError, RecursionError):
-        raise SignatureError(f"{what}invalid JSON") from None
+        raise SignatureError(f"{what}{_problem(text)}") from None
     if not isinstance(value, dict):
-        raise SignatureError(f"{what}json: it is no object")
+        raise wrong(value, f"Go value of type {kind or 'map[string]interface {}'}", what)
     _check_depth(value, what)
     return value
+
+
+def _problem(text: str) -> str:
+    """What Go says of a text that is no JSON."""
+    if len(text) <= _SHOWN:
+        try:
+            parse_json(text)
+        except JsonError as error:
+            return str(error)
+        except RecursionError:
+            return "exceeded max depth"
+    return "invalid JSON"
 
 
 def field(body: Body, name: str) -> Json:
@@ -53,26 +89,38 @@ def values(body: Body, name: str) -> Sequence[Json]:
     return [value for key, value in _pairs(body) if key.casefold() == folded]
 
 
-def struct(body: Body, name: str, what: str = "") -> Body:
+def struct(body: Body, name: str, place: str, what: str = "") -> Body:
     """A member that is an object of known members: where it stands more than once, Go fills one
     object with all of them. Empty where there is none; raises SignatureError for anything else.
 
-    what: the words before the reason.
+    place: the field that it is read into, and its type; what: the words before the reason.
     """
-    found = [value for value in values(body, name) if value is not None]
-    if not all(isinstance(value, dict) for value in found):
-        raise SignatureError(f"{what}json: {name} is no object")
-    return _object([pair for one in found if isinstance(one, dict) for pair in _pairs(one)])
+    pairs: list[tuple[str, Json]] = []
+    for value in values(body, name):
+        if not isinstance(value, dict | None):
+            raise wrong(value, f"Go struct field {place}", what)
+        pairs += _pairs(value or {})
+    return _object(pairs)
 
 
-def mapping(body: Body, name: str) -> Body:
+def mapping(body: Body, name: str, place: str) -> Body:
     """A member that is an object of any members; as `struct`, but that null empties it."""
     made: Body = {}
     for value in values(body, name):
         if not isinstance(value, dict | None):
-            raise SignatureError(f"json: {name} is no object")
+            raise wrong(value, f"Go struct field {place} of type map[string]interface {{}}")
         made = {} if value is None else {**made, **value}
     return made
+
+
+def wrong(value: Json, place: str, what: str = "") -> SignatureError:
+    """A value of another type than that of the place that it is read into; what: the words before
+    the reason."""
+    kind = _KINDS.get(type(value), "object")
+    return SignatureError(f"{what}json: cannot unmarshal {kind} into {place}")
+
+
+_KINDS: Final = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
 
 
 def _pairs(body: Body) -> Iterable[tuple[str, Json]]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -11,6 +9,7 @@ from typing import Final, TypeVar
 from cryptography import x509
 
 from chartkit.engine.signatures import SignatureError
+from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
@@ -110,12 +109,13 @@ class Layers:
                 left -= size
                 if left < 0:
                     raise LookupFailed(f"signatures of one image are more than {_ALL:,} bytes")
-                yield read_layer(self._content(artifacts, digest, size), descriptor)
+                content = self._content(artifacts, digest, size, descriptor.get("data"))
+                yield read_layer(content, descriptor)
             except (SignatureError, UndecidedError) as error:
                 yield error
 
-    def _content(self, artifacts: Artifacts, digest: str, size: int) -> bytes:
-        return asked(lambda: artifacts.blob(self.repository, digest, size, _LARGEST))
+    def _content(self, artifacts: Artifacts, digest: str, size: int, data: Json) -> bytes:
+        return asked(lambda: artifacts.blob(self.repository, digest, size, _LARGEST, data))
 
 
 def tagged_layers(
@@ -195,7 +195,7 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
         raise SignatureError(
             f'signature layer {descriptor.get("digest")} is missing "{SIGNATURE}" annotation'
         )
-    promise = _promise(annotations.get(_BUNDLE, ""))
+    promise = read_promise(annotations.get(_BUNDLE, ""))
     timestamp = _timestamp(annotations.get(_TIMESTAMP, ""))
     certificates = read_certificates(annotations.get(_CERTIFICATE, ""))
     chain = read_certificates(annotations.get(_CHAIN, "")) if certificates else []
@@ -212,11 +212,13 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
     )
 
 
-def _promise(text: str) -> Promise | None:
+def read_promise(text: str) -> Promise | None:
+    """What a log's bundle says, None for no text; raises SignatureError."""
     if not text:
         return None
-    body = read_object(text, "unmarshaling bundle: ")
-    payload = struct(body, "Payload", "unmarshaling bundle: ")
+    what = "unmarshaling bundle: "
+    body = read_object(text, what, "bundle.RekorBundle")
+    payload = struct(body, "Payload", _PAYLOAD, what)
     at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
     numbers = (at or 0, index or 0)
     if not all(type(one) is int and abs(one) < _INT64 for one in numbers):
@@ -228,13 +230,15 @@ def _promise(text: str) -> Promise | None:
 
 
 _INT64: Final = 1 << 63
+_PAYLOAD: Final = "RekorBundle.Payload of type bundle.RekorPayload"
 
 
 def _timestamp(text: str) -> bytes | None:
     if not text:
         return None
     what = "unmarshaling RFC3161 timestamp bundle"
-    return _octets(read_object(text, f"{what}: "), "SignedRFC3161Timestamp", what)
+    body = read_object(text, f"{what}: ", "bundle.RFC3161Timestamp")
+    return _octets(body, "SignedRFC3161Timestamp", what)
 
 
 def _octets(body: Body, key: str, what: str) -> bytes:
@@ -248,8 +252,8 @@ def _octets(body: Body, key: str, what: str) -> bytes:
 
 
 def from_base64(text: str) -> bytes:
-    """Standard base64, with line breaks as Go allows them; raises SignatureError."""
+    """Standard base64, with line breaks as Go allows them; raises SignatureError in its words."""
     try:
-        return base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
-    except (binascii.Error, ValueError):
-        raise SignatureError("illegal base64 data") from None
+        return decode_base64(text)
+    except Base64Error as error:
+        raise SignatureError(str(error)) from None

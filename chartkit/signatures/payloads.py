@@ -10,7 +10,15 @@ from chartkit.engine.signatures import SignatureError
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.model import Body, Json
 from chartkit.signatures.errors import UndecidedError
-from chartkit.signatures.go_json import field, mapping, read_object, struct
+from chartkit.signatures.go_json import (
+    field,
+    mapping,
+    read_object,
+    read_strict,
+    struct,
+    values,
+    wrong,
+)
 from chartkit.signatures.keys import KeyVerifier
 from chartkit.signatures.layers import SignedLayer, from_base64
 
@@ -31,13 +39,18 @@ def read_simple(content: bytes, what: str = "") -> SimplePayload:
 
     what: the words before the reason.
     """
-    body = read_object(content, what)
+    body = read_object(content, what, "payload.SimpleContainerImage")
     try:
-        critical = struct(body, "critical")
-        digest = _text(struct(critical, "image"), "docker-manifest-digest")
-        optional = mapping(body, "optional")
-        _text(struct(critical, "identity"), "docker-reference")
-        _text(critical, "type")
+        critical = struct(
+            body, "critical", "SimpleContainerImage.critical of type payload.Critical"
+        )
+        image = struct(critical, "image", "Critical.critical.image of type payload.Image")
+        place = "Critical.critical.identity of type payload.Identity"
+        identity = struct(critical, "identity", place)
+        digest = _text(image, "docker-manifest-digest", "Image.critical.image")
+        optional = mapping(body, "optional", "SimpleContainerImage.optional")
+        _text(identity, "docker-reference", "Identity.critical.identity")
+        _text(critical, "type", "Critical.critical")
     except SignatureError as error:
         raise SignatureError(what + error.message) from None
     return SimplePayload(digest, optional)
@@ -73,12 +86,13 @@ def attested_statement(content: bytes) -> Body:
 
     Of other members cosign's reader knows nothing, and takes none; raises SignatureError.
     """
-    body = read_object(content)
+    body, is_strict = read_strict(content)
     predicate = body.get("predicate")
-    if not isinstance(predicate, str) and not _is_statement(body):
+    if not isinstance(predicate, str) and not (is_strict and _is_statement(body)):
         if "predicate" not in body:
             raise SignatureError("could not parse statement, could not find predicate")
-        kind = _GO_TYPES.get(type(predicate), "float64")
+        kinds = (name for kind, name in _GO_TYPES.items() if isinstance(predicate, kind))
+        kind = next(kinds, "float64")
         raise SignatureError(f"could not parse predicate with type {kind}")
     if not isinstance(body.get("subject"), list | None):
         raise SignatureError("could not parse statement: subject is no list")
@@ -127,7 +141,7 @@ def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
 
     Raises SignatureError; UndecidedError for too many of them.
     """
-    envelope = read_object(layer.payload)
+    envelope = read_object(layer.payload, kind="dsse.Envelope")
     kind = field(envelope, "payloadType") or ""
     if kind != IN_TOTO:
         raise SignatureError(f"invalid payloadType {kind} on envelope. Expected {IN_TOTO}")
@@ -176,8 +190,8 @@ def _statement(content: bytes) -> Body:
     """The members that Kyverno's type of a statement has, and no others."""
     body = read_object(content)
     made: Body = {
-        "_type": _text(body, "_type"),
-        "predicateType": _text(body, "predicateType"),
+        "_type": _text(body, "_type", "Statement"),
+        "predicateType": _text(body, "predicateType", "Statement"),
         "subject": _subjects(body.get("subject")),
         "predicate": body.get("predicate"),
     }
@@ -204,7 +218,8 @@ def _subjects(value: Json) -> Json:
     if not isinstance(value, list) or not all(isinstance(one, dict | None) for one in value):
         raise SignatureError("json: subject is no list of objects")
     return [
-        {"name": _text(one or {}, "name"), "digest": (one or {}).get("digest")} for one in value
+        {"name": _text(one or {}, "name", "Subject.subject"), "digest": (one or {}).get("digest")}
+        for one in value
     ]
 
 
@@ -226,8 +241,10 @@ def _any_base64(value: Json) -> bytes:
         raise SignatureError(wrong) from None
 
 
-def _text(body: Body, key: str) -> str:
-    value = field(body, key)
-    if not isinstance(value or "", str):
-        raise SignatureError(f"json: {key} is no text")
-    return value or ""
+def _text(body: Body, key: str, place: str) -> str:
+    """place: the struct that has the field, and where that stands."""
+    for value in values(body, key):
+        if not isinstance(value, str | None):
+            raise wrong(value, f"Go struct field {place}.{key} of type string")
+    found = field(body, key)
+    return found if isinstance(found, str) else ""

@@ -145,7 +145,8 @@ def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) ->
     if size > _LARGEST:
         raise SignatureError(f"layer size {size} exceeds {_LARGEST}")
     try:
-        return _unpacked(asked(lambda: artifacts.blob(reference, digest, size, _LARGEST)))
+        data = layer.get("data")
+        return _unpacked(asked(lambda: artifacts.blob(reference, digest, size, _LARGEST, data)))
     except SignatureError as error:
         raise within("failed to fetch referrer layer", error) from None
 
@@ -310,7 +311,7 @@ def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: Wanted) -> li
     Raises SignatureError in cosign's words where there is none; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
     """
-    if wanted.trust is None and wanted.clocks is not None:
+    if wanted.trust is None and wanted.clocks is not None and wanted.key is not None:
         raise LookupFailed("a tsaCertChain goes with no key that ignores the transparency log")
     if not bundles:
         raise SignatureError("no valid bundles exist in registry")
@@ -327,6 +328,8 @@ def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: Wanted) -> li
 
 
 def _verified(bundle: Bundle, digest: str, wanted: Wanted) -> Envelope:
+    if wanted.trust is None and wanted.key is None:
+        raise BundleError("a trusted root is required for identity-based verification")
     if len(wanted.identities) > 1:
         raise BundleError("unsupported: multiple identities are not supported at this time")
     identity = wanted.identities[0] if wanted.identities else None

@@ -100,6 +100,8 @@ def read_bundle(content: bytes) -> Bundle:
 
 def _read(root: Message) -> Bundle:
     version = _version(root.text("mediaType"))
+    if version < (0, 1, 0):
+        raise BundleError(f"{_named(root)} is not supported")
     envelope, message = _envelope(root), _message(root)
     material = root.message("verificationMaterial", _MATERIAL_FIELDS, (_KEYS,))
     if envelope is None and message is None:
@@ -119,11 +121,7 @@ def _read(root: Message) -> Bundle:
             "verification material cannot be X.509 certificate chain (for bundle v0.3)"
         )
     if version >= (0, 4, 0):
-        number = ".".join(map(str, version[:2]))
-        raise BundleError(
-            f"validation error: unsupported media type: bundle version v{number} "
-            "is not yet supported"
-        )
+        raise BundleError(f"{_named(root)} is not yet supported")
     return Bundle(version, certificate, entries, timestamps, envelope, message)
 
 
@@ -137,9 +135,13 @@ def _version(media_type: str) -> tuple[int, int, int]:
     if found is None:
         return _OLD[media_type]
     major, minor, patch = (int(part or "0") for part in found.groups())
-    if (major, minor, patch) < (0, 1, 0):
-        raise BundleError("validation error: unsupported media type: bundle version is too old")
     return major, minor, patch
+
+
+def _named(root: Message) -> str:
+    """What is wrong with a version, as the bundle has it."""
+    text = root.text("mediaType").rpartition(".v")[2].removesuffix("+json")
+    return f"validation error: unsupported media type: bundle version v{text}"
 
 
 def _envelope(root: Message) -> Envelope | None:

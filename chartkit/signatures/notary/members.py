@@ -7,7 +7,6 @@ is refused, where Go takes it for that one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from chartkit.engine.signatures import SignatureError
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
@@ -16,8 +15,7 @@ from chartkit.engine.values.gojson import JsonError, parse_json
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
 from chartkit.model import Json
-
-_KINDS: Final = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+from chartkit.signatures.go_json import wrong
 
 
 def read(raw: bytes) -> Json:
@@ -82,9 +80,3 @@ def time(value: Json) -> Moment | None:
         return parse_time(RFC3339, value)
     except TimeError as error:
         raise SignatureError(str(error)) from None
-
-
-def wrong(value: Json, what: str) -> SignatureError:
-    """A value of another type than what it is read into."""
-    kind = _KINDS.get(type(value), "object")
-    return SignatureError(f"json: cannot unmarshal {kind} into {what}")

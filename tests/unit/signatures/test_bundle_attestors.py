@@ -149,6 +149,9 @@ def test_attestors_that_want_nothing_or_too_much(
         "failed to build policy: can't verify identities without providing at least one identity": (
             Wanted(world.trust)
         ),
+        "a trusted root is required for identity-based verification": Wanted(
+            None, clocks=read_authority(world.clock.chain_pem)
+        ),
     }
     for says, wanted in cases.items():
         with pytest.raises(SignatureError) as raised:

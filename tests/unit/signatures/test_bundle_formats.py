@@ -93,9 +93,13 @@ FORMATS: dict[str, tuple[Change, str]] = {
         _root(mediaType=KIND.replace("0.3", "0.4")),
         "bundle version v0.4 is not yet supported",
     ),
+    "a format of one number": (
+        _root(mediaType=KIND.replace("0.3", "9")),
+        "bundle version v9 is not yet supported",
+    ),
     "a format that never was": (
         _root(mediaType=KIND.replace("0.3", "0.0")),
-        "bundle version is too old",
+        "bundle version v0.0 is not supported",
     ),
     "a number that is none": (_root(mediaType=KIND.replace("0.3", "0.03")), UNKNOWN_KIND),
     "an unknown field": (_root(more=1), 'unknown field "more" in the bundle'),

@@ -121,11 +121,11 @@ _ROGUE = Log()
 _SAID_OF_ENTRY: list[tuple[Shape, str]] = [
     (
         lambda b: lambda d: b.signer.signature(d).having(bundle="no"),
-        "unmarshaling bundle: invalid JSON",
+        "unmarshaling bundle: invalid character 'o' in literal null (expecting 'u')",
     ),
     (
         lambda b: lambda d: b.signer.signature(d).having(bundle="[]"),
-        "unmarshaling bundle: json: it is no object",
+        "json: cannot unmarshal array into Go value of type bundle.RekorBundle",
     ),
     (
         lambda b: lambda d: b.signer.signature(d).having(bundle='{"Payload": {"logIndex": "1"}}'),
@@ -196,18 +196,32 @@ def test_the_key_of_an_entry_is_compared(bench: Bench) -> None:
     ("content", "wanted"),
     [
         (b"{}", "invalid or missing digest in claim: "),
-        (b"text", "invalid JSON"),
-        (b"[]", "json: it is no object"),
-        (b'{"critical": []}', "json: critical is no object"),
-        (b'{"critical": {"image": {"docker-manifest-digest": 1}}}', "is no text"),
+        (b"text", "invalid character 'e' in literal true (expecting 'r')"),
+        (b"[]", "cannot unmarshal array into Go value of type payload.SimpleContainerImage"),
+        (
+            b'{"critical": []}',
+            "json: cannot unmarshal array into Go struct field SimpleContainerImage.critical of "
+            "type payload.Critical",
+        ),
+        (
+            b'{"critical": {"image": {"docker-manifest-digest": 1}}}',
+            "number into Go struct field Image.critical.image.docker-manifest-digest of type "
+            "string",
+        ),
         (b'{"a":' * 300 + b"1" + b"}" * 300, "JSON is nested more than 200 deep"),
         (b"[" * 100_000, "invalid JSON"),
-        (b'{"optional": NaN}', "invalid JSON"),
-        (b"\xef\xbb\xbf{}", "invalid JSON"),
-        ("{}".encode("utf-16"), "invalid JSON"),
+        (b'{"optional": NaN}', "invalid character 'N' looking for beginning of value"),
+        (b"\xef\xbb\xbf{}", "invalid character 'ï' looking for beginning of value"),
+        ("{}".encode("utf-16"), " looking for beginning of value"),
         (b'{"optional": {"a": "\xff"}}', "invalid or missing digest in claim: "),
-        (b'{"critical": {"type": 1}}', "json: type is no text"),
-        (b'{"critical": {"identity": {"docker-reference": 1}}}', "is no text"),
+        (
+            b'{"critical": {"type": 1}}',
+            "number into Go struct field Critical.critical.type of type string",
+        ),
+        (
+            b'{"critical": {"identity": {"docker-reference": 1}}}',
+            "into Go struct field Identity.critical.identity.docker-reference of type string",
+        ),
     ],
 )
 def test_payloads_that_claim_no_image(bench: Bench, content: bytes, wanted: str) -> None:

@@ -162,7 +162,10 @@ def _stating(**changes: Any) -> Callable[[Bench], Make]:
             _envelope(payloadType="text"),
             f"payloadType text on envelope. Expected {IN_TOTO}",
         ),
-        (lambda _: lambda _: Layer(ENVELOPE, b"[]", {SIGNATURE: ""}), "json: it is no object"),
+        (
+            lambda _: lambda _: Layer(ENVELOPE, b"[]", {SIGNATURE: ""}),
+            "json: cannot unmarshal array into Go value of type dsse.Envelope",
+        ),
         (_stating(subject=[]), "no matching subject digest found"),
         (_stating(subject=[{"digest": {"sha512": "0"}}]), "no matching subject digest found"),
         (_stating(subject=[None]), "could not parse predicate with type map[string]interface {}"),
@@ -208,6 +211,20 @@ def test_digests_of_subjects_are_text(bench: Bench) -> None:
         digests = {"sha256": image.partition(":")[2], "more": 1}
         body = statement(image, KIND, {"a": 1})
         return Signer(bench.key).attested({**body, "subject": [{"digest": digests}]})
+
+    message = _said(bench, bench.by_key(bench.attested(make), ignores_log=True))
+    assert message.endswith("could not parse predicate with type map[string]interface {}")
+
+
+@pytest.mark.parametrize(
+    "twice", ['"predicate": {"a": 1}, "predicate": {"a": 1}', '"predicate": {"a": 1, "a": 1}']
+)
+def test_statements_that_say_a_thing_twice(bench: Bench, twice: str) -> None:
+    def make(image: str) -> Layer:
+        text = json.dumps(statement(image, KIND, {"a": 1}))
+        changed = text.replace('"predicate": {"a": 1}', twice)
+        assert changed != text
+        return Layer(ENVELOPE, Signer(bench.key).envelope(changed.encode()), {SIGNATURE: ""})
 
     message = _said(bench, bench.by_key(bench.attested(make), ignores_log=True))
     assert message.endswith("could not parse predicate with type map[string]interface {}")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import json
+
 import pytest
 
 from chartkit.engine.signatures import SignatureError
@@ -104,7 +107,7 @@ def test_signatures_in_an_index(
         (', "optional": {"team": "a"}', ""),
         (', "optional": {"team": "b", "team": "a"}', ""),
         (', "critical": {"image": {"docker-manifest-digest": "sha256:0"}}', "no matching "),
-        (', "critical": []', "no matching signatures: json: critical is no object"),
+        (', "critical": []', "no matching signatures: json: cannot unmarshal array "),
         (', "optional": null', "no signature matched the required annotations"),
         (', "optional": {"env": "dev"}', "no signature matched the required annotations"),
     ],
@@ -120,3 +123,52 @@ def test_members_that_stand_twice_are_one(bench: Bench, more: str, wanted: str) 
     found = said(bench, question)
     assert found.startswith(wanted)
     assert bool(found) == bool(wanted)
+
+
+@pytest.mark.parametrize(
+    ("data", "wanted"),
+    [
+        (None, ""),
+        ("its own", ""),
+        ("its own, and more", ""),
+        ("another", "no matching signatures: error verifying size; got 1, want "),
+        ("as long", "no matching signatures: error verifying sha256 checksum after reading "),
+        ("?", "no matching signatures: illegal base64 data at input byte 0"),
+    ],
+)
+def test_what_a_descriptor_holds_comes_before_the_blob(
+    bench: Bench, data: str | None, wanted: str
+) -> None:
+    image, repository, digest = bench.image()
+    layer = bench.signer.signature(digest)
+    content = layer.content
+    held = {
+        "its own": content,
+        "its own, and more": content + b"x",
+        "another": b"x",
+        "as long": b"x" * len(content),
+    }.get(data or "")
+    push(bench.registry, repository, digest, [layer])
+    path = f"/v2/{repository}/manifests/{digest.replace(':', '-')}.sig"
+    kind, text = bench.registry.documents[path]
+    body = json.loads(text)
+    body["layers"][0]["data"] = base64.b64encode(held).decode() if held else data
+    bench.registry.documents[path] = (kind, json.dumps(body).encode())
+    found = said(bench, bench.by_key(image))
+    assert found.startswith(wanted)
+    assert bool(found) == bool(wanted)
+
+
+@pytest.mark.parametrize(
+    ("payload", "wanted"),
+    [
+        (b"payload", "invalid character 'p' looking for beginning of value"),
+        (b'{"critical": {}', "unexpected end of JSON input"),
+        (b"{} x", "invalid character 'x' after top-level value"),
+        (b" " * 70_000, "invalid JSON"),
+        (b"[" * 20_000, "exceeded max depth"),
+    ],
+)
+def test_payloads_that_are_no_json(bench: Bench, payload: bytes, wanted: str) -> None:
+    image = bench.signed(lambda _: bench.signer.signed(payload))
+    assert said(bench, bench.by_key(image)) == f"no matching signatures: {wanted}"

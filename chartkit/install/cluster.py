@@ -256,7 +256,7 @@ def _library() -> tuple[Any, Any]:
     try:
         return import_module("kubernetes.client"), import_module("kubernetes.config")
     except ImportError:
-        hint = "pip install 'chartkit[cluster]'"
+        hint = "pip install '.[cluster]' where chartkit's source is"
         text = "Kubernetes' Python client is not installed"
         raise InputError(text, None, hint) from None
 

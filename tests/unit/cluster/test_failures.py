@@ -114,7 +114,7 @@ def test_without_the_client(world: World, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setitem(__import__("sys").modules, "kubernetes.client", None)
     code, _, err = world.scan("--cluster", *world.policies(labelled()))
     assert code == 2
-    assert "client is not installed (pip install 'chartkit[cluster]')" in err
+    assert "client is not installed (pip install '.[cluster]' where chartkit's source is)" in err
 
 
 def test_an_expired_continue_token_starts_the_list_again(

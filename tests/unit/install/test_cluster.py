@@ -157,7 +157,9 @@ def test_the_client_is_not_installed(world: World, monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "kubernetes.client", None)
     code, out, err = world.install()
     assert (code, out) == (2, "")
-    assert err == ("Kubernetes' Python client is not installed (pip install 'chartkit[cluster]')\n")
+    assert err == (
+        "Kubernetes' Python client is not installed (pip install '.[cluster]' where chartkit's source is)\n"
+    )
 
 
 def test_releases_are_kept_elsewhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from chartkit.chart.library import LibraryPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +16,11 @@ class ChartPlan:
 
     name: the chart's name and folder; files: text by path inside the chart, owned by chartkit and
     written as they are; values: text by file name (`values.yaml`, `values_dev.yaml` …), where hand
-    edits are kept by a three-way merge.
+    edits are kept by a three-way merge; policies: those that it carries, None where
+    they are not of libraries that chartkit reads.
     """
 
     name: str
     files: Mapping[str, str]
     values: Mapping[str, str]
+    policies: tuple[LibraryPolicy, ...] | None = field(default=None, repr=False)

@@ -83,12 +83,6 @@ def read_libraries(project: Project | None = None) -> Library:
     return read_library([bundled.library_dir(), *own], named_at, vendored)
 
 
-def carried(project: Project) -> list[LibraryPolicy]:
-    """The policies that a project's chart carries; raises InputError."""
-    library = read_libraries(project)
-    return _carried(library, [_project_profiles(project, library), *_resolved(project, library)])
-
-
 def plan(project: Project) -> ChartPlan:
     """The policies chart of a project, for all its environments.
 
@@ -105,7 +99,7 @@ def plan(project: Project) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    return ChartPlan(CHART_NAME, chart.files(base, _clusters(project)), files)
+    return ChartPlan(CHART_NAME, chart.files(base, _clusters(project)), files, chart.policies)
 
 
 def plan_for_profile(
@@ -178,7 +172,7 @@ class _Chart:
     """The parts of the chart that all environments share."""
 
     def __init__(self, library: Library, resolved: Sequence[Resolved]) -> None:
-        policies = _carried(library, resolved)
+        self.policies = policies = tuple(_carried(library, resolved))
         self._templates = read_templates(policies)
         rules = {each.policy.name: each.rules for each in self._templates}
         cel = frozenset(each.policy.name for each in self._templates if each.cel_kind)
@@ -187,7 +181,7 @@ class _Chart:
         }
         standing = {each.name: standards.get(each.name, each.group) for each in policies}
         standing |= {each.name: each.group for each in policies if each.plain is None}
-        self._catalogue = Catalogue(tuple(policies), rules, cel, standing)
+        self._catalogue = Catalogue(policies, rules, cel, standing)
         self._schema = values_schema(self._catalogue)
 
     def require_versions(self, environment: Environment, resolved: Resolved) -> None:

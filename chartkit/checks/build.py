@@ -20,6 +20,7 @@ from chartkit.chart import (
     write,
 )
 from chartkit.chart.chart_names import ENGINE, POLICIES, REPORTER
+from chartkit.chart.library import LibraryPolicy
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.values import Prefer
@@ -82,10 +83,13 @@ def _build(project: Project, options: Options) -> Build:
     with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
         trees: dict[str, Tree] = {}
         charts: list[Chart] = []
+        carried: tuple[LibraryPolicy, ...] | None = None
         written = project.manifests is not None and not options.check
         for plan in _plans(project, taken):
             trees[plan.name] = tree = _composed(project, plan, options)
             folder = write.lay_out(tree, Path(parent))
+            if plan.name == POLICIES:
+                carried = plan.policies
             for env in options.environments:
                 if plan.name != ENGINE or env.engine:
                     foreign = plan.name in taken
@@ -94,7 +98,6 @@ def _build(project: Project, options: Options) -> Build:
                     charts[-1].start()
         others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]
         subjects = [_subject(project, env, charts, options) for env in options.environments]
-        carried = None if POLICIES in taken else policies_chart.carried(project)
         found = list(taken_rows(project, taken, options.environments))
         found += [row for subject in subjects for row in check_environment(subject, carried)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]

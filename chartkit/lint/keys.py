@@ -27,8 +27,9 @@ def merged_violations(subject: Subject) -> Iterator[Diagnostic]:
     """CK001: values that fit alone, and not with what the other files say."""
     if subject.schema is None:
         return
-    alone = {each.message for each in schema_violations(subject)}
-    for found in schema.violations(_Merged(subject), subject.schema):
+    merged = schema.violations(_Merged(subject), subject.schema)
+    alone = {each.message for each in schema_violations(subject)} if merged else set()
+    for found in merged:
         if found.message not in alone:
             yield found
 

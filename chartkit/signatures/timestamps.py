@@ -125,11 +125,14 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
         raise TimestampError(weak if digest == _SHA1 else "unsupported hash algorithm")
     embedded = _embedded(decoded)
     signer = _signer(decoded, embedded, authority)
-    _check_signer(signer)
-    _check_signed(decoded, authority, signer)
+    if not authority.roots:
+        raise TimestampError("no root certificates provided for verifying the certificate chain")
     between = (*authority.intermediates, *embedded)
     at = decoded.tst_info.gen_time
-    found = Timestamp(at, _accuracy(decoded), _chain(signer, between, authority, at))
+    chain = _chain(signer, between, authority, at)
+    _check_signer(signer)
+    _check_signed(decoded, authority, signer)
+    found = Timestamp(at, _accuracy(decoded), chain)
     if hashlib.new(_DIGESTS[digest], message).digest() != imprint.message:
         raise TimestampError("hashed messages don't match")
     return found
@@ -224,9 +227,7 @@ def _check_signer(signer: x509.Certificate) -> None:
 def _check_signed(
     decoded: TimeStampResponse, authority: TimestampAuthority, signer: x509.Certificate
 ) -> None:
-    """That the signer signed the response, and is known by a root."""
-    if not authority.roots:
-        raise TimestampError("no root certificates provided for verifying the certificate chain")
+    """That the signer signed the response."""
     verifier = VerifierBuilder(
         tsa_certificate=signer,
         intermediates=list(authority.intermediates),

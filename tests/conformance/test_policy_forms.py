@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -21,7 +22,16 @@ from chartkit.engine.kinds import GroupVersionKind
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
 from chartkit.scan.surroundings import around
-from tests.policy_forms import ADMISSION, CLUSTER, FORMS, VALIDATING, compiled, judge, render
+from tests.policy_forms import (
+    ADMISSION,
+    CLUSTER,
+    FORMS,
+    VALIDATING,
+    Parameters,
+    compiled,
+    judge,
+    render,
+)
 from tests.policy_library import library, read
 
 ALL = list(library().policies.values())
@@ -50,10 +60,23 @@ each_form = pytest.mark.parametrize("form", FORMS)
 
 
 def _rendered(form: str, policy: LibraryPolicy, examples: Examples) -> tuple[Resource, ...]:
-    """A policy at an example's values; those at default values share a render."""
-    defaults: dict[str, dict[str, Json]] = {each.name: {} for each in ALL}
-    given = {policy.name: dict(examples.parameters)} if examples.parameters else defaults
-    return render(form, given)[policy.name]
+    """A policy at an example's values. Renders are shared: one has all policies at default values,
+    another each policy at those of its first example with any, and so on."""
+    given = [each.parameters for each in policy.examples if each.parameters]
+    if not examples.parameters:
+        return render(form, {each.name: {} for each in ALL})[policy.name]
+    return render(form, _round(given.index(examples.parameters)))[policy.name]
+
+
+@cache
+def _round(number: int) -> Parameters:
+    """The values of each policy's example of this number that gives any, of those that have one."""
+    found = {}
+    for policy in ALL:
+        given = [each.parameters for each in policy.examples if each.parameters]
+        if number < len(given):
+            found[policy.name] = given[number]
+    return found
 
 
 @pytest.mark.parametrize("policy", ALL, ids=_name)

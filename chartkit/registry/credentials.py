@@ -1,7 +1,7 @@
 """Who the user is to a registry, as Docker's own configuration file says it.
 
 `config.json` in `$DOCKER_CONFIG`, or else in `~/.docker`: `auths` has names and passwords,
-`credHelpers` a program for one registry and `credsStore` one for all others
+`credHelpers` a program for one registry and `credsStore` one for all others, in place of `auths`
 (https://github.com/docker/docker-credential-helpers). `$DOCKER_AUTH_CONFIG` has `auths` that come
 first; where Docker has no file, Podman's counts (https://github.com/containers/image,
 containers-auth.json), as it does for go-containerregistry.
@@ -28,6 +28,7 @@ from chartkit.registry.errors import RegistryError
 
 _HUB: Final = "https://index.docker.io/v1/"
 """The name that Docker Hub has in the file."""
+_HUBS: Final = (DEFAULT_REGISTRY, _HUB, "docker.io")
 _HELPER: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}\Z", re.ASCII)
 _IDENTITY: Final = "<token>"
 """The name that a helper gives where the secret is an identity token."""
@@ -88,25 +89,27 @@ class DockerConfig:
         if found is not None:
             return found
         for key in _keys(registry, repository):
-            helper = self.helpers.get(key)
+            helper = self.helpers.get(key, self.store if key == registry else "")
             if helper:
-                return _asked(helper, _HUB if registry == DEFAULT_REGISTRY else registry)
-        if self.store:
-            found = _asked(self.store, _HUB if registry == DEFAULT_REGISTRY else registry)
+                found = _asked(helper, _HUB if key in _HUBS else key)
+            elif not self.store:
+                found = _login(self.auths, key, str(self.path))
             if found is not None:
                 return found
-        return _listed(self.auths, registry, repository, str(self.path))
+        return None
 
 
 def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
     """Who the user is by some `auths`; source: what holds them."""
-    by_host = {_plain(key): body for key, body in auths.items()}
-    for key in _keys(registry, repository):
-        body = auths.get(key, by_host.get(key))
-        found = None if body is None else read_login(body, f"{source}: the auth of {key}")
-        if found is not None:
-            return found
-    return None
+    found = (_login(auths, key, source) for key in _keys(registry, repository))
+    return next((one for one in found if one is not None), None)
+
+
+def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
+    """Who the user is under one name."""
+    same = (body for name, body in auths.items() if _plain(name) == key)
+    body = auths.get(key, next(same, None))
+    return None if body is None else read_login(body, f"{source}: the auth of {key}")
 
 
 def read_login(body: Body, place: str) -> Login | None:

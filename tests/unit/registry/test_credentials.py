@@ -156,12 +156,32 @@ def test_helpers_are_asked(
     assert _digest(registry) == _right(registry)
 
 
-def test_a_helper_that_knows_nobody(
+def test_a_store_stands_in_place_of_the_file(
     registry: Registry, docker_config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry.password = PASSWORD
     _helper(tmp_path, "elsewhere", "exit 3", monkeypatch)
     _write(docker_config, credsStore="ours", auths={registry.host: _auth()})
+    with pytest.raises(ChartkitError, match="UNAUTHORIZED"):
+        _digest(registry)
+
+
+@pytest.mark.parametrize(
+    "key", ["{}/team/app", "{}/team", "{}"], ids=["repository", "part", "registry"]
+)
+def test_a_helper_that_knows_nobody(
+    registry: Registry,
+    docker_config: Path,
+    tmp_path: Path,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.password = PASSWORD
+    _helper(tmp_path, "elsewhere", "exit 3", monkeypatch)
+    auths = {f"{registry.host}/team/app": _auth(), registry.host: _auth()}
+    named = key.format(registry.host)
+    del auths[named if named in auths else registry.host]
+    _write(docker_config, credHelpers={named: "ours"}, auths=auths)
     assert _digest(registry) == _right(registry)
 
 

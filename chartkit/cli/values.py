@@ -86,17 +86,18 @@ def migrate_values(
     from chartkit.chart.versions import parse_version
     from chartkit.migrate.report import FORMATS
     from chartkit.migrate.run import migrate, read_values
-    from chartkit.report.outputs import write_whole
+    from chartkit.report.outputs import write_over, write_whole
 
     if write and output is not None:
         raise click.UsageError("--write and --output exclude each other")
     version = parse_version(given, "the chart") if given else None
     done = migrate(read_values(file), chart, version)
-    target = file if write else output
-    if target is None:
-        click.echo(done.text, nl=False)
+    if write:
+        write_over(file, done.text)
+    elif output is not None:
+        write_whole(output, done.text)
     else:
-        write_whole(target, done.text)
+        click.echo(done.text, nl=False)
     click.echo(FORMATS[report](done), nl=False, err=True)
     raise SystemExit(0 if done.is_whole else 1)
 
@@ -104,10 +105,10 @@ def migrate_values(
 def _mend(files: Sequence[Path], defaults: dict[str, object]) -> None:
     from chartkit.documents import read_source
     from chartkit.lint.fixes import mend
-    from chartkit.report.outputs import write_whole
+    from chartkit.report.outputs import write_over
 
     for file in files:
         text, done = mend(read_source(file), str(file), defaults)
         if done:
-            write_whole(file, text)
+            write_over(file, text)
             click.echo(f"{file}: mended {', '.join(done)}", err=True)

@@ -88,6 +88,18 @@ def write_whole(path: Path, text: str) -> None:
         ) from None
 
 
+def write_over(path: Path, text: str) -> None:
+    """Puts an edited text in the place of the file that it was read from, with that one's line
+    ends; raises InputError as `write_whole` does."""
+    try:
+        with path.open(encoding="utf-8", newline="") as before:
+            ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
+    except OSError as error:
+        what = f"cannot be read: {error.strerror or error}"
+        raise InputError(what, Location(str(path))) from None
+    write_whole(path, text.replace("\n", ends))
+
+
 def _replace(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:

@@ -52,6 +52,18 @@ def test_places_are_those_that_decide(tmp_path: Path, text: str, rule: str, plac
     assert found[0] == place
 
 
+def test_line_ends_stay(tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    file.write_bytes(b"policyExceptions:\r\n  enabled: true # ours\r\n")
+    done = chartkit(tmp_path, "values", "lint", "values.yaml", "--fix")
+    assert done.code == 0
+    mended = b"features:\r\n  policyExceptions:\r\n    enabled: true # ours\r\n"
+    assert file.read_bytes() == mended
+    file.write_bytes(b"replicaCount: 3\r\n")
+    chartkit(tmp_path, "values", "migrate", "values.yaml", "--write")
+    assert file.read_bytes() == b"admissionController:\r\n  replicas: 3\r\n"
+
+
 def test_other_charts(tmp_path: Path) -> None:
     chart = tmp_path / "chart"
     chart.mkdir()

@@ -26,7 +26,7 @@ from chartkit.engine.user_values import UserLookups, UserValues
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.fetch.patience import pauses
 from chartkit.model import Body, Json
-from chartkit.signatures.blobs import LocalBlobs
+from chartkit.signatures.blobs import LocalBlobs, trusted_by
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
@@ -245,7 +245,7 @@ class LiveLookups(UserLookups):
             registry=registry,
             signatures=signatures,
             services=services,
-            blobs=LocalBlobs(keys),
+            blobs=LocalBlobs(keys, trusted_by(signatures)),
         )
         self._entries = {entry.name: entry for entry in entries}
         self._world_of = partial(_EntryWorld, api, cluster, self)

@@ -158,6 +158,17 @@ class SignatureSource(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class LoggedBlob:
+    """Some content, its signature (base64), and beside it the certificate (PEM) of who signed and
+    the entry of a transparency log (JSON)."""
+
+    content: bytes
+    signature: str
+    certificate: str
+    entry: str
+
+
 class BlobSource(Protocol):
     """Verifies what lies at hand, for which nobody is asked."""
 
@@ -168,9 +179,27 @@ class BlobSource(Protocol):
         """
         ...
 
+    def logged(
+        self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
+    ) -> str | None:
+        """The name in the certificate of who signed, as a log's entry has it; None where the entry
+        is not the signature's, or not the log's.
+
+        key, certificate: of who must have signed, empty for anybody; chain: who must vouch for
+        that certificate, empty for nobody. Whether anybody vouches for the one beside the signature
+        is not asked. Raises SignatureError for a certificate that cannot be used, any other
+        LookupFailed where that is not known.
+        """
+        ...
+
 
 class _Unverified:
     """Nobody who could verify."""
+
+    def logged(
+        self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
+    ) -> str | None:
+        raise NoSource("there is nobody to verify it")
 
     def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
         raise NoSource("there is nobody to verify it")

@@ -30,7 +30,7 @@ from chartkit.engine.user_values import UserLookups, UserValues, read_settings, 
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, Resource
 from chartkit.scan.files import existing, walk
-from chartkit.signatures.blobs import LocalBlobs
+from chartkit.signatures.blobs import LocalBlobs, trusted_by
 from chartkit.signatures.secret_keys import SecretsAmong
 
 CLI_GROUP: Final = "cli.kyverno.io/"
@@ -73,7 +73,7 @@ class Statements:
             registry=self.registry,
             signatures=self.signatures,
             services=self.services,
-            blobs=LocalBlobs(keys),
+            blobs=LocalBlobs(keys, trusted_by(self.signatures)),
         )
 
 

@@ -5,40 +5,69 @@ This module is light: cryptography is imported when the first question comes.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from chartkit.engine.signatures import KeySource, SignatureError
+from chartkit.engine.signatures import KeySource, LoggedBlob, SignatureError, SignatureSource
 from chartkit.errors import LookupFailed
 from chartkit.signatures.secret_keys import NO_SECRETS
+from chartkit.signatures.source import Signatures, installed
+
+if TYPE_CHECKING:
+    from chartkit.signatures.keys import PublicKey
+    from chartkit.signatures.trust import TrustedRoots
+
+Trusting: TypeAlias = Callable[[], "TrustedRoots"]
 
 _NO_KEY: Final = "failed to judge signature type from public key configuration"
 _PEM: Final = "-----BEGIN PUBLIC KEY-----"
-_LIBRARY: Final = "cryptography"
-_NOT_INSTALLED: Final = "cryptography is not installed: pip install 'chartkit[signatures]'"
+
+
+def trusted_by(source: SignatureSource) -> Trusting | None:
+    """Who gives the trusted root that signatures of images are verified with; None for nobody."""
+    return source.trusted if isinstance(source, Signatures) else None
 
 
 class LocalBlobs:
-    """Verifies with public keys that policies name."""
+    """Verifies with public keys that policies name, and with those of transparency logs."""
 
-    def __init__(self, keys: KeySource = NO_SECRETS) -> None:
-        """keys: those that lie in Secrets."""
+    def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
+        """keys: those that lie in Secrets; trust: gives the trusted root, the public instance's for
+        None."""
         self._keys = keys
+        self._trust = trust
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
         """That a key (PEM or `k8s://…`) signed some content; raises SignatureError, or LookupFailed
         for what leads to no key."""
+        with installed():
+            from chartkit.signatures.keys import KeyVerifier
+
+            verifier = KeyVerifier(self._loaded(key))
+        verifier.verify(signature, content)
+
+    def logged(
+        self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
+    ) -> str | None:
+        """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
+        with installed():
+            from chartkit.signatures.logged_blobs import certified_key, signer_of
+            from chartkit.signatures.trust import TrustedRoots
+
+            signer = self._loaded(key) if key else None
+            if certificate:
+                signer = certified_key(certificate, chain)
+            trust = TrustedRoots() if self._trust is None else self._trust()
+            return signer_of(blob, signer, trust())
+
+    def _loaded(self, key: str) -> PublicKey:
+        """A public key that a policy names; raises LookupFailed for what leads to none."""
+        from chartkit.signatures.key_references import load_key
+        from chartkit.signatures.keys import read_public_key
+
         try:
-            from chartkit.signatures.key_references import load_key
-            from chartkit.signatures.keys import KeyVerifier, read_public_key
-        except ModuleNotFoundError as error:
-            if (error.name or "").partition(".")[0] != _LIBRARY:
-                raise
-            raise LookupFailed(_NOT_INSTALLED) from None
-        try:
-            is_pem = key.startswith(_PEM)
-            verifier = KeyVerifier(
-                read_public_key(key) if is_pem else load_key(key, self._keys, _NO_KEY)
-            )
+            if key.startswith(_PEM):
+                return read_public_key(key)
+            return load_key(key, self._keys, _NO_KEY)
         except SignatureError:
             raise LookupFailed(_NO_KEY) from None
-        verifier.verify(signature, content)

@@ -130,7 +130,7 @@ def verify_layer(layer: SignedLayer, digest: str, checks: Checks) -> bool:
     logged, is_unknown = None, False
     if not checks.ignores_log:
         try:
-            logged = _logged(layer, checks)
+            logged = logged_at(layer, checks)
         except SignatureError as error:
             raise within("error verifying bundle", error) from None
         if logged is None:
@@ -194,7 +194,7 @@ def _clock(authority: Authority) -> TimestampAuthority:
     return TimestampAuthority(roots, authority.intermediates, authority.leaf)
 
 
-def _logged(layer: SignedLayer, checks: Checks) -> datetime | None:
+def logged_at(layer: SignedLayer, checks: Checks) -> datetime | None:
     """When a log took the signature; None where it comes without the log's promise."""
     promise = layer.promise
     if promise is None:

@@ -35,7 +35,8 @@ _LIBRARIES: Final = frozenset(
     ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
 )
 _NOT_INSTALLED: Final = (
-    "the libraries that verify signatures are not installed: pip install 'chartkit[signatures]'"
+    "the libraries that verify signatures are not installed: "
+    "pip install '.[signatures]' where chartkit's source is"
 )
 _VERDICTS: Final = 4096
 """Verdicts that are kept for objects with the same image."""
@@ -59,7 +60,7 @@ class Signatures:
         self._payloads: Memory[Json] = Memory(_STATEMENTS)
         self._keys: KeySource = NO_SECRETS
         if trusted_root is not None:
-            with _installed():
+            with installed():
                 _ = self._root
 
     def learn(self, keys: KeySource, /) -> None:
@@ -70,7 +71,7 @@ class Signatures:
         """That an image is signed as a ClusterPolicy's attestor wants it."""
         artifacts = self.registries.artifacts(question.credentials)
         key = (artifacts, question_key(question))
-        with _installed():
+        with installed():
             return self._signatures.once(key, lambda: self._signature(artifacts, question))
 
     def _signature(self, artifacts: Artifacts, question: Question) -> Verified:
@@ -81,17 +82,17 @@ class Signatures:
         if question.kind == "SigstoreBundle":
             from chartkit.signatures import bundles
 
-            return bundles.verify_cluster_policy(artifacts, question, self._trust, self._keys)
+            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
         from chartkit.signatures import cosign
 
-        return cosign.verify_signature(artifacts, question, self._trust)
+        return cosign.verify_signature(artifacts, question, self.trusted())
 
     def attestations(self, question: Question, /) -> Verified:
         """What a ClusterPolicy's attestor attests of an image."""
         artifacts = self.registries.artifacts(question.credentials)
         wanted = replace(question, attestations=True)
         key = (artifacts, question_key(wanted))
-        with _installed():
+        with installed():
             return self._statements.once(key, lambda: self._attestations(artifacts, wanted))
 
     def _attestations(self, artifacts: Artifacts, question: Question) -> Verified:
@@ -102,16 +103,16 @@ class Signatures:
         if question.kind == "SigstoreBundle":
             from chartkit.signatures import bundles
 
-            return bundles.verify_cluster_policy(artifacts, question, self._trust, self._keys)
+            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
         from chartkit.signatures import cosign
 
-        return cosign.fetch_attestations(artifacts, question, self._trust)
+        return cosign.fetch_attestations(artifacts, question, self.trusted())
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
         """That an image is signed by an attestor of an ImageValidatingPolicy."""
         artifacts = self._artifacts_of(attestor, credentials)
         key = (artifacts, image, body_key(attestor))
-        with _installed():
+        with installed():
             self._signers.once(key, lambda: self._signed(artifacts, image, attestor))
 
     def _signed(self, artifacts: Artifacts, image: str, attestor: Body) -> None:
@@ -123,7 +124,7 @@ class Signatures:
             return
         from chartkit.signatures import image_policies
 
-        image_policies.check_signature(artifacts, image, cosign, self._trust)
+        image_policies.check_signature(artifacts, image, cosign, self.trusted())
 
     def attested(
         self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
@@ -131,7 +132,7 @@ class Signatures:
         """What an attestor attests of an image, as `extractPayload` shows it."""
         artifacts = self._artifacts_of(attestor, credentials)
         key = (artifacts, image, body_key(attestation, attestor))
-        with _installed():
+        with installed():
             return self._payloads.once(
                 key, lambda: self._attested(artifacts, image, attestation, attestor)
             )
@@ -147,7 +148,7 @@ class Signatures:
         from chartkit.signatures import image_policies
 
         kind = _type(attestation, "intoto")
-        return image_policies.fetch_statement(artifacts, image, kind, cosign, self._trust)
+        return image_policies.fetch_statement(artifacts, image, kind, cosign, self.trusted())
 
     def _artifacts_of(self, attestor: Body, credentials: Credentials) -> Artifacts:
         cosign = attestor.get("cosign")
@@ -156,14 +157,14 @@ class Signatures:
 
     def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
         """What the first referrer of an attestation's type says, whoever made it."""
-        with _installed():
+        with installed():
             from chartkit.signatures import notary
 
             artifacts = self.registries.artifacts(credentials)
             return notary.payload(artifacts, image, _type(attestation, "referrer"))
 
-    @property
-    def _trust(self) -> TrustedRoots:
+    def trusted(self) -> TrustedRoots:
+        """What policies leave to others: the trusted root, and the keys of Secrets."""
         from chartkit.signatures.trust import TrustedRoots
 
         return TrustedRoots(self._root, self._keys)
@@ -212,7 +213,7 @@ def _type(attestation: Body, key: str) -> str:
 
 
 @contextmanager
-def _installed() -> Iterator[None]:
+def installed() -> Iterator[None]:
     """Says how to get the libraries where they are missing, and keeps what they find odd in foreign
     certificates from the user, who could not change it."""
     try:

@@ -8,6 +8,8 @@ import json
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
@@ -18,8 +20,12 @@ from chartkit.engine.user_values import UserLookups
 from chartkit.model import Body, Resource
 from chartkit.signatures.blobs import LocalBlobs
 from chartkit.signatures.secret_keys import NO_SECRETS, SecretsAmong
+from chartkit.signatures.trust import TrustedRoots, read_trusted_root
+from tests.conformance.logged_manifests import EMAIL, World, certified, keyless
+from tests.conformance.logged_manifests import cases as logged_cases
 from tests.conformance.signed_manifests import (
     SERVICE,
+    Case,
     Keys,
     by,
     cases,
@@ -28,7 +34,8 @@ from tests.conformance.signed_manifests import (
     text,
     wants,
 )
-from tests.signing.authority import key_pem
+from tests.signing.authority import Leaf, key_pem
+from tests.signing.bundle import Instance
 from tests.unit.engine.policies import policy_resource, rule
 
 ANSWERS: dict[str, list[str]] = json.loads(
@@ -46,7 +53,8 @@ def policy(manifests: Body) -> Resource:
 def _said(
     manifests: Body, body: Body, is_offline: bool = False, secrets: KeySource = NO_SECRETS
 ) -> list[str]:
-    lookups = OFFLINE if is_offline else UserLookups(blobs=LocalBlobs(secrets))
+    blobs = LocalBlobs(secrets, lambda: TRUST)
+    lookups = OFFLINE if is_offline else UserLookups(blobs=blobs)
     (result,) = evaluate([compile_policy(policy(manifests))], Request(Resource(body)), lookups)
     return [str(result.status), result.message]
 
@@ -61,26 +69,99 @@ def test_every_case_was_answered() -> None:
     assert set(CASES) == set(ANSWERS)
 
 
-def test_nothing_passes_without_who_verifies() -> None:
-    case = CASES["one"]
+WORLD = World()
+LOGGED = {case.name: case for case in logged_cases(WORLD)}
+LOGGED_ANSWERS: dict[str, list[str]] = json.loads(
+    (Path(__file__).parent / "data" / "logged_manifests.json").read_text("utf-8")
+)
+TRUST = TrustedRoots(read_trusted_root(Instance((WORLD.root,), (WORLD.log,)).root))
+
+
+@pytest.mark.parametrize("name", sorted(LOGGED_ANSWERS))
+def test_answers_about_what_was_logged_are_kyvernos(name: str) -> None:
+    case = LOGGED[name]
+    assert _said(case.manifests, case.body) == LOGGED_ANSWERS[name]
+
+
+def test_every_case_of_what_was_logged_was_answered() -> None:
+    assert set(LOGGED) == set(LOGGED_ANSWERS)
+
+
+@pytest.mark.parametrize("case", [CASES["one"], LOGGED["keyless-me"]], ids=["key", "logged"])
+def test_nothing_passes_without_who_verifies(case: Case) -> None:
     status, message = _said(case.manifests, case.body, is_offline=True)
     assert status == "error"
     assert message.endswith("there is nobody to verify it")
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"keyless": {"issuer": "i", "subject": "s"}},
-        {"certificates": {"cert": "c"}},
-        {"keys": {"secret": {"name": "a", "namespace": "b"}}},
-        {"keys": {"kms": "awskms:///key"}},
-    ],
-)
-def test_other_attestors_are_an_error(entry: Body) -> None:
+NOBODY: list[Body] = [
+    {},
+    {"keyless": {"issuer": "https://issuer.example"}},
+    {"certificates": {"certChain": WORLD.me.chain_pem}},
+    {"keys": {"secret": {"name": "a", "namespace": "b"}}},
+    {"keys": {"kms": "awskms:///key"}},
+]
+
+
+@pytest.mark.parametrize("entry", NOBODY, ids=["none", "keyless", "chain", "secret", "kms"])
+def test_attestors_that_name_nobody_never_pass(entry: Body) -> None:
+    """Kyverno takes whoever had a certificate logged."""
+    status, message = _said(wants(entry), LOGGED["keyless-me"].body)
+    assert status == "error"
+    assert "the attestor names nobody" in message
     status, message = _said(wants(entry), CASES["one"].body)
     assert status == "error"
-    assert "could not be verified" in message
+    assert "provide a key with --key or --sk" in message
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        (certified(WORLD.build), {"certificates": {"certChain": WORLD.me.chain_pem}}),
+        (certified(WORLD.build, WORLD.build.chain_pem), certified(WORLD.me)),
+        (certified(WORLD.build), keyless(EMAIL)),
+        (keyless("you@example.com"), certified(WORLD.me)),
+    ],
+)
+def test_what_entries_before_name_is_not_looked_at(entries: tuple[Body, ...]) -> None:
+    status, message = _said(wants(*entries, count=1), LOGGED["keyless-me"].body)
+    assert status == "error"
+    assert "of the entries before this one are not looked at" in message
+
+
+def test_keys_after_a_chain_are_not_looked_at() -> None:
+    chain = {"certificates": {"certChain": WORLD.me.chain_pem}}
+    status, message = _said(wants(chain, by(KEYS.a), count=1), CASES["one"].body)
+    assert status == "error"
+    assert "not looked at" in message
+
+
+def test_keys_of_pgp_are_not_looked_at() -> None:
+    key = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nYQ==\n-----END PGP PUBLIC KEY BLOCK-----"
+    status, message = _said(wants({"keys": {"publicKeys": key}}), CASES["one"].body)
+    assert status == "error"
+    assert message.endswith("keys of PGP are not looked at")
+
+
+def test_a_signer_in_a_name_of_another_kind() -> None:
+    other = x509.OtherName(x509.ObjectIdentifier("1.3.6.1.4.1.57264.1.7"), b"\x0c\x02me")
+    leaf = WORLD.root.leaf(uri="")
+    key = leaf.key
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(x509.Name([]))
+        .issuer_name(leaf.certificate.issuer)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(leaf.certificate.not_valid_before_utc)
+        .not_valid_after(leaf.certificate.not_valid_after_utc)
+        .add_extension(x509.SubjectAlternativeName([other]), critical=True)
+        .sign(WORLD.root.key, hashes.SHA256())
+    )
+    body = WORLD.logged(Leaf(key, certificate))
+    status, message = _said(wants(keyless("me")), body)
+    assert status == "error"
+    assert message.endswith("in a name of another kind than those that are read")
 
 
 def _by_secret(*references: str) -> Body:
@@ -153,7 +234,7 @@ def test_signatures_with_more_than_a_key_are_an_error(name: str) -> None:
     body = signed(SERVICE, text(SERVICE), KEYS.a, **{name: "eA=="})
     status, message = _said(wants(by(KEYS.a)), body)
     assert status == "error"
-    assert "are not looked at" in message
+    assert "no log is asked" in message
 
 
 def _packed(content: bytes) -> str:

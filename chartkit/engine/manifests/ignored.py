@@ -121,17 +121,17 @@ def _reference(body: Body) -> Mapping[str, str]:
 
 
 def _fits(wanted: Body, reference: Mapping[str, str]) -> bool:
-    return all(_matches(_text(wanted.get(part)), reference[part]) for part in _PARTS)
+    return all(matches(_text(wanted.get(part)), reference[part]) for part in _PARTS)
 
 
-def _matches(pattern: str, value: str) -> bool:
+def matches(pattern: str, value: str) -> bool:
     """`*` at the end stands for any text, `-` for none, and commas part patterns."""
     pattern = pattern.strip()
     if pattern in ("", "*", value) or (pattern == "-" and not value):
         return True
     if pattern.endswith("*"):
         return value.startswith(pattern.rstrip("*"))
-    return "," in pattern and any(_matches(one, value) for one in pattern.split(","))
+    return "," in pattern and any(matches(one, value) for one in pattern.split(","))
 
 
 def _text(value: Json) -> str:

@@ -1,7 +1,8 @@
 """`validate.manifests` rules: is an object the one that somebody signed.
 
-Signatures of public keys are verified, and what was signed is compared with the object. Of all
-other signatures the rule says that they could not be verified, and never passes.
+Signatures of public keys, and of certificates with a log's entry beside them, are verified, and
+what was signed is compared with the object. Of all other signatures the rule says that they could
+not be verified, and never passes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from chartkit.engine.manifests.differences import differences, show_differences
 from chartkit.engine.manifests.ignored import ignored_fields
 from chartkit.engine.manifests.signed import (
     NoManifest,
-    SignatureSet,
     SignedManifest,
     find_manifest,
     signature_sets,
 )
-from chartkit.engine.signatures import BlobSource, SignatureError
+from chartkit.engine.manifests.signers import FAILED, Signers
+from chartkit.engine.signatures import BlobSource
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
 from chartkit.engine.values.gofmt import go_json
-from chartkit.errors import EvaluationError, LookupFailed
+from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, RuleResult, Status
 
 if TYPE_CHECKING:
@@ -36,28 +37,23 @@ if TYPE_CHECKING:
 
 _DOMAIN: Final = "cosign.sigstore.dev"
 _NOT_FOUND: Final = "YAML manifest not found for this resource"
-_FAILED: Final = "failed to verify signature"
-_UNVERIFIED: Final = "the signature could not be verified: public keys in PEM alone are looked at"
-_UNLOGGED: Final = "its certificate and its entry of the log are not looked at"
-_NO_TYPE: Final = "failed to judge signature type from public key configuration"
-_MISSING: Final = "cosign.VerifyBlobCmd.Exec() returned an error: missing flag '--signature'"
 _SIGNED: Final = "singed by a valid signer: "
-"""As Kyverno spells it, and names nobody where a key signed."""
+"""As Kyverno spells it; nobody follows where a key signed."""
 _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----")
-_KEY: Final = "-----BEGIN PUBLIC KEY-----"
-_PGP: Final = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
 @dataclass(slots=True)
 class _Object:
     """The object that is judged. bundle: the image with signatures that was named last on the
-    way; ignored: fields that need not be as they were signed; blobs: who verifies."""
+    way; ignored: fields that need not be as they were signed; blobs: who verifies; signers: whom
+    the entries named on the way."""
 
     body: Body
     domain: str
     bundle: str
     ignored: Sequence[str]
     blobs: BlobSource
+    signers: Signers = field(default_factory=Signers)
     annotations: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -178,26 +174,29 @@ def _compile_entry(entry: Body, path: str) -> _Verify:
     method = next((one for one in METHODS if entry.get(one) is not None), None)
     place = f"{path}.{method}" if method else path
     fault = _roots_fault(entry["keyless"]) if method == "keyless" else None
-    key: str = (entry["keys"].get("publicKeys") or "") if method == "keys" else ""
+    body: Body = entry[method] if method else {}
 
     def verify(judged: _Object) -> _Judged:
         _check_annotations(wanted, judged.annotations)
         judged.bundle = repository or judged.bundle
+        judged.signers.take(method, body)
         try:
             if fault is not None:
                 raise EvaluationError(fault)
-            wrong = _wrong(judged, key)
+            signer, wrong = _asked(judged)
         except NoManifest as error:
-            wrong = f"{_NOT_FOUND}: {error.message}"
+            signer, wrong = "", f"{_NOT_FOUND}: {error.message}"
         except EvaluationError as error:
             raise EvaluationError(f"{place}: {error.message}") from error
-        return _Judged(True, _SIGNED) if wrong is None else _Judged(False, f"{place}: {wrong}")
+        if wrong is None:
+            return _Judged(True, f"{_SIGNED}{signer}")
+        return _Judged(False, f"{place}: {wrong}")
 
     return verify
 
 
-def _wrong(judged: _Object, key: str) -> str | None:
-    """Why an object is not the one that a key signed; None where it is.
+def _asked(judged: _Object) -> tuple[str, str | None]:
+    """Who signed an object, and why it is not the one that was signed; None where it is.
 
     Raises NoManifest, and EvaluationError where that is not known.
     """
@@ -209,60 +208,17 @@ def _wrong(judged: _Object, key: str) -> str | None:
         raise EvaluationError(f"{_NOT_FOUND}: {error.message}") from error
     signatures = signature_sets(judged.annotations, judged.domain)
     if not signatures:
-        return f"{_FAILED}: signature not found"
-    if not key or key.startswith(_PGP):
-        raise EvaluationError(_UNVERIFIED)
-    _check_signatures(judged.blobs, signed.content, signatures, key)
-    # Only what the key signed is worth the comparison.
+        return "", f"{FAILED}: signature not found"
+    signer = judged.signers.verify(judged.blobs, signed.content, signatures)
+    # Only what somebody signed is worth the comparison.
     difference = judged.difference(signed)
-    return f"{_FAILED}. diff found; {difference}" if difference else None
-
-
-def _check_signatures(
-    blobs: BlobSource, content: bytes, signatures: Sequence[SignatureSet], key: str
-) -> None:
-    """Raises EvaluationError where none of the signatures is the key's; key: in PEM, or where keys
-    lie, separated by commas."""
-    is_pem = key.startswith(_KEY)
-    keys = [key] if is_pem else [one.strip() for one in key.split(",")]
-    trials: list[str] = []
-    for number, each in enumerate(keys, 1):
-        if not is_pem and each.startswith(_KEY):
-            # With white space before it Kyverno takes a key for the name of a file.
-            raise EvaluationError(f"{_FAILED}: {_NO_TYPE}")
-        for at, one in enumerate(signatures, 1):
-            reason = _refusal(blobs, content, one, each)
-            if reason is None:
-                return
-            place = f"[publickey {number}/{len(keys)}] [signature {at}/{len(signatures)}]"
-            trials.append(f"{place} error: {reason}")
-    raise EvaluationError(
-        f"{_FAILED}: verification failed for {len(signatures)} signature. all trials: "
-        f"{go_json(trials)}"
-    )
-
-
-def _refusal(blobs: BlobSource, content: bytes, one: SignatureSet, key: str) -> str | None:
-    """Why a signature is not the key's; None where it is. Raises EvaluationError."""
-    if not one.signature:
-        return _MISSING
-    if not one.is_plain:
-        return _UNLOGGED
-    try:
-        blobs.verify(content, _decoded(one.signature), key)
-    except SignatureError as error:
-        return f"cosign.VerifyBlobCmd.Exec() returned an error: {error.message}"
-    except LookupFailed as error:
-        raise EvaluationError(f"{_FAILED}: {error}") from error
-    return None
-
-
-def _decoded(signature: str) -> bytes:
-    """What is no base64 stands for itself."""
-    try:
-        return decode_base64(signature)
-    except Base64Error:
-        return signature.encode()
+    if difference:
+        return signer, f"{FAILED}. diff found; {difference}"
+    if judged.signers.fits(signer):
+        return signer, None
+    if signer:
+        return signer, f"no signer matches with this resource. signed by {signer}"
+    return signer, f"{FAILED}."
 
 
 def _check_annotations(wanted: Mapping[str, str], annotations: Mapping[str, str]) -> None:
@@ -303,7 +259,7 @@ def _compile_nested(body: Json, path: str) -> _Verify:
         try:
             return inner(judged)
         except EvaluationError as error:
-            raise EvaluationError(f"{_FAILED}; {path}.attestor: {error.message}") from error
+            raise EvaluationError(f"{FAILED}; {path}.attestor: {error.message}") from error
 
     return verify
 

@@ -31,11 +31,17 @@ class NoManifest(EvaluationError):  # noqa: N818 - a verdict: nobody signed this
 
 @dataclass(frozen=True, slots=True)
 class SignatureSet:
-    """One signature of the message. is_plain: whether nothing but a key is needed, which a
-    certificate or a log's bundle beside it is not."""
+    """One signature of the message, in base64, with the certificate (PEM) and the log's entry that
+    stand beside it; empty where they do not."""
 
     signature: str
-    is_plain: bool
+    certificate: str = ""
+    bundle: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but a key is needed."""
+        return not (self.certificate or self.bundle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +77,24 @@ def signature_sets(annotations: Mapping[str, str], domain: str) -> Sequence[Sign
     found: list[SignatureSet] = []
     suffix = ""
     while (signature := annotations.get(f"{domain}/signature{suffix}")) is not None:
-        others = (annotations.get(f"{domain}/{name}{suffix}") for name in _OTHERS)
-        found.append(SignatureSet(signature, not any(others)))
+        others = (annotations.get(f"{domain}/{name}{suffix}", "") for name in _OTHERS)
+        found.append(SignatureSet(signature, *map(_unpacked, others)))
         suffix = f"_{len(found)}"
     return found
 
 
 _OTHERS: Final = ("certificate", "bundle")
+
+
+def _unpacked(text: str) -> str:
+    """What an annotation holds; never empty where there is one."""
+    if not text:
+        return ""
+    try:
+        content = _unzipped(decode_base64(text))
+    except Base64Error:
+        return "?"
+    return content.decode(errors="replace") or "?"
 
 
 def _unzipped(content: bytes) -> bytes:

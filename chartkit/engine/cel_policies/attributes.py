@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from chartkit.engine.cluster import labels_of
@@ -12,6 +13,7 @@ from chartkit.model import Body
 
 _NOBODY: Final = User()
 _NOTHING: Final[Body] = {}
+_SCANNER: Final = "system:kyverno:background-scan"
 
 
 class Attributes:
@@ -64,8 +66,11 @@ class Attributes:
         scope = "namespaced" if self.namespace else ""
         self.kind_key = (group, version, self.resource, self.subresource, self.operation, scope)
 
-    def admission_request(self) -> Body:
-        """The request as the variable `request` shows it; what is not known is not there."""
+    def admission_request(self, user: User | None = None) -> Body:
+        """The request as the variable `request` shows it; what is not known is not there.
+
+        user: who asks, in place of the request's own.
+        """
         kind = {"group": self.group, "version": self.version, "kind": self.kind}
         resource = {"group": self.group, "version": self.version, "resource": self.resource}
         shown: Body = {"uid": "", "kind": kind, "resource": resource}
@@ -80,12 +85,24 @@ class Attributes:
         shown.update(repeated)
         shown.update({key: text for key, text in optional_too.items() if text})
         shown["operation"] = str(self.operation)
-        shown["userInfo"] = (self.request.user or _NOBODY).info()
+        shown["userInfo"] = (user or self.request.user or _NOBODY).info()
         shown["object"] = self.object
         shown["oldObject"] = self.old
         shown["dryRun"] = False
         shown["options"] = None
         return shown
+
+
+def identified(user: User | None) -> User:
+    """A user as Kyverno shows it to the policies of Kubernetes' own kinds: what is not known of
+    it names Kyverno's background scan."""
+    known = user or _NOBODY
+    return replace(
+        known,
+        name=known.name or _SCANNER,
+        uid=known.uid or _SCANNER,
+        groups=known.groups or (_SCANNER,),
+    )
 
 
 def _old(request: Request, body: Body) -> Body | None:

@@ -15,7 +15,7 @@ from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value, type_of
-from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.attributes import Attributes, identified
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
@@ -41,8 +41,8 @@ class Admission:
 
     @cached_property
     def as_served(self) -> RequestScope:
-        """The variables that Kubernetes' own policies see."""
-        return server_scope(self.attributes)
+        """The variables that Kubernetes' own policies see; there is always somebody who asks."""
+        return server_scope(self.attributes, identified(self.attributes.request.user))
 
 
 def admission(

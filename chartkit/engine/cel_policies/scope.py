@@ -13,6 +13,7 @@ from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.shared import sees_the_request_alone
+from chartkit.engine.request import User
 from chartkit.model import Body
 
 NOTHING: Final[Body] = {}
@@ -25,31 +26,40 @@ class RequestScope(dict[str, Value]):
     computed: values that depend on nothing else, for every policy that asks for them.
     """
 
-    __slots__ = ("_attributes", "computed")
+    __slots__ = ("_attributes", "_user", "computed")
 
     def __init__(
-        self, attributes: Attributes, namespace: Body | None, absent: Body | None = NOTHING
+        self,
+        attributes: Attributes,
+        namespace: Body | None,
+        absent: Body | None = NOTHING,
+        user: User | None = None,
     ) -> None:
         """namespace: the object of the request's namespace, where it is known; absent: what
-        stands for an object that there is not (Kubernetes has null)."""
+        stands for an object that there is not (Kubernetes has null); user: who asks, in place of
+        the request's own."""
         super().__init__(
             object=absent if attributes.object is None else attributes.object,
             oldObject=absent if attributes.old is None else attributes.old,
             namespaceObject=namespace,
         )
         self._attributes = attributes
+        self._user = user
         self.computed: dict[Program, Value] = {}
 
     def __missing__(self, name: str) -> Value:
         if name != "request":
             raise KeyError(name)
-        made = self[name] = self._attributes.admission_request()
+        made = self[name] = self._attributes.admission_request(self._user)
         return made
 
 
-def server_scope(attributes: Attributes) -> RequestScope:
-    """A request as Kubernetes' own policies see it: an object that there is not is null."""
-    return RequestScope(attributes, _namespace_object(attributes), absent=None)
+def server_scope(attributes: Attributes, user: User | None = None) -> RequestScope:
+    """A request as Kubernetes' own policies see it: an object that there is not is null.
+
+    user: who asks, in place of the request's own.
+    """
+    return RequestScope(attributes, _namespace_object(attributes), absent=None, user=user)
 
 
 def _namespace_object(attributes: Attributes) -> Body | None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster import Cluster
+from chartkit.engine.request import User
 from chartkit.engine.user_values import UserLookups, read_settings, read_values
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
@@ -92,6 +93,20 @@ def test_one_validation(validation: str | Body, expected: tuple[str, str] | None
 )
 def test_match_conditions(given: dict[str, Any], status: str) -> None:
     assert said(native("true", variables=variables(v="1"), **given))[0] == status
+
+
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        (None, "system:kyverno:background-scan system:kyverno:background-scan"),
+        (User("ann"), "ann system:kyverno:background-scan"),
+        (User("ann", groups=("dev", "qa")), "ann dev,qa"),
+    ],
+)
+def test_somebody_always_asks(user: User | None, shown: str) -> None:
+    text = "request.userInfo.username + ' ' + request.userInfo.groups.join(',')"
+    found = native({"expression": "!has(request.userInfo.uid)", "messageExpression": text})
+    assert said(found, user=user) == ("fail", shown)
 
 
 def test_variables() -> None:

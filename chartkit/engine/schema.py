@@ -1,7 +1,8 @@
 """A small structural schema: what the API server's check of a custom resource finds in a document.
 
 Only what Kyverno's definitions use: types, required and unknown fields, enumerations and lengths.
-Null counts as missing, as it does for the API server.
+Null counts as missing, as it does for the API server, but a field that is not known is one all the
+same.
 """
 
 from __future__ import annotations
@@ -100,10 +101,10 @@ def struct(
             problems.append((path, f"{' and '.join(exclusive)} may not stand together"))
         if one_of and sum(name in there for name in one_of) != 1:
             problems.append((path, f"must have exactly one of {', '.join(one_of)}"))
-        for key, entry in there.items():
+        for key, entry in value.items():
             field = fields.get(key)
             if field is not None:
-                problems += field(entry, (*path, key))
+                problems += [] if entry is None else field(entry, (*path, key))
             elif not open_ended:
                 problems.append(((*path, key), "value provided for unknown field"))
         return problems

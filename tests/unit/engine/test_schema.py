@@ -45,6 +45,11 @@ def test_null_counts_as_missing() -> None:
     assert struct({"a": text()}, required=("a",))({"a": None}, ()) == [(("a",), "Required value")]
 
 
+def test_null_under_an_unknown_key_is_an_unknown_field() -> None:
+    assert struct({})({"a": None}, ()) == [(("a",), "value provided for unknown field")]
+    assert struct({}, open_ended=True)({"a": None}, ()) == []
+
+
 def test_fields_that_may_not_stand_together() -> None:
     check = struct({"a": anything, "b": anything}, exclusive=("a", "b"))
     assert check({"a": 1}, ()) == []

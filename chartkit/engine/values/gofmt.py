@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import math
+from collections.abc import Callable
 
 from chartkit.engine.int64 import Int64
 from chartkit.model import Json
@@ -45,6 +46,18 @@ def go_json(value: Json) -> str:
 
     Raises `UnsupportedValueError` for NaN and the infinities.
     """
+    return _json(value, json_float)
+
+
+def embedded_json(value: Json) -> str:
+    """The value as Kyverno writes it into a text, with json-iterator: exponents have two digits.
+
+    Raises `UnsupportedValueError` for NaN and the infinities.
+    """
+    return _json(value, _iterator_float)
+
+
+def _json(value: Json, show_float: Callable[[float], str]) -> str:
     kind = type(value)
     if kind is str:
         return _json_string(value)
@@ -55,11 +68,11 @@ def go_json(value: Json) -> str:
     if kind is Int64:
         return str(int(value))
     if isinstance(value, dict):
-        members = (f"{_json_string(key)}:{go_json(value[key])}" for key in sorted(value))
+        members = (f"{_json_string(key)}:{_json(value[key], show_float)}" for key in sorted(value))
         return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(go_json, value)) + "]"
-    return json_float(value)
+        return "[" + ",".join(_json(item, show_float) for item in value) + "]"
+    return show_float(value)
 
 
 def _json_string(text: str) -> str:
@@ -83,13 +96,17 @@ def json_float(number: float) -> str:
 
     Raises `UnsupportedValueError` for NaN and the infinities.
     """
+    return _iterator_float(number).replace("e-0", "e-")
+
+
+def _iterator_float(number: float) -> str:
     special = _special(number)
     if special:
         raise UnsupportedValueError(f"json: unsupported value: {special}")
     negative, digits, point = _shortest(number)
     if -6 <= point - 1 < 21:
         return _fixed(negative, digits, point)
-    return _scientific(negative, digits, point).replace("e-0", "e-")
+    return _scientific(negative, digits, point)
 
 
 def format_float32(number: float) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.engine.values.gofmt import go_json, go_sprint
+from chartkit.engine.values.gofmt import embedded_json, go_sprint
 from chartkit.engine.variables.pointer import join_path, own_query
 from chartkit.engine.variables.references import UnresolvedReferenceError, resolve_references
 from chartkit.engine.variables.syntax import (
@@ -226,7 +226,7 @@ def _as_text(value: Json, variable: Variable, path: str) -> str:
             )
         return value.replace(OPEN, ESCAPED)
     try:
-        return go_json(value)
+        return embedded_json(value)
     except ValueError as error:
         raise SubstitutionError(f"{place}failed to marshal float64: {go_sprint(value)}") from error
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chartkit.engine.int64 import Int64
 from chartkit.engine.values.gofmt import (
     UnsupportedValueError,
+    embedded_json,
     format_float32,
     go_json,
     go_sprint,
@@ -66,3 +67,8 @@ def test_prints_the_number_itself(number: float) -> None:
 @given(st.recursive(st.none() | st.booleans() | st.text(), lambda inner: st.lists(inner)))
 def test_json_reads_back(value: object) -> None:
     assert json.loads(go_json(value)) == value
+
+
+def test_numbers_in_texts_have_exponents_of_two_digits() -> None:
+    assert embedded_json([1e-7, {"a": 1e-10}, 1e-6, 1e21]) == '[1e-07,{"a":1e-10},0.000001,1e+21]'
+    assert go_json([1e-7, 1e21]) == "[1e-7,1e+21]"

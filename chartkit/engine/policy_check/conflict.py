@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from chartkit.engine.policy import LabelSelector, Match, ResourceFilter, Rule
+from chartkit.engine.policy import LabelSelector, ResourceFilter, Rule
 from chartkit.engine.values.wildcard import compile_wildcard
+from chartkit.model import Body
 
 
 def matches_nothing(rule: Rule) -> bool:
@@ -13,9 +14,16 @@ def matches_nothing(rule: Rule) -> bool:
         return False
     if match.any and exclude.any:
         return any(one in exclude.any for one in match.any)
-    if exclude == Match():
+    if _is_unset(rule.body["exclude"]):
         return False
     return _takes_all(exclude.direct, match.direct)
+
+
+def _is_unset(exclude: Body) -> bool:
+    """Whether nothing at all is written in it: an empty list is something to Kyverno."""
+    given = [*(exclude.get("resources") or {}).values()]
+    given += (value for name, value in exclude.items() if name != "resources")
+    return all(value is None or value == "" for value in given)
 
 
 def _takes_all(exclude: ResourceFilter, match: ResourceFilter) -> bool:

@@ -73,6 +73,28 @@ def _is_empty(value: Json, name: str) -> bool:
 _MAPS: Final = ("annotations", "matchLabels", "reportProperties", "imageExtractors")
 
 
+def _preconditions(value: Json) -> str:
+    """A flat list, or blocks of which empty ones are left out."""
+    if isinstance(value, list):
+        return _condition_list(value)
+    blocks = [(name, value.get(name)) for name in ("any", "all")]
+    return "{" + ",".join(f'"{name}":{_condition_list(one)}' for name, one in blocks if one) + "}"
+
+
+def _condition_list(conditions: Json) -> str:
+    return "[" + ",".join(map(_condition, conditions)) + "]"
+
+
+def _condition(body: Mapping[str, Json]) -> str:
+    """Keys and values are left out where there are none, texts also where they are empty."""
+    parts = [
+        f'"{name}":{go_json(body[name])}'
+        for name in ("key", "operator", "value", "message")
+        if body.get(name) is not None and (body[name] != "" or name in ("key", "value"))
+    ]
+    return "{" + ",".join(parts) + "}"
+
+
 def _object(fields: Mapping[str, Print]) -> Print:
     return lambda value: _print_object(value, fields)
 
@@ -142,6 +164,43 @@ _MUTATE: Final[dict[str, Print]] = dict.fromkeys(
     ),
     go_json,
 )
+_PATTERN: Final[dict[str, Print]] = {
+    **dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid", "data"), go_json),
+    "clone": _object({"namespace": go_json, "name": go_json}),
+    "cloneList": _object({"namespace": go_json, "kinds": go_json, "selector": _object(_SELECTOR)}),
+}
+
+
+def _with_clones(body: Body) -> Body:
+    """What generates: both ways to clone are always there, and a switch that is off is not."""
+    on = {key: value for key, value in body.items() if value is not False or key in _SAID}
+    return {"clone": {}, "cloneList": {}, **on}
+
+
+_SAID: Final = ("generateExisting", "data")
+
+
+def _generate(value: Json) -> str:
+    return _print_object(_with_clones(value), _GENERATE)
+
+
+def _generate_each(value: Json) -> str:
+    return "[" + ",".join(_print_object(_with_clones(one), _EACH) for one in value) + "]"
+
+
+_EACH: Final[dict[str, Print]] = {
+    "list": go_json,
+    "context": go_json,
+    "preconditions": _preconditions,
+    **_PATTERN,
+}
+_GENERATE: Final[dict[str, Print]] = {
+    "generateExisting": go_json,
+    "synchronize": go_json,
+    "orphanDownstreamOnPolicyDelete": go_json,
+    **_PATTERN,
+    "foreach": _generate_each,
+}
 _RULE: Final[dict[str, Print]] = {
     "name": go_json,
     "context": go_json,
@@ -149,11 +208,11 @@ _RULE: Final[dict[str, Print]] = {
     "match": _object(_MATCH),
     "exclude": _object(_MATCH),
     "imageExtractors": go_json,
-    "preconditions": go_json,
+    "preconditions": _preconditions,
     "celPreconditions": go_json,
     "mutate": _object(_MUTATE),
     "validate": _object(_VALIDATE),
-    "generate": go_json,
+    "generate": _generate,
     "verifyImages": go_json,
     "skipBackgroundRequests": go_json,
 }

@@ -388,3 +388,68 @@ def test_entries_of_the_context_add_names() -> None:
     fault = _fault(_rule(context=config, validate=message))
     assert fault is not None
     assert fault.endswith("or patterns [a.data a.metadata a.data.* a.metadata.*]")
+
+
+@pytest.mark.parametrize(
+    ("preconditions", "shown"),
+    [
+        (
+            {"all": [{"key": None, "operator": "Equals", "value": ""}]},
+            '{"operator":"Equals","value":""}',
+        ),
+        ({"all": [{"operator": "", "message": "", "key": []}], "any": []}, '{"key":[]}'),
+        (
+            {"all": [{"message": "m", "value": 1, "key": "k"}]},
+            '{"key":"k","value":1,"message":"m"}',
+        ),
+    ],
+)
+def test_rules_are_shown_with_preconditions_as_kyverno_reads_them(
+    preconditions: Body, shown: str
+) -> None:
+    fault = _fault(_rule(validate=None, preconditions=preconditions))
+    assert fault is not None
+    assert f'"preconditions":{{"all":[{shown}]}},"skip' in fault
+
+
+def test_a_flat_list_of_preconditions_is_shown_as_one() -> None:
+    fault = _fault(
+        _rule(validate=None, preconditions=[{"key": "k", "operator": "In", "value": []}])
+    )
+    assert fault is not None
+    assert '"preconditions":[{"key":"k","operator":"In","value":[]}],"skip' in fault
+
+
+@pytest.mark.parametrize(
+    ("generate", "shown"),
+    [
+        ({}, '{"clone":{},"cloneList":{}}'),
+        (
+            {"synchronize": False, "generateExisting": False, "name": "n", "kind": "K", "data": {}},
+            '{"generateExisting":false,"kind":"K","name":"n","data":{},"clone":{},"cloneList":{}}',
+        ),
+        (
+            {"foreach": [{"list": "l", "cloneList": {"kinds": ["v1/Secret"], "namespace": "a"}}]},
+            '{"clone":{},"cloneList":{},"foreach":[{"list":"l","clone":{},"cloneList":'
+            '{"namespace":"a","kinds":["v1/Secret"]}}]}',
+        ),
+    ],
+)
+def test_rules_are_shown_with_what_they_generate(generate: Body, shown: str) -> None:
+    fault = _fault(_rule(validate=None if not generate else {"deny": {}}, generate=generate))
+    assert fault is not None
+    assert f'"generate":{shown},"skip' in fault
+
+
+@pytest.mark.parametrize(
+    ("exclude", "is_empty"),
+    [
+        ({"any": []}, True),
+        ({"resources": {"kinds": []}}, True),
+        ({"any": None, "resources": {}}, False),
+        ({"resources": {"name": ""}}, False),
+    ],
+)
+def test_an_empty_list_excludes_everything(exclude: Body, is_empty: bool) -> None:
+    fault = _fault(_rule(exclude=exclude)) or ""
+    assert fault.endswith("Rule is matching an empty set") is is_empty

@@ -6,6 +6,7 @@ name, or all of a kind that fit wildcards and a selector.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from chartkit.engine.policy import Policy, Rule
     from chartkit.engine.request import Request
 
+_VERSION: Final = re.compile(r"v[0-9]((alpha|beta)[0-9])?|\*")
 _SELECTED_BY: Final = ("apiVersion", "kind", "namespace", "name", "selector")
 
 
@@ -116,20 +118,52 @@ def _selected(target: _Target, index: int, context: Context) -> Body:
     return selected
 
 
-def _find(selected: Body, namespace: str, cluster: Cluster) -> Iterator[Body] | list[Body]:
+def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
     """The objects that a target names; raises `EvaluationError` where one by name is missing."""
     place = namespace or selected.get("namespace", "")
     name = selected.get("name", "")
     key = ObjectKey(selected.get("apiVersion", ""), selected.get("kind", ""), place, name)
-    if place and name and not has_wildcard(place) and not has_wildcard(name):
-        body = cluster.find(key)
-        if body is None:
-            group, _ = parse_api_version(key.api_version)
-            plural = cluster.plural(key.api_version, key.kind)
-            kind = ".".join(filter(None, (plural, group)))
-            raise EvaluationError(f"{kind} {quote(name)} not found")
-        return [body]
-    return _listed(key, selected.get("selector"), cluster)
+    versions = _versions(key, cluster)
+    by_name = place and name and not has_wildcard(place) and not has_wildcard(name)
+    for version in versions:
+        key = key._replace(api_version=version)
+        body = cluster.find(key) if by_name else None
+        found = [body] if body is not None else []
+        if not by_name:
+            found = list(_listed(key, selected.get("selector"), cluster))
+        if found:
+            return found
+    if not by_name:
+        return []
+    group, _ = parse_api_version(key.api_version)
+    kind = ".".join(filter(None, (cluster.plural(key.api_version, key.kind), group)))
+    raise EvaluationError(f"{kind} {quote(name)} not found")
+
+
+def _versions(key: ObjectKey, cluster: Cluster) -> Iterator[str]:
+    """What may be meant by an apiVersion: itself, and where it is a version alone or has
+    wildcards, others of the kind; raises `EvaluationError` for one that names no kind."""
+    group, slash, version = key.api_version.rpartition("/")
+    names_version = bool(_VERSION.fullmatch(group if slash else version))
+    if "/" in group or names_version is bool(slash):
+        # Kyverno takes `apiVersion/kind` for something else then: a kind and its subresource.
+        raise EvaluationError("not found")
+    return _fitting(key, group if slash else "*", version, cluster)
+
+
+def _fitting(key: ObjectKey, group: str, version: str, cluster: Cluster) -> Iterator[str]:
+    yield key.api_version
+    if not (has_wildcard(group) or has_wildcard(version)):
+        return
+    fits_group, fits_version = compile_wildcard(group), compile_wildcard(version)
+
+    def is_meant(body: Body) -> bool:
+        own_group, own_version = parse_api_version(str(body.get("apiVersion", "")))
+        is_kind = body.get("kind") == key.kind
+        return is_kind and fits_group(own_group) and fits_version(own_version)
+
+    found = {str(body["apiVersion"]) for body in cluster.of_kinds(is_meant)}
+    yield from sorted(found - {key.api_version})
 
 
 def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:

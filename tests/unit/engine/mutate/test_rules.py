@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
@@ -199,6 +201,34 @@ def test_targets_that_are_not_there_are_told_together() -> None:
     assert (error.status, found.status) == (Status.ERROR, Status.PASS)
     (error,) = _targets(PATCH, {"name": "{{ request.object.zz }}", "namespace": "ns"})
     assert error.message.startswith(": failed to substitute variables in target[0]: ")
+
+
+@pytest.mark.parametrize(
+    ("version", "names"),
+    [
+        ("v1", ["app"]),
+        ("*", ["app"]),
+        ("apps/v1", ["app"]),
+        ("a*/*", ["app"]),
+        ("apps/v2", []),
+        ("v2", []),
+    ],
+)
+def test_a_version_alone_stands_for_every_group(version: str, names: list[str]) -> None:
+    metadata = {"name": "app", "namespace": "ns"}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+    target = {"apiVersion": version, "kind": "Deployment", "namespace": "ns"}
+    patch: Body = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
+    listed = _targets(patch, target, objects=(deployment,))
+    assert [name for _, name in _names(listed)] == names
+    (named,) = _targets(patch, {**target, "name": "app"}, objects=(deployment,))
+    assert named.status is (Status.PASS if names else Status.ERROR)
+
+
+@pytest.mark.parametrize("version", ["", "apps", "v10", "*/*", "v1/apps", "a/b/c"])
+def test_what_is_no_version_names_no_kind(version: str) -> None:
+    (error,) = _targets(PATCH, {"apiVersion": version, "namespace": "ns", "name": "t1"})
+    assert (error.status, error.message) == (Status.ERROR, ": not found")
 
 
 def test_targets_have_preconditions_of_their_own() -> None:

@@ -8,10 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from chartkit.engine.signatures import KeySource, LoggedBlob, SignatureError, SignatureSource
+from chartkit.engine.signatures import (
+    UNASKED,
+    KeySource,
+    LoggedBlob,
+    SignatureError,
+    SignatureSource,
+)
 from chartkit.errors import LookupFailed
+from chartkit.signatures.installed import installed
 from chartkit.signatures.secret_keys import NO_SECRETS
-from chartkit.signatures.source import Signatures, installed
 
 if TYPE_CHECKING:
     from chartkit.signatures.keys import PublicKey
@@ -25,6 +31,10 @@ _PEM: Final = "-----BEGIN PUBLIC KEY-----"
 
 def trusted_by(source: SignatureSource) -> Trusting | None:
     """Who gives the trusted root that signatures of images are verified with; None for nobody."""
+    if source is UNASKED:
+        return None
+    from chartkit.signatures.source import Signatures
+
     return source.trusted if isinstance(source, Signatures) else None
 
 

@@ -6,9 +6,6 @@ comes, and where they are not installed the answer says how to get them.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -21,23 +18,17 @@ from chartkit.engine.signatures import (
     SignatureError,
     Verified,
 )
-from chartkit.errors import InputError, LookupFailed
+from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from chartkit.registry import Registries
 from chartkit.registry.artifacts import Artifacts
+from chartkit.signatures.installed import installed
 from chartkit.signatures.memory import Memory, body_key, question_key
 from chartkit.signatures.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
     from chartkit.signatures.trust import Trust, TrustedRoots
 
-_LIBRARIES: Final = frozenset(
-    ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
-)
-_NOT_INSTALLED: Final = (
-    "the libraries that verify signatures are not installed: "
-    "pip install '.[signatures]' where chartkit's source is"
-)
 _VERDICTS: Final = 4096
 """Verdicts that are kept for objects with the same image."""
 _STATEMENTS: Final = 8
@@ -210,17 +201,3 @@ def _type(attestation: Body, key: str) -> str:
     found = attestation.get(key)
     kind = found.get("type") if isinstance(found, dict) else None
     return kind if isinstance(kind, str) else ""
-
-
-@contextmanager
-def installed() -> Iterator[None]:
-    """Says how to get the libraries where they are missing, and keeps what they find odd in foreign
-    certificates from the user, who could not change it."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _LIBRARIES:
-            raise
-        raise LookupFailed(_NOT_INSTALLED) from None

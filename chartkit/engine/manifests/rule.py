@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from chartkit.engine.request import Request
 
 _DOMAIN: Final = "cosign.sigstore.dev"
+_NO_BUNDLE: Final = "manifests in registries are not looked at, only those in annotations"
 _NOT_FOUND: Final = "YAML manifest not found for this resource"
 _SIGNED: Final = "singed by a valid signer: "
 """As Kyverno spells it; nobody follows where a key signed."""
@@ -63,7 +64,7 @@ class _Object:
         """The signed manifest; raises NoManifest and EvaluationError."""
         self.bundle = self.annotations.get(f"{self.domain}/resourceBundleRef", self.bundle)
         if self.bundle:
-            raise EvaluationError(f"no registry to ask for {self.bundle}")
+            raise EvaluationError(f"{self.bundle} is not asked: {_NO_BUNDLE}")
         return find_manifest(self.body, self.annotations, self.domain)
 
     def difference(self, signed: SignedManifest) -> str:

@@ -119,7 +119,10 @@ def test_what_is_no_manifest_is_none() -> None:
 def test_a_registry_is_not_asked(given: Any) -> None:
     status, message = judge(attestors({}), **given)
     assert status == "error"
-    assert message.endswith("no registry to ask for r.example/x")
+    assert message.endswith(
+        "r.example/x is not asked: manifests in registries are not looked at, only those in "
+        "annotations"
+    )
 
 
 def test_nothing_is_said_of_a_deletion() -> None:

@@ -1,0 +1,32 @@
+"""Whether the libraries that verify signatures are there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from chartkit.errors import LookupFailed
+
+_LIBRARIES: Final = frozenset(
+    ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
+)
+_NOT_INSTALLED: Final = (
+    "the libraries that verify signatures are not installed: "
+    "pip install '.[signatures]' where chartkit's source is"
+)
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Says how to get the libraries where they are missing, and keeps what they find odd in foreign
+    certificates from the user, who could not change it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _LIBRARIES:
+            raise
+        raise LookupFailed(_NOT_INSTALLED) from None

@@ -12,7 +12,7 @@ from chartkit.engine.cel_policies.admission_validation import (
 )
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.bindings import Binding, bindings_of
-from chartkit.engine.cel_policies.constraints import Constraints
+from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
 from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.lookups import Lookups
@@ -34,7 +34,10 @@ class BoundJudge(Judge):
     def __init__(self, policy: CelPolicy, binding: Binding | None) -> None:
         super().__init__(policy)
         if policy.constraints is not None:
-            self._constraints = Constraints(policy.constraints, selects_nothing=False)
+            constraints = (
+                policy.constraints if binding is None else of_bound_policy(policy.constraints)
+            )
+            self._constraints = Constraints(constraints, selects_nothing=False)
         self._binding = binding
 
     @property

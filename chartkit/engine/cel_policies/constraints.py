@@ -80,6 +80,13 @@ def of_any_operation(constraints: MatchConstraints) -> MatchConstraints:
     return replace(constraints, rules=rules)
 
 
+def of_bound_policy(constraints: MatchConstraints) -> MatchConstraints:
+    """The constraints of a policy that is bound: rules that name no operation speak of all, as in
+    Kyverno's program; an API server takes none."""
+    rules = (replace(rule, operations=rule.operations or (_ANY,)) for rule in constraints.rules)
+    return replace(constraints, rules=tuple(rules))
+
+
 def _labels_of_namespace(request: Attributes) -> Mapping[str, str]:
     writes = request.operation in (Operation.CREATE, Operation.UPDATE)
     if request.is_namespace and not request.subresource and writes:

@@ -122,6 +122,14 @@ def test_each_binding_by_itself() -> None:
     assert results(native("false"), pod("x"), bindings=[narrow]) == []
 
 
+def test_a_bound_rule_without_operations_speaks_of_all() -> None:
+    constraints = {"resourceRules": [about("pods", operations=[])]}
+    found = native("false", matchConstraints=constraints)
+    assert results(found) == []
+    assert said(found, bindings=[binding()])[0] == "fail"
+    assert results(found, Resource(CONFIGS[0]), bindings=[binding()]) == []
+
+
 def test_a_binding_never_widens() -> None:
     wide = binding(matchResources={"resourceRules": [about("configmaps")]})
     config = Resource(CONFIGS[0])

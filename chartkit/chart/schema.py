@@ -96,6 +96,17 @@ def require_single_keys(document: Document) -> None:
         raise InputError(f"the key '{name}' stands here a second time", place, hint)
 
 
+def require_no_object(document: Document) -> None:
+    """Raises InputError for a Kubernetes object in the place of a chart's values."""
+    body = document.body
+    if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+        return
+    kind = body.get("kind")
+    if isinstance(kind, str) and isinstance(body.get("apiVersion"), str):
+        hint = "put what stands below its values, or valuesObject, into a file of its own"
+        raise InputError(f"is an object of kind {kind}, and not values", document.location, hint)
+
+
 def suggestion(name: str, known: Iterable[str]) -> str | None:
     """`did you mean 'x'?` where a known name is near; None elsewhere."""
     by_lower = {candidate.lower(): candidate for candidate in known}

@@ -10,7 +10,7 @@ from pathlib import Path
 from chartkit.chart import compat, engine_chart, ha
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
-from chartkit.chart.schema import require_single_keys
+from chartkit.chart.schema import require_no_object, require_single_keys
 from chartkit.chart.versions import parse_version
 from chartkit.documents import Document, Source, read_file, read_text
 from chartkit.errors import InputError
@@ -60,6 +60,7 @@ def _engine() -> ChartPlan:
 def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
     overlays = [_one(read_file(file), str(file)) for file in files]
     for overlay in overlays:
+        require_no_object(overlay)
         require_single_keys(overlay)
     return Subject(_defaults(chart), tuple(overlays), _schema(chart), {})
 

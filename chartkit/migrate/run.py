@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from chartkit.chart.schema import require_single_keys
+from chartkit.chart.schema import require_no_object, require_single_keys
 from chartkit.chart.versions import Version
 from chartkit.documents import Document, parse_yaml, read_file
 from chartkit.errors import InputError
@@ -79,6 +79,7 @@ def read_values(file: File) -> Document:
         raise InputError("has more than one YAML document", documents[1].location, "a values file")
     if not isinstance(documents[0].body, dict):
         raise InputError("must be a mapping of values", Location(str(file), 1))
+    require_no_object(documents[0])
     require_single_keys(documents[0])
     return documents[0]
 

@@ -81,6 +81,10 @@ def test_other_charts(tmp_path: Path) -> None:
     [
         ("a: [\n", "values.yaml:2"),
         ("- a\n", "values.yaml:1: must be a mapping of values"),
+        (
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: kyverno}\n",
+            "values.yaml:1: is an object of kind Application, and not values",
+        ),
         ("a: 1\n---\nb: 2\n", "values.yaml:3: has more than one YAML document"),
         ("a: 1\na: 2\n", "values.yaml:2:1: the key 'a' stands here a second time"),
     ],

@@ -49,6 +49,10 @@ WRONG = [
     ("- a\n", "old.yaml:1: must be a mapping of values"),
     ("a: 1\n---\nb: 2\n", "old.yaml:3: has more than one YAML document"),
     ("a: [\n", "old.yaml:2:1: is not YAML"),
+    (
+        "apiVersion: v2\nkind: HelmRelease\nmetadata: {}\n",
+        "old.yaml:1: is an object of kind HelmRelease",
+    ),
     ("a: 1\na: 2\n", "old.yaml:2:1: the key 'a' stands here a second time"),
     (
         "replicaCount: 1\nglobal: {crdWatcher: true}\n",

@@ -23,12 +23,28 @@ _MOST_NULLS: Final = 100_000
 """How many places of a list a patch may skip; Kyverno would fill any number."""
 MISSING_VALUE: Final = "missing value"
 _INVALID_INDEX: Final = "invalid index referenced"
+_NO_OBJECT: Final = "invalid value, expected object"
+NO_DOCUMENT: Final = f"json: error calling MarshalJSON for type *jsonpatch.partialDoc: {_NO_OBJECT}"
 
 Container = dict[str, Json] | list[Json]
 
 
 class KeyMissingError(PatchError):
     """An object has no such key."""
+
+
+class _NoObject(dict[str, Json]):
+    """What stands for the new object of a deletion: JSON's null, in which nothing can be."""
+
+    def __contains__(self, key: object) -> bool:
+        raise PatchError(_NO_OBJECT)
+
+    def __setitem__(self, key: str, value: Json) -> None:
+        raise PatchError(_NO_OBJECT)
+
+    def pop(self, key: str, default: Json = None) -> Json:
+        """Raises `PatchError`."""
+        raise PatchError(_NO_OBJECT)
 
 
 class Document:
@@ -38,7 +54,7 @@ class Document:
 
     def __init__(self, body: Body) -> None:
         self._original = body
-        self.root: Container = opened(body)
+        self.root: Container = opened(body) if body else _NoObject()
 
     def find(self, path: str) -> tuple[Container | None, str]:
         """The container that holds a path's end, None where there is none, and the last key."""
@@ -92,9 +108,11 @@ def opened(value: Json) -> Json:
 
 
 def closed(value: Json) -> Json:
-    """The document again as plain JSON."""
+    """The document again as plain JSON; raises `PatchError` where there is none."""
     if value is WRITTEN_NULL:
         return None
+    if isinstance(value, _NoObject):
+        raise PatchError(NO_DOCUMENT)
     if isinstance(value, dict):
         return {key: closed(member) for key, member in value.items()}
     return [closed(one) for one in value] if isinstance(value, list) else value

@@ -11,6 +11,7 @@ from typing import Final
 
 from chartkit.engine.mutate.json_document import (
     MISSING_VALUE,
+    NO_DOCUMENT,
     WRITTEN_NULL,
     Document,
     KeyMissingError,
@@ -84,10 +85,7 @@ def _whole_added(value: Json) -> Json:
     if isinstance(value, dict | list):
         return value
     if value is WRITTEN_NULL:
-        raise PatchError(
-            "json: error calling MarshalJSON for type *jsonpatch.partialDoc: "
-            "invalid value, expected object"
-        )
+        raise PatchError(NO_DOCUMENT)
     name = "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
     raise PatchError(
         f"json: cannot unmarshal {name} into Go value of type map[string]*jsonpatch.lazyNode"

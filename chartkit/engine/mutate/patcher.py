@@ -120,7 +120,7 @@ def _applied(patch: Patch | None, resource: Body) -> Patched:
         patched = patch(resource)
     except PatchError as error:
         return failed(f"failed to patch resource: {error.message}")
-    if patched is resource:
+    if patched is resource and resource:
         return Patched(Status.SKIP, resource, "no patches applied")
     problem = _object_problem(patched)
     if problem:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chartkit.engine.handler import Handler
 from chartkit.engine.mutate.foreach import compile_foreach
 from chartkit.engine.mutate.patcher import Patched, Patcher, as_json, compile_rule_patcher
+from chartkit.engine.request import Operation
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
     patch = compile_patch(rule, policy)
 
     def handle(context: Context, request: Request) -> RuleResult | None:
-        done = patch(context.child(), request.resource.body)
+        # What is deleted is the old object: there is no new one to be changed.
+        body = {} if request.operation is Operation.DELETE else request.resource.body
+        done = patch(context.child(), body)
         patched = None if done.status is Status.SKIP else as_json(done.body)
         return RuleResult(
             policy.key, rule.name, RuleType.MUTATION, done.status, describe(done), patched=patched

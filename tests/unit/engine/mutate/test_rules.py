@@ -10,7 +10,7 @@ import pytest
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Request
+from chartkit.engine.request import Operation, Request
 from chartkit.engine.user_values import UserLookups
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import policy_resource
@@ -239,6 +239,37 @@ def test_targets_have_preconditions_of_their_own() -> None:
         (Status.SKIP, "preconditions not met"),
         (Status.PASS, "mutated ConfigMap/t2 in namespace ns"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("mutate", "text"),
+    [
+        (
+            {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}},
+            "failed to unmarshal patched resource: Object 'Kind' is missing in "
+            '\'{"metadata":{"labels":{"a":"b"}}}\'',
+        ),
+        (
+            {"patchesJson6902": '[{"op": "remove", "path": "/metadata/labels/a"}]'},
+            "failed to patch resource: json: error calling MarshalJSON for type "
+            "*jsonpatch.partialDoc: invalid value, expected object",
+        ),
+        (
+            {"patchesJson6902": '[{"op": "add", "path": "/a", "value": "b"}]'},
+            "failed to patch resource: error in add for path: '/a': invalid value, expected object",
+        ),
+        (
+            {"patchesJson6902": '[{"op": "add", "path": "/a/b", "value": "c"}]'},
+            "failed to patch resource: add operation does not apply: doc is missing path: "
+            '"/a/b": missing value',
+        ),
+    ],
+)
+def test_a_deletion_has_no_object_to_change(mutate: Body, text: str) -> None:
+    compiled = compile_policy(policy_resource(_rule(mutate)))
+    request = Request(Resource(WIDGET), operation=Operation.DELETE)
+    (result,) = evaluate([compiled], request)
+    assert (result.status, result.message) == (Status.ERROR, text)
 
 
 def test_foreach_over_a_target() -> None:

@@ -42,7 +42,7 @@ class _NoObject(dict[str, Json]):
     def __setitem__(self, key: str, value: Json) -> None:
         raise PatchError(_NO_OBJECT)
 
-    def pop(self, key: str, default: Json = None) -> Json:
+    def pop(self, *_: Any) -> NoReturn:
         """Raises `PatchError`."""
         raise PatchError(_NO_OBJECT)
 

@@ -200,8 +200,15 @@ def test_a_digest_that_is_not_there(registry: Registry, tmp_path: Path) -> None:
     ]
 
 
-def test_a_key_that_is_elsewhere_is_no_verdict(registry: Registry, tmp_path: Path) -> None:
-    keys = [{"entries": [{"keys": {"publicKeys": "k8s://a/b"}}]}]
+@pytest.mark.parametrize(
+    ("key", "why"),
+    [("k8s://a/b", "the Secret a/b is not among"), ("awskms:///a", "keys in key management")],
+    ids=["Secret", "KMS"],
+)
+def test_a_key_that_is_elsewhere_is_no_verdict(
+    registry: Registry, tmp_path: Path, key: str, why: str
+) -> None:
+    keys = [{"entries": [{"keys": {"publicKeys": key}}]}]
     signed = _pins(mutateDigest=False, verifyDigest=False, attestors=keys)
     image = f"{registry.host}/team/app:1"
     code, text = _run("scan", tmp_path, signed, image, "--registry")
@@ -209,7 +216,7 @@ def test_a_key_that_is_elsewhere_is_no_verdict(registry: Registry, tmp_path: Pat
     ((status, message),) = _results(text)
     place = f"failed to verify image {image}: .attestors[0].entries[0].keys: "
     assert status == "error"
-    assert message.startswith(f"{place}failed to load public key from k8s://a/b: keys in Secrets")
+    assert message.startswith(f"{place}failed to load public key from {key}: {why}")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from chartkit.engine.mutate.nodes import PatchError, scalar_text
 from chartkit.engine.values.quoting import quote

@@ -17,10 +17,12 @@ BIN = Path(sys.executable).parent
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """seconds: wall time of each run; megabytes: the largest resident size of any run."""
+    """seconds: wall time of each run; processor: processor time of each run, in seconds;
+    megabytes: the largest resident size of any run."""
 
     name: str
     seconds: tuple[float, ...]
+    processor: tuple[float, ...]
     megabytes: float
 
     @property
@@ -31,12 +33,14 @@ class Measured:
     def __str__(self) -> str:
         low, high = min(self.seconds), max(self.seconds)
         times = f"{self.median:8.3f} s  ({low:.3f}–{high:.3f}, n={len(self.seconds)})"
-        return f"{self.name:<44} {times}  {self.megabytes:6.0f} MB"
+        processor = f"{statistics.median(self.processor):8.3f} s of processors"
+        return f"{self.name:<44} {times}  {processor}  {self.megabytes:6.0f} MB"
 
 
 def measure(name: str, command: Sequence[str | Path], runs: int = 5, cwd: Path = ROOT) -> Measured:
     """Runs a command once to warm up and then runs times; its exit code does not matter."""
     seconds: list[float] = []
+    processor: list[float] = []
     largest = 0
     for run in range(runs + 1):
         started = time.perf_counter()
@@ -51,5 +55,6 @@ def measure(name: str, command: Sequence[str | Path], runs: int = 5, cwd: Path =
         process.returncode = 0
         if run:
             seconds.append(elapsed)
+            processor.append(usage.ru_utime + usage.ru_stime)
             largest = max(largest, usage.ru_maxrss)
-    return Measured(name, tuple(seconds), largest / 1024)
+    return Measured(name, tuple(seconds), tuple(processor), largest / 1024)

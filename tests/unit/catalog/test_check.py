@@ -69,7 +69,7 @@ def _found(tmp_path: Path, kind: Kind, spoil: _Spoil) -> list[tuple[str, str]]:
         (_remove("metadata.yaml"), "CK510", "no such file"),
         (_replace("metadata.yaml", "severity: medium\n", ""), "CK510", "has no 'severity'"),
         (_replace("metadata.yaml", "severity: medium", "severity: bad"), "CK510", "'severity'"),
-        (_replace("metadata.yaml", "control:\n", "kontrol:\n"), "CK510", "'control'"),
+        (_replace("metadata.yaml", "control:\n", "kontrol:\n"), "CK510", "unknown key 'kontrol'"),
         (_replace("metadata.yaml", "must be known", "TODO"), "CK511", "is not written yet"),
         (_remove("cel.yaml"), "CK512", "has no form in CEL"),
         (_write("cel.yaml", "a: [\n"), "CK512", ""),

@@ -30,6 +30,7 @@ from chartkit.signatures.certificates import (
     read_certificates,
     verify_chain,
 )
+from chartkit.signatures.der_order import with_ordered_certificates
 
 _MOST_INTERMEDIATES: Final = 10
 """Kyverno's limit, against chains that take long to build."""
@@ -114,7 +115,7 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     Raises TimestampError for a response that is no time stamp of this message by this authority.
     """
     with _wrong("error parsing response into Timestamp"):
-        decoded = decode_timestamp_response(response)
+        decoded = decode_timestamp_response(with_ordered_certificates(response))
         status, imprint = decoded.status, decoded.tst_info.message_imprint
         digest = imprint.hash_algorithm
     if status:

@@ -36,12 +36,14 @@ _DIGESTS = {
 @dataclass(frozen=True, slots=True)
 class Stamp:
     """What one response says. status: RFC 3161's PKIStatus; embeds: whether the certificates are
-    in it; signers: how often it is signed; accuracy: seconds."""
+    in it, ordered: as DER has a set, rather than the other way round; signers: how often it is
+    signed; accuracy: seconds."""
 
     at: datetime = NOW
     digest: str = "sha256"
     status: int = 0
     embeds: bool = True
+    ordered: bool = True
     signers: int = 1
     accuracy: int | None = None
 
@@ -71,7 +73,8 @@ class TimestampServer:
     def token(self, message: bytes, stamp: Stamp = PLAIN) -> bytes:
         """A TimeStampToken: the part of a response that is signed."""
         info = _info(message, stamp)
-        certificates = b"".join(sorted(der(one) for one in self.certificates))
+        listed = sorted((der(one) for one in self.certificates), reverse=not stamp.ordered)
+        certificates = b"".join(listed)
         signers = b"".join(sorted(self._signer(info) for _ in range(stamp.signers)))
         signed = sequence(
             integer(3),

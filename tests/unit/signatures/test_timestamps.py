@@ -9,6 +9,7 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chartkit.engine.signatures import SignatureError
+from chartkit.signatures.der_order import with_ordered_certificates
 from chartkit.signatures.timestamps import (
     TimestampAuthority,
     TimestampError,
@@ -16,7 +17,7 @@ from chartkit.signatures.timestamps import (
     verify_timestamp,
     verify_token,
 )
-from tests.signing.authority import NOW, YEAR, authority, key_pem, new_key
+from tests.signing.authority import NOW, YEAR, authority, der, key_pem, new_key
 from tests.signing.authority import pem as pem_of
 from tests.signing.tsa import (
     PLAIN,
@@ -48,14 +49,28 @@ def test_an_authority_is_read_from_certificates_in_any_order(clock: TimestampSer
 
 
 @pytest.mark.parametrize("digest", ["sha256", "sha384", "sha512"])
-@pytest.mark.parametrize("embeds", [True, False])
+@pytest.mark.parametrize(("embeds", "ordered"), [(True, True), (True, False), (False, True)])
 def test_a_time_stamp(
-    clock: TimestampServer, trusted: TimestampAuthority, digest: str, embeds: bool
+    clock: TimestampServer, trusted: TimestampAuthority, digest: str, embeds: bool, ordered: bool
 ) -> None:
-    response = clock.stamp(MESSAGE, Stamp(NOW, digest, embeds=embeds, accuracy=3))
+    stamp = Stamp(NOW, digest, embeds=embeds, ordered=ordered, accuracy=3)
+    response = clock.stamp(MESSAGE, stamp)
     found = verify_timestamp(response, MESSAGE, trusted)
     assert (found.time, found.accuracy) == (NOW, timedelta(seconds=3))
     assert list(found.chain) == list(clock.certificates)
+
+
+def test_certificates_are_put_in_order_and_nothing_else(clock: TimestampServer) -> None:
+    response = clock.stamp(MESSAGE, Stamp(ordered=False))
+    made = with_ordered_certificates(response)
+    listed = sorted(map(der, clock.certificates))
+    before, _, after = made.partition(b"".join(listed))
+    assert response == before + b"".join(reversed(listed)) + after
+    assert with_ordered_certificates(made) == made
+    for end in range(len(response)):
+        assert with_ordered_certificates(response[:end]) == response[:end]
+    for wrong in (b"\x3f\x81\x01\x00", b"\x30\x80\x00\x00", b"\x30\x85" + b"\xff" * 5, b"\x30\x00"):
+        assert with_ordered_certificates(wrong) == wrong
 
 
 def test_a_bare_token_is_a_granted_response(

@@ -104,6 +104,7 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
 
 def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
     """The policy's own trusted root, or the one in place of what Kyverno would fetch."""
+    _check_complete(trust())
     if log and not log.get("insecureIgnoreTlog") and not log.get("url"):
         raise SignatureError("getting Rekor public keys:  rekor URL must be provided")
     own = _text(_object(body, "trustedRoot"), "value")
@@ -124,6 +125,23 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
             hint="give it with --trusted-root",
         )
     return trust()
+
+
+def _check_complete(fetched: Trust) -> None:
+    """That what Kyverno would fetch has all of its parts, whichever of them count afterwards."""
+    if not fetched.logs:
+        raise SignatureError(
+            "getting Rekor public keys: no Rekor public keys found in trusted root"
+        )
+    if not fetched.ct_logs:
+        raise SignatureError(
+            "getting CTLog public keys: no CTLog public keys found in trusted root"
+        )
+    if not any(one.root for one in fetched.authorities):
+        raise SignatureError(
+            "failed to fetch Fulcio material and trusted root fallback also failed: no "
+            "certificate authority in trusted root"
+        )
 
 
 def _signed_by(body: Body, key: Body, checks: Checks, keys: KeySource) -> Checks:

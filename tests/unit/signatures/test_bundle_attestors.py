@@ -21,7 +21,10 @@ from chartkit.signatures.bundles import (
     verify_cluster_policy,
 )
 from chartkit.signatures.bundles.signers import Identity
+from chartkit.signatures.image_attestors import read_attestor
 from chartkit.signatures.timestamps import read_authority
+from chartkit.signatures.trust import TrustedRoots
+from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
 from tests.signing.tsa import timestamp_server
@@ -205,3 +208,29 @@ def test_bundles_of_too_many_bytes(
     assert len(find_bundles(artifacts, image)[1]) == 1
     with pytest.raises(LookupFailed, match="the bundles of the image are larger than 10,000 bytes"):
         verify_cluster_policy(artifacts, _question(registry, "large"), lambda: world.trust)
+
+
+@pytest.mark.parametrize(
+    ("without", "says"),
+    [
+        ({"logs": {}}, "getting Rekor public keys: no Rekor public keys found in trusted root"),
+        ({"ct_logs": {}}, "getting CTLog public keys: no CTLog public keys found in trusted root"),
+        (
+            {"authorities": ()},
+            "failed to fetch Fulcio material and trusted root fallback also failed: no certificate "
+            "authority in trusted root",
+        ),
+    ],
+)
+def test_a_trusted_root_has_all_its_parts(world: World, without: Body, says: str) -> None:
+    keyless = {"keyless": {"identities": [{"issuer": BY, "subject": WHO}]}}
+    key = {"key": {"data": key_pem(world.key)}}
+    own = {**keyless, "trustedRoot": {"value": world.instance.root}}
+    ignored = {**keyless, "ctlog": {"insecureIgnoreTlog": True, "insecureIgnoreSCT": True}}
+    given = TrustedRoots(replace(world.trust, **without))
+    for attestor in (keyless, key, own, ignored):
+        read_attestor(attestor, TrustedRoots(world.trust))
+        with pytest.raises(SignatureError) as raised:
+            read_attestor(attestor, given)
+        assert raised.value.message == f"failed to build cosign verification opts: {says}"
+    read_attestor({**key, "ctlog": {"insecureIgnoreTlog": True}}, given)

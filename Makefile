@@ -32,6 +32,10 @@ render: $(STAMP)
 # ones do not stand last.
 TESTS := -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 
+# What Python compiles is kept, whatever the environment says of that: else each worker and each
+# command that a test starts would compile it again.
+test check: export PYTHONDONTWRITEBYTECODE =
+
 test: $(STAMP)
 	$(BIN)/python $(TESTS)
 

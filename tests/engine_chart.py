@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from chartkit.chart import engine_chart
@@ -23,15 +26,29 @@ def plan() -> ChartPlan:
     return engine_chart.plan({"dev": False, "prd": True}, ">=1.33-0 <1.36-0")
 
 
+@cache
+def folder() -> Path:
+    """The same as a folder, written once: a render need not write it again."""
+    parent = TemporaryDirectory()
+    atexit.register(parent.cleanup)
+    chart = Path(parent.name) / plan().name
+    for name, text in {**plan().files, **plan().values}.items():
+        file = chart / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return chart
+
+
 def render(values: Mapping[str, Any] | None = None) -> Rendered:
     """The chart as release `kyverno` in namespace `kyverno`."""
     return render_chart(
-        plan(),
+        folder(),
         [values or {}],
         release="kyverno",
         namespace="kyverno",
         kube_version=KUBE_VERSION,
         api_versions=["monitoring.coreos.com/v1"],
+        shown=Path(plan().name),
     )
 
 

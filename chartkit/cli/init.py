@@ -34,12 +34,16 @@ def init(
 ) -> None:
     """Write chartkit.yaml and a first workload to FOLDER (the current one if not given).
 
-    Nothing is overwritten: exits 2 where a file is there already.
+    Nothing is overwritten: exits 2 where a file is there already, and for a cluster that the
+    engine chart's Kyverno does not support.
     """
+    from datetime import date
+
     from chartkit.chart import compat, engine_chart
     from chartkit.chart.monitoring import Mode
     from chartkit.chart.start import project_files, write_project
     from chartkit.chart.versions import parse_version
+    from chartkit.errors import InputError
 
     if kubernetes is not None and eks is not None:
         raise click.UsageError("give --kubernetes or --eks, not both")
@@ -47,6 +51,10 @@ def init(
     kyverno = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
     supported = compat.compatibility(kyverno)
     cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
+    verdict = compat.judge(kyverno, cluster, date.today())
+    if not verdict.supported:
+        found = compat.diagnostics(verdict, None)[0]
+        raise InputError(found.message, hint=found.hint)
     mode = Mode(monitoring) if monitoring is not None else None
     files = project_files(profiles, cluster, eks is not None, mode)
     for file in write_project(folder, files):

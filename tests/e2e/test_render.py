@@ -38,6 +38,8 @@ def test_init_starts_in_an_empty_folder_and_overwrites_nothing(tmp_path: Path) -
     [
         (["--profile", "pss-restrict"], "there is no profile 'pss-restrict' (did you mean"),
         (["--kubernetes", "new"], "'new' is not a version of Kubernetes"),
+        (["--eks", "1.99"], "Kubernetes 1.99 is above what Kyverno 1.19 supports ("),
+        (["--kubernetes", "1.20"], "Kubernetes 1.20 is below what Kyverno 1.19 supports ("),
     ],
 )
 def test_init_with_a_mistake_writes_nothing(

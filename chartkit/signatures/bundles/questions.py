@@ -311,7 +311,8 @@ def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: Wanted) -> li
     Raises SignatureError in cosign's words where there is none; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
     """
-    if wanted.trust is None and wanted.clocks is not None and wanted.key is not None:
+    stamped = any(one.timestamps for one in bundles)
+    if stamped and wanted.trust is None and wanted.clocks is not None and wanted.key is not None:
         raise LookupFailed("a tsaCertChain goes with no key that ignores the transparency log")
     if not bundles:
         raise SignatureError("no valid bundles exist in registry")

@@ -163,6 +163,11 @@ def test_attestors_that_want_nothing_or_too_much(
     clocks = read_authority(world.clock.chain_pem)
     with pytest.raises(LookupFailed, match="a tsaCertChain goes with no key"):
         verify_bundles(found, digest, Wanted(None, known(world.key), clocks=clocks))
+    unseen = push_image(registry, "unseen", lambda one: world.bare.attest(one, TYPE, {}))
+    _, bare = find_bundles(artifacts, f"{registry.host}/app:unseen")
+    wanted = Wanted(None, known(world.key), ignores_log=True, clocks=clocks)
+    with pytest.raises(SignatureError, match="verified signed timestamps: 0 < 1"):
+        verify_bundles(bare, unseen, wanted)
 
 
 def test_a_bare_signature_is_no_attestation(

@@ -8,7 +8,7 @@ import pytest
 
 import chartkit as package
 from chartkit.cli.main import COMMANDS
-from tests.e2e.command import chartkit
+from tests.e2e.command import started as chartkit
 
 
 def test_version(tmp_path: Path) -> None:

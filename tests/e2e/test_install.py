@@ -31,7 +31,7 @@ class Cluster:
 
     def run(self, *arguments: str, **environment: str) -> Done:
         given = {"KUBECONFIG": str(self.kubeconfig), **environment}
-        done = chartkit(self.project, *arguments, timeout=LONGEST, **given)
+        done = chartkit(self.project, *arguments, **given)
         assert TOKEN not in done.out + done.err
         return done
 

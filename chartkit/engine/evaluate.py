@@ -215,8 +215,8 @@ class _Run:
     def _patch(self, body: Body) -> None:
         # Kyverno reads it anew, and whole numbers become int64.
         where = self.request.resource.location
-        marked = Resource(mark_literals(body), where)
-        self._take(replace(self.request, resource=marked), Resource(body, where))
+        marked, plain = Resource(mark_literals(body), where), Resource(body, where)
+        self._take(replace(self.request, resource=marked, plain=plain), plain)
 
     def _rules(self, policy: CompiledPolicy, phase: Phase, results: list[RuleResult]) -> None:
         if self.request.is_json:
@@ -281,7 +281,7 @@ class _Run:
         if body is request.resource.body or not isinstance(body, dict):
             return request, facts, base
         resource = Resource(body, request.resource.location)
-        request = replace(request, resource=resource)
+        request = replace(request, resource=resource, plain=None)
         return request, Facts(request), base
 
     def _operated(self, given: Json) -> tuple[Request, Facts, Context]:

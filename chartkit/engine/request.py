@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from chartkit.engine.kinds import GroupVersionKind
@@ -57,7 +57,8 @@ class Request:
     whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak;
     plural: the name of the object's kind in URLs as an API server has it, empty where that is
     guessed; named: the object with its images as they were before rules added digests to them,
-    None where none did.
+    None where none did; plain: a mutated object without the marks that JMESPath wants at its
+    numbers, None where it has none.
     """
 
     resource: Resource
@@ -72,3 +73,11 @@ class Request:
     is_json: bool = False
     plural: str = ""
     named: Resource | None = None
+    plain: Resource | None = None
+
+    def unmarked(self) -> Request:
+        """The request as CEL sees it, with plain numbers."""
+        if self.plain is None:
+            return self
+        old = self.plain if self.old is self.resource else self.old
+        return replace(self, resource=self.plain, old=old, plain=None)

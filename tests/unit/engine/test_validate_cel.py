@@ -9,9 +9,9 @@ import pytest
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Request
+from chartkit.engine.request import Operation, Request
 from chartkit.engine.user_values import UserLookups, read_settings, read_values
-from chartkit.model import Body, Location
+from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import pod
 from tests.unit.engine.policies import policy_resource, rule
 
@@ -52,6 +52,22 @@ def test_one_expression(expression: str | Body, expected: tuple[str, str]) -> No
 
 def test_the_message_of_the_rule() -> None:
     assert said("false", message="the rule's") == ("fail", "the rule's")
+
+
+@pytest.mark.parametrize("operation", [Operation.CREATE, Operation.UPDATE])
+def test_numbers_are_plain_after_a_mutation(operation: Operation) -> None:
+    patch = {"patchStrategicMerge": {"spec": {"priority": 3}}}
+    compared = "object.spec.priority + 1 > 3 && (oldObject == null || oldObject.spec.priority < 9)"
+    cel = {"expressions": [{"expression": compared}]}
+    rules = (rule(validate=None, mutate=patch), rule(name="c", validate={"cel": cel}))
+    written = [{key: part for key, part in one.items() if part} for one in rules]
+    subject = pod()
+    body = {**subject.body, "spec": {**subject.body["spec"], "priority": 2}}
+    request = Request(Resource(body), Resource(body), operation)
+    if operation is Operation.CREATE:
+        request = Request(Resource(body))
+    found = evaluate([compile_policy(policy_resource(*written))], request)
+    assert [one.status.value for one in found] == ["pass", "pass"]
 
 
 def test_preconditions() -> None:

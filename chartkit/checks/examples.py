@@ -41,6 +41,9 @@ _HIDDEN = (
     "off: exclude namespaces"
 )
 
+_NAMED = 4
+"""How many examples a line names."""
+
 
 def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
     """Do the policies' own good and bad resources come out right?
@@ -150,25 +153,35 @@ def _judged(
     policy: str, compiled: PolicySet, file: Path, left_out: Patterns, expected_bad: bool
 ) -> tuple[Diagnostic, ...]:
     """What is wrong about the objects of a file; environments with the same policies share it."""
-    return tuple(
-        found
-        for resource in _shown(file, left_out)
-        for found in _judge(policy, compiled, resource, expected_bad)
-    )
+    found: list[Diagnostic] = []
+    missed: list[Resource] = []
+    for resource in _shown(file, left_out):
+        verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
+        which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
+        if verdict.error:
+            message = f"{policy} cannot decide about its {which}: {verdict.error}"
+            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+        elif expected_bad and not verdict.acts:
+            missed.append(resource)
+        elif verdict.acts and not expected_bad:
+            message = f"{policy} {verdict.does} its {which}"
+            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+    return (*found, *_missed(policy, missed))
 
 
-def _judge(
-    policy: str, compiled: PolicySet, resource: Resource, expected_bad: bool
-) -> Iterator[Diagnostic]:
-    verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
-    which = f"{'bad' if expected_bad else 'good'} example {resource.kind} {resource.name}"
-    if verdict.error:
-        message = f"{policy} cannot decide about its {which}: {verdict.error}"
-        yield Diagnostic(policy, Severity.ERROR, message, resource.location)
-    elif verdict.acts != expected_bad:
-        message = f"{policy} {verdict.does} its {which}"
-        hint = _HIDDEN if expected_bad else None
-        yield Diagnostic(policy, Severity.ERROR, message, resource.location, hint)
+def _missed(policy: str, bad: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """One finding for all bad examples of a file that a policy lets pass: one cause hides many."""
+    if bad:
+        names = ", ".join(_called(each) for each in bad[:_NAMED])
+        if len(bad) > _NAMED:
+            names += f" and {counted(len(bad) - _NAMED, 'other', 'others')}"
+        which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
+        message = f"{policy} does nothing about {which}"
+        yield Diagnostic(policy, Severity.ERROR, message, bad[0].location, _HIDDEN)
+
+
+def _called(resource: Resource) -> str:
+    return f"{resource.kind} {resource.name}"
 
 
 def _left_out(subject: Subject, policy: LibraryPolicy) -> Patterns:

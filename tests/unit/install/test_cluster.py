@@ -158,7 +158,8 @@ def test_the_client_is_not_installed(world: World, monkeypatch: pytest.MonkeyPat
     code, out, err = world.install()
     assert (code, out) == (2, "")
     assert err == (
-        "Kubernetes' Python client is not installed (pip install '.[cluster]' where chartkit's source is)\n"
+        "Kubernetes' Python client is not installed "
+        "(pip install '.[cluster]' where chartkit's source is)\n"
     )
 
 

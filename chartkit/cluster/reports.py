@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from chartkit.cluster.discovery import Served
 from chartkit.cluster.reader import Reader
-from chartkit.model import Body, Json, Resource, RuleResult, RuleType
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 from chartkit.report import ReportOptions
 
 _KINDS: Final = (
@@ -108,7 +108,7 @@ class Comparison:
             found = theirs.pop(said, None)
             if found is not None:
                 self._compare(said, own, found, str(result.status))
-            elif (source, result.policy) in self._reported and result.type in _REPORTED:
+            elif (source, result.policy) in self._reported and _is_reported(result):
                 self._compare(said, own, _NONE, str(result.status))
         for said, found in theirs.items():
             self._compare(said, own, found, _NONE)
@@ -134,6 +134,15 @@ class Comparison:
         unnamed = sorted(policy for source, policy in self._known - self._reported)
         if unnamed:
             yield f"  policies that no report names: {_some(unnamed)}"
+
+
+def _is_reported(result: RuleResult) -> bool:
+    """Whether Kyverno's reports have it: of policies in CEL none has an object that a match
+    condition leaves alone."""
+    is_left_alone = result.kind and result.status is Status.SKIP
+    return result.type in _REPORTED and not (
+        is_left_alone and "exceptions" not in result.properties
+    )
 
 
 def _kinds(reader: Reader) -> list[Served]:

@@ -74,6 +74,38 @@ def test_a_result_of_theirs_that_is_not_ours(world: World) -> None:
     assert "  labelled/rule  Pod/shop/b  theirs: fail  ours: none\n" in out
 
 
+def test_what_a_match_condition_leaves_alone_stands_in_no_report(world: World) -> None:
+    """Of policies in CEL; what a rule of a ClusterPolicy skips is reported."""
+    condition = {"name": "named", "expression": "object.metadata.name == 'b'"}
+    policy: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "in-cel"},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "matchConditions": [condition],
+            "validations": [{"expression": "false", "message": "no"}],
+        },
+    }
+    named = _report("b", ("in-cel", "fail"), source="KyvernoValidatingPolicy")
+    named["results"][0]["rule"] = ""
+    world.server.add(pod("a"), pod("b"), named, _report("a", ("labelled", "fail")))
+    _, out, _ = world.scan("--cluster", "--reports", *world.policies(policy, labelled()))
+    assert "in-cel  Pod/shop/a" not in out
+    condition["expression"] = "true"
+    _, out, _ = world.scan("--cluster", "--reports", *world.policies(policy, labelled()))
+    assert "  in-cel  Pod/shop/a  theirs: none  ours: fail\n" in out
+
+
 def test_policies_that_no_report_names(world: World) -> None:
     world.server.add(pod("a"))
     _, out, _ = world.scan("--cluster", "--reports", *world.policies(labelled()))

@@ -139,10 +139,9 @@ class Comparison:
 def _is_reported(result: RuleResult) -> bool:
     """Whether Kyverno's reports have it: of policies in CEL none has an object that a match
     condition leaves alone."""
-    is_left_alone = result.kind and result.status is Status.SKIP
-    return result.type in _REPORTED and not (
-        is_left_alone and "exceptions" not in result.properties
-    )
+    if result.kind and result.status is Status.SKIP and "exceptions" not in result.properties:
+        return False
+    return result.type in _REPORTED
 
 
 def _kinds(reader: Reader) -> list[Served]:

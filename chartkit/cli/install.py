@@ -57,6 +57,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     is_flag=True,
     help="Install the charts as they stand, even where chartkit.yaml says otherwise by now.",
 )
+@click.option(
+    "--force-conflicts",
+    is_flag=True,
+    help="Take over fields that another program wrote, such as `helm` by hand.",
+)
 @_options
 def install(
     environment: str,
@@ -66,6 +71,7 @@ def install(
     yes: bool,
     stale_after: int,
     allow_drift: bool,
+    force_conflicts: bool,
 ) -> None:
     """Install or upgrade Kyverno and the policies of ENV in a cluster, and wait until they work.
 
@@ -80,7 +86,7 @@ def install(
 
     project = read_project(path)
     chosen = project.environment(environment)
-    cluster, releases = _connected(context, timeout)
+    cluster, releases = _connected(context, timeout, force_conflicts)
     found = plan(project, chosen, cluster, releases, allow_drift)
     click.echo(report.plan_text(found), nl=False)
     if found.refusals:
@@ -130,13 +136,15 @@ def uninstall(
         _fail(error)
 
 
-def _connected(context: str | None, timeout: int) -> tuple[Cluster, Releases]:
+def _connected(
+    context: str | None, timeout: int, force_conflicts: bool = False
+) -> tuple[Cluster, Releases]:
     from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
 
     cluster = connect(context)
-    return cluster, releases(cluster, NAMESPACE, timeout)
+    return cluster, releases(cluster, NAMESPACE, timeout, force_conflicts)
 
 
 def _tools(cluster: Cluster, releases: Releases, timeout: int, stale: float, again: str) -> Tools:

@@ -10,15 +10,20 @@ from chartkit.install.program import ProgramReleases
 from chartkit.install.releases import Releases, driver
 
 
-def releases(cluster: Cluster, namespace: str, timeout: int) -> Releases:
-    """Helm for the releases of a namespace; timeout: seconds for hooks.
+def releases(
+    cluster: Cluster, namespace: str, timeout: int, force_conflicts: bool = False
+) -> Releases:
+    """Helm for the releases of a namespace; timeout: seconds for hooks; force_conflicts: whether
+    upgrades take over fields that another program wrote.
 
     Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
     """
     kept = driver()
     match helm():
         case HelmLibrary() as found:
-            return LibraryReleases(found.library, cluster, namespace, timeout, kept)
+            return LibraryReleases(
+                found.library, cluster, namespace, timeout, kept, force_conflicts
+            )
         case HelmProgram() as found:
-            return ProgramReleases(found.program, cluster, namespace, timeout)
+            return ProgramReleases(found.program, cluster, namespace, timeout, force_conflicts)
     raise RenderError("this Helm knows no releases")

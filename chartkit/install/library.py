@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from chartkit.install.cluster import Cluster
-from chartkit.install.errors import ReleaseError
 from chartkit.install.quiet import warnings_once
-from chartkit.install.releases import MARK, Release, Wanted, release_of
+from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
 from chartkit.model import Body
 
 _ENDING_SECONDS: Final = 10
@@ -27,9 +26,17 @@ class LibraryReleases:
     """Helm in process, through helm-python-sdk."""
 
     def __init__(
-        self, library: Any, cluster: Cluster, namespace: str, timeout: int, driver: str
+        self,
+        library: Any,
+        cluster: Cluster,
+        namespace: str,
+        timeout: int,
+        driver: str,
+        force_conflicts: bool = False,
     ) -> None:
+        """force_conflicts: whether upgrades take over fields that another program wrote."""
         self._library = library
+        self._force_conflicts = force_conflicts
         self._namespace = namespace
         self._timeout = timeout
         self._shown: set[str] = set()
@@ -50,14 +57,38 @@ class LibraryReleases:
             except self._library.HelmNotFoundError:
                 return None
             except self._library.HelmError as error:
-                raise _failure(error) from None
+                raise failure(str(error)) from None
         return release_of(metadata, body["summary"].get("manifest", ""), body.get("config"))
 
     def install(self, wanted: Wanted) -> None:
         self._write("install", wanted, create_namespace=True)
 
     def upgrade(self, wanted: Wanted) -> None:
-        self._write("upgrade", wanted, reset_values=True)
+        if not self._force_conflicts:
+            self._write("upgrade", wanted, reset_values=True)
+            return
+        options: Body = {
+            "namespace": self._namespace,
+            "timeout_seconds": self._timeout,
+            "labels": MARK,
+            "reset_values": True,
+            "force_conflicts": True,
+        }
+        native = self._library._native
+        with self._config() as config, self._library.HelmContext() as context:
+            # Config.upgrade has no word for the conflicts; its C call takes it.
+            given = (
+                config._raw(),
+                config._context_arg(context),
+                *config._chart_args(wanted.chart),
+                wanted.name,
+                json.dumps(wanted.values),
+                json.dumps(options),
+            )
+            try:
+                self._in_thread(lambda: native.call_string("helm_upgrade", *given), context.cancel)
+            except self._library.HelmError as error:
+                raise failure(str(error)) from None
 
     def uninstall(self, name: str, hooks: bool) -> None:
         options: Body = {"ignore_not_found": True, "timeout_seconds": self._timeout}
@@ -72,7 +103,7 @@ class LibraryReleases:
                     lambda: native.call_string("helm_uninstall", raw, name, json.dumps(options))
                 )
             except self._library.HelmError as error:
-                raise _failure(error) from None
+                raise failure(str(error)) from None
 
     def _write(self, verb: str, wanted: Wanted, **options: bool) -> None:
         with self._config() as config, self._library.HelmContext() as context:
@@ -92,13 +123,13 @@ class LibraryReleases:
                     context.cancel,
                 )
             except self._library.HelmError as error:
-                raise _failure(error) from None
+                raise failure(str(error)) from None
 
     def _config(self) -> Any:
         try:
             return self._library.Config(**self._options)
         except self._library.HelmError as error:
-            raise _failure(error) from None
+            raise failure(str(error)) from None
 
     def _in_thread(
         self, call: Callable[[], _Answer], cancel: Callable[[], None] = lambda: None
@@ -132,7 +163,3 @@ class LibraryReleases:
             cancel()
             thread.join(_ENDING_SECONDS)
             raise
-
-
-def _failure(error: Exception) -> ReleaseError:
-    return ReleaseError(" ".join(f"Helm: {error}".split()))

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import ReleaseError
-from chartkit.install.releases import MARK, Release, Wanted, release_of
+from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
 
 _GRACE_SECONDS: Final = 60
 """What the program may take beyond its own timeout for hooks."""
@@ -20,7 +20,17 @@ _ADVICE: Final = "\n\nUse --debug flag"
 class ProgramReleases:
     """Helm as a program; Ctrl-C reaches it too, and it ends in order."""
 
-    def __init__(self, program: str, cluster: Cluster, namespace: str, timeout: int) -> None:
+    def __init__(
+        self,
+        program: str,
+        cluster: Cluster,
+        namespace: str,
+        timeout: int,
+        force_conflicts: bool = False,
+    ) -> None:
+        """force_conflicts: whether upgrades take over fields that another program wrote, which
+        version 4 alone tells apart."""
+        self._forced = ["--force-conflicts"] if force_conflicts else []
         self._program = program
         self._limit = timeout + _GRACE_SECONDS
         self._timeout = ["--timeout", f"{timeout}s"]
@@ -45,7 +55,7 @@ class ProgramReleases:
         self._write(["install", wanted.name, "--create-namespace"], wanted)
 
     def upgrade(self, wanted: Wanted) -> None:
-        self._write(["upgrade", wanted.name, "--reset-values"], wanted)
+        self._write(["upgrade", wanted.name, "--reset-values", *self._forced], wanted)
 
     def uninstall(self, name: str, hooks: bool) -> None:
         more = [] if hooks else ["--no-hooks"]
@@ -79,5 +89,5 @@ class ProgramReleases:
             raise ReleaseError(text) from None
         if done.returncode:
             text = done.stderr.partition(_ADVICE)[0].strip().removeprefix("Error: ")
-            raise ReleaseError(" ".join(f"Helm: {text}".split()))
+            raise failure(text)
         return done.stdout

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from chartkit.documents import read_text, resources
 from chartkit.errors import InputError
+from chartkit.install.errors import ReleaseError
 from chartkit.model import Body, Resource
 
 MARK: Final = {"chartkit": "install"}
@@ -97,6 +98,14 @@ class Releases(Protocol):
     def uninstall(self, name: str, hooks: bool) -> None:
         """Removes a release; hooks: whether its clean-up jobs run first."""
         ...
+
+
+def failure(text: str) -> ReleaseError:
+    """What Helm says, as an error; with the way out where another program wrote a field."""
+    hint = None
+    if "conflict with " in text:
+        hint = "--force-conflicts takes over what others wrote"
+    return ReleaseError(" ".join(f"Helm: {text}".split()), None, hint)
 
 
 def driver() -> str:

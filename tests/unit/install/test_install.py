@@ -242,6 +242,33 @@ def test_an_environment_without_an_engine(world: World) -> None:
     assert "the kinds of policies are there\nthe webhooks answer\n" in out
 
 
+@pytest.mark.parametrize("through", ["library", "program"])
+def test_fields_that_another_program_wrote_are_taken_over_where_asked(
+    world: World, through: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if through == "program":
+        program = request.getfixturevalue("helm_program")
+        monkeypatch.setenv("CHARTKIT_HELM", program)
+    world.done()
+    policies = world.server.admit
+    said = 'Apply failed with 1 conflict: conflict with "helm": .spec.background'
+
+    def conflict(given: Request) -> None:
+        is_applied = given.method == "PATCH" and "/clusterpolicies/" in given.path
+        if is_applied and given.query.get("force") != "true":
+            raise Refused(409, "Conflict", said)
+        policies(given)
+
+    world.server.admit = conflict
+    (world.project / "charts/kyverno-policies/values_prd.yaml").write_text("action: Enforce\n")
+    code, _, err = world.install("--yes", "--timeout", "60")
+    assert code == 1
+    assert said in err
+    assert "(--force-conflicts takes over what others wrote)" in err
+    assert "the policies are ready" in world.done("--force-conflicts")
+    assert world.statuses("kyverno-policies")[-1] == "deployed"
+
+
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases

@@ -55,7 +55,7 @@ _OPTIONS = (
     ),
 )
 _NAMES = ("context", "cluster_policies", "reports", "fail_on_differences", "record")
-_NOT_BOTH = ("kube_version", "is_json", "at")
+_NOT_BOTH = ("kube_version", "is_json", "at", "api_defaults")
 
 
 def cluster_options(command: Command) -> Command:

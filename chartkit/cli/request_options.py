@@ -89,6 +89,11 @@ _OPTIONS = (
         "--release", default="release", show_default=True, help="The charts' release name."
     ),
     click.option("--kube-version", help="The Kubernetes version that charts are rendered for."),
+    click.option(
+        "--api-defaults",
+        is_flag=True,
+        help="Take objects as an API server stores them, with what it fills in.",
+    ),
 )
 
 
@@ -136,11 +141,21 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
         kube_version=given["kube_version"],
     )
     if given.get("is_json"):
+        if given["api_defaults"]:
+            raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
         found = read_payloads(given["paths"], stdin)
         return Requests(policies, found, {}, {}, statements)
     found = read_inputs(given["paths"], stdin, chart)
+    if given["api_defaults"]:
+        found = _as_stored(found)
     labels, objects = namespace_labels(found), namespaces_among(found)
     return Requests(policies, found, labels, objects, statements)
+
+
+def _as_stored(found: Sequence[Resource]) -> list[Resource]:
+    from chartkit.scan.api_defaults.kinds import as_stored
+
+    return [as_stored(resource) for resource in found]
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:

@@ -1,0 +1,176 @@
+"""What an API server works out for a Pod itself, and not for a template: its defaulting looks at
+all containers together, and admission plugins that are on by default have their say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.model import Body, Json
+from chartkit.scan.api_defaults.pod_resources import fill_pod_resources
+from chartkit.scan.api_defaults.pods import POD_SPEC
+from chartkit.scan.api_defaults.shape import Shape, at, copied, is_zero
+
+_CONTAINER_LISTS: Final = ("initContainers", "containers")
+_APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_LOCALHOST: Final = "localhost/"
+_PROFILES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
+
+
+def _requests_of_limits(pod: Body) -> None:
+    for name in _CONTAINER_LISTS:
+        for container in at(pod, f"spec.{name}[]"):
+            resources = container.get("resources")
+            limits = resources.get("limits") if isinstance(resources, dict) else None
+            if not isinstance(limits, dict) or not isinstance(resources, dict):
+                continue
+            requests = resources.setdefault("requests", {})
+            if isinstance(requests, dict):
+                requests.update({key: one for key, one in limits.items() if key not in requests})
+
+
+def _ports_of_host(pod: Body) -> None:
+    for spec in at(pod, "spec"):
+        if spec.get("hostNetwork") is not True:
+            continue
+        for name in _CONTAINER_LISTS:
+            for port in at(spec, f"{name}[].ports[]"):
+                if is_zero(port.get("hostPort")) and "containerPort" in port:
+                    port["hostPort"] = port["containerPort"]
+
+
+def _service_links(pod: Body) -> None:
+    for spec in at(pod, "spec"):
+        spec.setdefault("enableServiceLinks", True)
+
+
+_CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The classes that every API server has."""
+
+
+def _priority(pod: Body) -> None:
+    """What the admission plugin Priority says without asking for classes of the cluster's own."""
+    for spec in at(pod, "spec"):
+        name = spec.get("priorityClassName")
+        if is_zero(name) or (isinstance(name, str) and name in _CRITICAL):
+            spec.setdefault("priority", _CRITICAL.get(name or "", 0))
+            spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _service_account(pod: Body) -> None:
+    if "kubernetes.io/config.mirror" in _texts(pod, "annotations"):
+        return
+    for spec in at(pod, "spec"):
+        if is_zero(spec.get("serviceAccountName")) and is_zero(spec.get("serviceAccount")):
+            spec["serviceAccountName"] = "default"
+
+
+def _tolerations(pod: Body) -> None:
+    """The admission plugin DefaultTolerationSeconds."""
+    for spec in at(pod, "spec"):
+        tolerations = spec.get("tolerations", [])
+        if not isinstance(tolerations, list):
+            continue
+        given = [one for one in tolerations if isinstance(one, dict)]
+        added = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+            if not any(_tolerates(one, key) for one in given)
+        ]
+        if added:
+            spec["tolerations"] = [*copied(tolerations), *added]
+
+
+def _tolerates(toleration: Body, key: str) -> bool:
+    return (toleration.get("key") or key) == key and toleration.get("effect") in (
+        None,
+        "",
+        "NoExecute",
+    )
+
+
+def _texts(pod: Body, name: str) -> Body:
+    """The labels or annotations of a Pod."""
+    metadata = pod.get("metadata")
+    found = metadata.get(name) if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _profile(annotation: Json) -> Body | None:
+    if not isinstance(annotation, str):
+        return None
+    if annotation in _PROFILES:
+        return {"type": _PROFILES[annotation]}
+    profile = annotation.removeprefix(_LOCALHOST)
+    if annotation.startswith(_LOCALHOST) and profile.strip():
+        return {"type": "Localhost", "localhostProfile": profile}
+    return None
+
+
+def _apparmor(pod: Body) -> None:
+    """The annotations of old become fields, unless they say what the Pod's own field says."""
+    annotations = _texts(pod, "annotations")
+    for spec in at(pod, "spec"):
+        if any(one.get("name") == "windows" for one in at(spec, "os")):
+            continue
+        own = [one.get("appArmorProfile") for one in at(spec, "securityContext")]
+        for name in _CONTAINER_LISTS:
+            for container in at(spec, f"{name}[]"):
+                profile = _profile(annotations.get(f"{_APPARMOR}{container.get('name')}"))
+                if profile is None or profile in own:
+                    continue
+                context = container.setdefault("securityContext", {})
+                if isinstance(context, dict):
+                    context.setdefault("appArmorProfile", profile)
+
+
+_BOTH_KEYS: Final = (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+_TERMS: Final = {
+    **{
+        f"affinity.{affinity}.{path}": _BOTH_KEYS
+        for affinity in ("podAffinity", "podAntiAffinity")
+        for path in (
+            "requiredDuringSchedulingIgnoredDuringExecution[]",
+            "preferredDuringSchedulingIgnoredDuringExecution[].podAffinityTerm",
+        )
+    },
+    "topologySpreadConstraints[]": _BOTH_KEYS[:1],
+}
+
+
+def _label_keys(pod: Body) -> None:
+    """The labels that a term names by their keys join its selector."""
+    labels = _texts(pod, "labels")
+    for spec in at(pod, "spec"):
+        for path, fields in _TERMS.items():
+            for term in at(spec, path):
+                for name, operator in fields:
+                    _join(term, name, operator, labels)
+
+
+def _join(term: Body, name: str, operator: str, labels: Body) -> None:
+    keys, selector = term.get(name), term.get("labelSelector")
+    if not isinstance(keys, list) or not isinstance(selector, dict):
+        return
+    for key in keys:
+        if not isinstance(key, str) or key not in labels:
+            continue
+        expression = {"key": key, "operator": operator, "values": [labels[key]]}
+        expressions = selector.setdefault("matchExpressions", [])
+        if isinstance(expressions, list) and expression not in expressions:
+            expressions.append(expression)
+
+
+POD = Shape(
+    steps=(
+        _requests_of_limits,
+        fill_pod_resources,
+        _ports_of_host,
+        _service_links,
+        _service_account,
+        _priority,
+        _tolerations,
+        _label_keys,
+        _apparmor,
+    ),
+    parts={"spec": POD_SPEC},
+)

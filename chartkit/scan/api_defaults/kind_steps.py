@@ -1,0 +1,148 @@
+"""What an API server works out for single kinds, beyond what a table of defaults can say."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.model import Body, Json
+from chartkit.scan.api_defaults.shape import at, copied, is_zero
+
+RBAC: Final = "rbac.authorization.k8s.io"
+
+
+def labels_of_template(body: Body) -> None:
+    """A Job and a ReplicationController without labels have those of their template."""
+    metadata = body.setdefault("metadata", {})
+    for template in at(body, "spec.template.metadata"):
+        labels = template.get("labels")
+        if labels and isinstance(metadata, dict) and not metadata.get("labels"):
+            metadata["labels"] = copied(labels)
+
+
+def selector_of_template(spec: Body) -> None:
+    for metadata in at(spec, "template.metadata"):
+        if metadata.get("labels") and not spec.get("selector"):
+            spec["selector"] = copied(metadata["labels"])
+
+
+def rolling(name: str, defaults: Mapping[str, Json]) -> Callable[[Body], None]:
+    def step(spec: Body) -> None:
+        strategy = spec.setdefault(name, {})
+        if not isinstance(strategy, dict):
+            return
+        if is_zero(strategy.get("type")):
+            strategy["type"] = "RollingUpdate"
+        if strategy["type"] == "RollingUpdate":
+            update = strategy.setdefault("rollingUpdate", {})
+            if isinstance(update, dict):
+                update.update({key: one for key, one in defaults.items() if key not in update})
+
+    return step
+
+
+def rolling_sets(spec: Body) -> None:
+    """A StatefulSet's strategy: a type that is said does not bring the rest with it."""
+    strategy = spec.setdefault("updateStrategy", {})
+    if not isinstance(strategy, dict):
+        return
+    if is_zero(strategy.get("type")):
+        strategy["type"] = "RollingUpdate"
+        strategy.setdefault("rollingUpdate", {})
+    update = strategy.get("rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and isinstance(update, dict):
+        update.setdefault("partition", 0)
+
+
+def first_generation(body: Body) -> None:
+    """A DaemonSet's template has a number, in the annotations since apps/v1."""
+    metadata = body.setdefault("metadata", {})
+    annotations = metadata.setdefault("annotations", {}) if isinstance(metadata, dict) else None
+    if isinstance(annotations, dict):
+        annotations["deprecated.daemonset.template.generation"] = "1"
+
+
+def job_step(spec: Body) -> None:
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
+    replaces = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
+    spec.setdefault("podReplacementPolicy", replaces)
+
+
+def policy_types(spec: Body) -> None:
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def data_of_texts(secret: Body) -> None:
+    texts = secret.get("stringData")
+    if not isinstance(texts, dict) or not all(isinstance(one, str) for one in texts.values()):
+        return
+    data = secret.get("data", {})
+    if isinstance(data, dict):
+        del secret["stringData"]
+        encoded = {key: b64encode(_bytes(one)).decode() for key, one in texts.items()}
+        if data or encoded:
+            secret["data"] = {**data, **encoded}
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def name_label(namespace: Body) -> None:
+    metadata = namespace.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if isinstance(metadata, dict) and name and isinstance(name, str):
+        labels = metadata.setdefault("labels", {})
+        if isinstance(labels, dict):
+            labels["kubernetes.io/metadata.name"] = name
+
+
+def protected_by(finalizer: str) -> Callable[[Body], None]:
+    """The admission plugin StorageObjectInUseProtection."""
+
+    def step(body: Body) -> None:
+        metadata = body.setdefault("metadata", {})
+        finalizers = metadata.setdefault("finalizers", []) if isinstance(metadata, dict) else None
+        if isinstance(finalizers, list) and finalizer not in finalizers:
+            finalizers.append(finalizer)
+
+    return step
+
+
+def data_source(spec: Body) -> None:
+    """The old and the new field of a claim's source say the same."""
+    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
+    for source in (old, new):
+        if isinstance(source, dict):
+            source.setdefault("apiGroup", None)
+    if old is not None and new is None:
+        spec["dataSourceRef"] = copied(old)
+    elif old is None and isinstance(new, dict) and not new.get("namespace"):
+        spec["dataSource"] = copied(new)
+
+
+def limits_step(item: Body) -> None:
+    """What a LimitRange says of containers: the largest is the default, that the request."""
+    if item.get("type") != "Container":
+        return
+    for target, sources in (("default", ("max",)), ("defaultRequest", ("default", "min"))):
+        filled = item.setdefault(target, {})
+        for source in sources:
+            values = item.get(source)
+            if isinstance(filled, dict) and isinstance(values, dict):
+                filled.update({key: one for key, one in values.items() if key not in filled})
+    for target in ("default", "defaultRequest"):
+        if item[target] == {}:
+            del item[target]
+
+
+def subject_step(subject: Body) -> None:
+    if is_zero(subject.get("apiGroup")):
+        subject.pop("apiGroup", None)
+        if subject.get("kind") in ("User", "Group"):
+            subject["apiGroup"] = RBAC

@@ -1,0 +1,135 @@
+"""What an API server makes of a typed object, told as data: a tree of shapes.
+
+Kubernetes decodes an object into Go structs, runs the defaulting functions of its version, and
+encodes it again. A `Shape` says for one struct what that changes. Nothing here raises: a value
+of another type than the field has is left as it is, and so is what no shape names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.engine.values.quantity import Quantity
+from chartkit.model import Body, Json
+
+_NONE: Final[Mapping[str, Json]] = MappingProxyType({})
+_MAPS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("annotations", "labels", "matchLabels", "nodeSelector"), ""),
+    **dict.fromkeys(("binaryData", "data", "parameters", "stringData", "volumeAttributes"), ""),
+    **dict.fromkeys(("capacity", "hard", "limits", "overhead", "requests"), "0"),
+}
+"""Fields that hold maps of any keys, with what a null in them means; empty ones are left out."""
+
+_KEPT_LISTS: Final = frozenset(
+    ("admissionReviewVersions", "containers", "nodeSelectorTerms", "paths", "verbs")
+)
+"""Fields that are written even where the list is empty."""
+
+_MILLI: Final = -3
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One struct, in the order of what is done: absent: pointers and structs, filled in where the
+    field is missing; steps: what is worked out; empty: plain fields, filled in also where they are
+    zero; zero: plain fields, left out where they are zero; amounts: fields that are a quantity;
+    resources: maps of quantities; parts: the shapes below, by path (`env[].valueFrom`)."""
+
+    absent: Mapping[str, Json] = field(default_factory=lambda: _NONE)
+    steps: tuple[Callable[[Body], None], ...] = ()
+    empty: Mapping[str, Json] = field(default_factory=lambda: _NONE)
+    zero: str = ""
+    amounts: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    parts: Mapping[str, Shape] = field(default_factory=lambda: _NONE)
+
+
+def fill(shape: Shape, body: Body) -> None:
+    """Makes of the body, which is changed, what an API server makes of it."""
+    for name, value in shape.absent.items():
+        if name not in body:
+            body[name] = copied(value)
+    for step in shape.steps:
+        step(body)
+    for name, value in shape.empty.items():
+        if name not in body or is_zero(body[name]):
+            body[name] = copied(value)
+    for name in shape.zero.split():
+        if name in body and is_zero(body[name]):
+            del body[name]
+    for name in shape.amounts:
+        if name in body:
+            body[name] = canonical(body[name])
+    for name in shape.resources:
+        if isinstance(amounts := body.get(name), dict):
+            amounts.update((key, canonical(one, _MILLI)) for key, one in amounts.items())
+    for path, part in shape.parts.items():
+        for found in at(body, path):
+            fill(part, found)
+
+
+def at(value: Json, path: str) -> Iterator[Body]:
+    """The objects at a path (`containers[].env[]`) below a value."""
+    step, _, rest = path.partition(".")
+    name = step.removesuffix("[]")
+    found = value.get(name) if isinstance(value, dict) else None
+    for one in found if isinstance(found, list) and name != step else [found]:
+        if rest:
+            yield from at(one, rest)
+        elif isinstance(one, dict):
+            yield one
+
+
+def is_zero(value: Json) -> bool:
+    """Whether a plain field of this value counts as unset: none, an empty text, 0 and false."""
+    return value is None or (isinstance(value, str | bool | int) and not value)
+
+
+def canonical(value: Json, least_exponent: int | None = None) -> Json:
+    """A quantity as Kubernetes writes it, what is finer than 10^least_exponent rounded up; the
+    value itself where it is no quantity."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        amount = Quantity.parse(str(value))
+    except ValueError:
+        return value
+    if least_exponent is not None and amount.exponent < least_exponent:
+        unit: int = 10 ** (least_exponent - amount.exponent)
+        if amount.unscaled % unit:
+            rounded = -(-amount.unscaled // unit)
+            amount = Quantity(rounded, least_exponent, amount.format)
+    return str(amount)
+
+
+def tidy(value: Json) -> Json:
+    """A copy of a typed value without what Go does not write: nulls, empty lists, empty maps."""
+    if isinstance(value, list):
+        return [tidy(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept: Body = {}
+    for key, one in value.items():
+        if one is None or (one == [] and key not in _KEPT_LISTS):
+            continue
+        if key in _MAPS and isinstance(one, dict):
+            if one:
+                kept[key] = {
+                    name: _MAPS[key] if member is None else copied(member)
+                    for name, member in one.items()
+                }
+            continue
+        kept[key] = tidy(one)
+    return kept
+
+
+def copied(value: Json) -> Json:
+    """The value with containers of its own."""
+    if isinstance(value, dict):
+        return {key: copied(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [copied(one) for one in value]
+    return value

@@ -147,15 +147,11 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
         return Requests(policies, found, {}, {}, statements)
     found = read_inputs(given["paths"], stdin, chart)
     if given["api_defaults"]:
-        found = _as_stored(found)
+        from chartkit.scan.api_defaults.kinds import all_as_stored
+
+        found = all_as_stored(found)
     labels, objects = namespace_labels(found), namespaces_among(found)
     return Requests(policies, found, labels, objects, statements)
-
-
-def _as_stored(found: Sequence[Resource]) -> list[Resource]:
-    from chartkit.scan.api_defaults.kinds import as_stored
-
-    return [as_stored(resource) for resource in found]
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:

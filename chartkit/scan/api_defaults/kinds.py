@@ -2,13 +2,13 @@
 
 The rules are those of Kubernetes 1.35: the versioned defaulting of each API group, what decoding
 and encoding leave of an object, and the default admission plugins that ask for nothing in the
-cluster. What a server makes up is not here: uid, times, generation, status, addresses, ports of
-nodes, and the volume with the token of a Pod's service account.
+cluster but a Pod's service account. What a server makes up is not here: uid, times, generation,
+status, addresses, ports of nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -34,17 +34,28 @@ from chartkit.scan.api_defaults.pods import CLAIM_SPEC, TEMPLATE, VOLUME_SOURCES
 from chartkit.scan.api_defaults.scaling import METRICS, fill_behavior, fill_target
 from chartkit.scan.api_defaults.services import SERVICE
 from chartkit.scan.api_defaults.shape import Shape, fill, tidy
+from chartkit.scan.api_defaults.token import Accounts, accounts_among, mount_token
 
 
-def as_stored(resource: Resource) -> Resource:
+def all_as_stored(found: Sequence[Resource]) -> list[Resource]:
+    """The objects as an API server stores them, Pods with what the service accounts among them
+    say."""
+    accounts = accounts_among(found)
+    return [as_stored(resource, accounts) for resource in found]
+
+
+def as_stored(resource: Resource, accounts: Accounts | None = None) -> Resource:
     """The object as an API server stores it; the very same for a kind that is not built in. The
-    one that came in stays as it was."""
+    one that came in stays as it was. accounts: the service accounts that are known."""
     shape = _SHAPES.get((resource.api_version, resource.kind))
     if shape is None:
         return resource
     body: Body = tidy(resource.body)
     fill(shape, body)
-    return Resource(body, resource.location)
+    stored = Resource(body, resource.location)
+    if shape is POD:
+        mount_token(stored, accounts or {})
+    return stored
 
 
 _REPLICAS: Final = {"replicas": 1}

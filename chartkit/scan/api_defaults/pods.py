@@ -101,7 +101,11 @@ VOLUME_SOURCES: Final = {
     "azureDisk": Shape(
         absent={"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"}
     ),
-    "scaleIO": Shape(empty={"storageMode": "ThinProvisioned", "fsType": "xfs"}, zero="readOnly"),
+    "scaleIO": Shape(
+        absent={"secretRef": None},
+        empty={"storageMode": "ThinProvisioned", "fsType": "xfs"},
+        zero="readOnly",
+    ),
     **{name: Shape(zero="readOnly") for name in ("azureFile", "glusterfs", "nfs")},
     "cephfs": Shape(zero="readOnly path"),
     "awsElasticBlockStore": Shape(zero="readOnly fsType partition"),

@@ -69,6 +69,10 @@ class Release:
         return resources(read_text(self.manifest, f"release {self.name}"))
 
 
+_OBJECT: Final = "server-side apply failed for object "
+"""What Helm says before each object that was not taken."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A release as it is to be: the chart's folder, its version, Kyverno's, and the values."""
@@ -105,7 +109,11 @@ def failure(text: str) -> ReleaseError:
     hint = None
     if "conflict with " in text:
         hint = "--force-conflicts takes over what others wrote"
-    return ReleaseError(" ".join(f"Helm: {text}".split()), None, hint)
+    said = " ".join(f"Helm: {text}".split())
+    first, *objects = said.split(_OBJECT)
+    if len(objects) > 1:
+        said = f"{first}{_OBJECT}{objects[0].strip()} (and {len(objects) - 1} more objects)"
+    return ReleaseError(said, None, hint)
 
 
 def driver() -> str:

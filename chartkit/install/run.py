@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from chartkit.chart.engine_chart import NAMESPACE
@@ -18,6 +18,10 @@ from chartkit.install.waiting import Waiting, is_policy
 
 FOREIGN_SECONDS = 900
 """How old an unfinished operation that was not chartkit's own must be to count as cut short."""
+
+_ATTEMPTS = 5
+"""How often policies are written where Kyverno is too late to judge some of them."""
+_LATE = ("failed calling webhook", "context deadline exceeded")
 
 _LOOK_SECONDS = 2
 """How often an operation that may be under way is looked at."""
@@ -100,7 +104,18 @@ def _engine(step: Step | None, plan: Plan, tools: Tools) -> None:
 
 
 def _policies(step: Step, tools: Tools) -> None:
-    _release(step, tools)
+    """Helm writes all policies at once, and Kyverno judges each within the ten seconds of its
+    webhook: those that it was too late for are written again."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _release(step, tools)
+            break
+        except ReleaseError as error:
+            if attempt == _ATTEMPTS or not all(part in error.message for part in _LATE):
+                raise
+        tools.say("Kyverno was too late to judge all policies: they are written once more")
+        there = tools.releases.read(step.wanted.name)
+        step = replace(step, there=there, action=Action.UPGRADE if there else Action.INSTALL)
     tools.waiting.policies(step.rendered.resources)
     tools.say("the policies are ready")
 

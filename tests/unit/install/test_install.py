@@ -269,6 +269,44 @@ def test_fields_that_another_program_wrote_are_taken_over_where_asked(
     assert world.statuses("kyverno-policies")[-1] == "deployed"
 
 
+_LATE = (
+    'failed calling webhook "validate-policy.kyverno.svc": failed to call webhook: Post '
+    '"https://kyverno-svc.kyverno.svc:443/policyvalidate?timeout=10s": context deadline exceeded'
+)
+
+
+@pytest.mark.parametrize(("times", "said", "code"), [(1, _LATE, 0), (99, _LATE, 1), (1, "no", 1)])
+def test_policies_that_kyverno_is_too_late_for_are_written_again(
+    world: World, times: int, said: str, code: int
+) -> None:
+    others, left = world.server.admit, times
+
+    def late(given: Request) -> None:
+        nonlocal left
+        others(given)
+        is_written = given.method in ("PATCH", "POST") and not given.query.get("dryRun")
+        if left and is_written and "/clusterpolicies/second" in given.path:
+            left -= 1
+            raise Refused(500, "InternalError", said)
+
+    world.server.admit = late
+    found, out, err = world.install("--yes", "--timeout", "60")
+    assert found == code, out + err
+    again = out.count("Kyverno was too late to judge all policies: they are written once more")
+    assert again == (0 if said == "no" else min(times, 4))
+    assert ("the policies are ready" in out) is (code == 0)
+    assert (said in err) is (code == 1)
+
+
+def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
+    from chartkit.install.releases import failure
+
+    one = "server-side apply failed for object /{} kyverno.io/v1, Kind=ClusterPolicy: late"
+    text = " ".join(one.format(name) for name in "abc")
+    assert failure(text).message == f"Helm: {one.format('a')} (and 2 more objects)"
+    assert failure(one.format("a")).message == f"Helm: {one.format('a')}"
+
+
 def test_time_of_a_release_is_read(world: World) -> None:
     from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases

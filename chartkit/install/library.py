@@ -61,34 +61,12 @@ class LibraryReleases:
         return release_of(metadata, body["summary"].get("manifest", ""), body.get("config"))
 
     def install(self, wanted: Wanted) -> None:
-        self._write("install", wanted, create_namespace=True)
+        self._write("helm_install", wanted, create_namespace=True)
 
     def upgrade(self, wanted: Wanted) -> None:
-        if not self._force_conflicts:
-            self._write("upgrade", wanted, reset_values=True)
-            return
-        options: Body = {
-            "namespace": self._namespace,
-            "timeout_seconds": self._timeout,
-            "labels": MARK,
-            "reset_values": True,
-            "force_conflicts": True,
-        }
-        native = self._library._native
-        with self._config() as config, self._library.HelmContext() as context:
-            # Config.upgrade has no word for the conflicts; its C call takes it.
-            given = (
-                config._raw(),
-                config._context_arg(context),
-                *config._chart_args(wanted.chart),
-                wanted.name,
-                json.dumps(wanted.values),
-                json.dumps(options),
-            )
-            try:
-                self._in_thread(lambda: native.call_string("helm_upgrade", *given), context.cancel)
-            except self._library.HelmError as error:
-                raise failure(str(error)) from None
+        self._write(
+            "helm_upgrade", wanted, reset_values=True, force_conflicts=self._force_conflicts
+        )
 
     def uninstall(self, name: str, hooks: bool) -> None:
         options: Body = {"ignore_not_found": True, "timeout_seconds": self._timeout}
@@ -106,22 +84,25 @@ class LibraryReleases:
                 raise failure(str(error)) from None
 
     def _write(self, verb: str, wanted: Wanted, **options: bool) -> None:
+        given = {
+            "namespace": self._namespace,
+            "timeout_seconds": self._timeout,
+            "labels": MARK,
+            **options,
+        }
+        native = self._library._native
         with self._config() as config, self._library.HelmContext() as context:
-            call = getattr(config, verb)
+            # Config.upgrade has no word for conflicts; its C call takes it.
+            arguments = (
+                config._raw(),
+                config._context_arg(context),
+                *config._chart_args(wanted.chart),
+                wanted.name,
+                json.dumps(wanted.values),
+                json.dumps(given),
+            )
             try:
-                self._in_thread(
-                    lambda: call(
-                        wanted.chart,
-                        wanted.name,
-                        wanted.values,
-                        context=context,
-                        namespace=self._namespace,
-                        timeout=self._timeout,
-                        labels=MARK,
-                        **options,
-                    ),
-                    context.cancel,
-                )
+                self._in_thread(lambda: native.call_string(verb, *arguments), context.cancel)
             except self._library.HelmError as error:
                 raise failure(str(error)) from None
 

@@ -45,6 +45,16 @@ def _mark(value: Json) -> Json:
     return mark_literals(value)
 
 
+def has_float64(value: Json) -> bool:
+    """Whether a whole number of the value is a float64 that reading JSON makes an int64."""
+    kind = type(value)
+    if kind is dict:
+        return any(map(has_float64, value.values()))
+    if kind is list:
+        return any(map(has_float64, value))
+    return type(_mark(value)) is Int64 and kind is not Int64
+
+
 def as_float(number: float) -> float:
     """The float64 of a number; an infinity for a whole number that is too large for one."""
     try:

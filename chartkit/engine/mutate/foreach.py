@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.foreach import compile_list
-from chartkit.engine.int64 import mark_literals
+from chartkit.engine.int64 import has_float64, mark_literals
 from chartkit.engine.mutate.nodes import same
 from chartkit.engine.mutate.patcher import MERGE, Patched, Patcher, compile_element_patcher, failed
 from chartkit.errors import ChartkitError, EvaluationError
@@ -54,19 +54,20 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
                 return failed(f"failed to mutate elements: {done.message}")
             if done.status is Status.PASS:
                 changed += 1
-                resource = done.body
-                show_object(context, resource)
+                resource = show_object(context, done.body)
         status = Status.PASS if changed else Status.SKIP
         return Patched(status, resource, f"{changed} elements processed")
 
     return patch
 
 
-def show_object(context: Context, body: Body) -> None:
-    """Lets expressions see a patched object as `request.object`."""
+def show_object(context: Context, body: Body) -> Body:
+    """Lets expressions see a patched object as `request.object`; returns it as they see it."""
     seen = context.data.get("request")
     request = dict(seen) if isinstance(seen, dict) else {}
-    context.set("request", {**request, "object": mark_literals(body)})
+    marked: Body = mark_literals(body)
+    context.set("request", {**request, "object": marked})
+    return marked
 
 
 def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop:
@@ -107,8 +108,18 @@ def _run(
         if done.status is Status.ERROR:
             return done
         resource = done.body
-    status = Status.SKIP if same(before, resource) else Status.PASS
+    status = Status.SKIP if _is_untouched(before, resource) else Status.PASS
     return Patched(status, resource, "")
+
+
+def _is_untouched(before: Body, after: Body) -> bool:
+    """Whether a loop left the object as it was, in the eyes of Go's `reflect.DeepEqual`.
+
+    Each patch that changes something reads the object anew, whole numbers as int64: an object that
+    had them as float64 differs then, even where a later element takes the change back. A strategic
+    merge into a list moves what it names to the front, so two elements are enough for that.
+    """
+    return after is before or (same(before, after) and not has_float64(before))
 
 
 def _patch_element(loop: _Loop, index: int, context: Context, resource: Body) -> Patched | None:

@@ -70,7 +70,7 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         for target, body in chosen:
             context.set("target", body)
             unmet = _unmet(target, context)
-            patched = unmet or patch(context, body)
+            patched = unmet or patch(context, body if shows_target else mark_literals(body))
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)

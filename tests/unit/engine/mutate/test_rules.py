@@ -292,3 +292,74 @@ def test_a_policy_of_a_namespace_reaches_no_other() -> None:
     lookups = UserLookups(cluster=Cluster(OBJECTS))
     results = evaluate([compiled], Request(Resource(WIDGET)), lookups)
     assert _names(results) == [("ns", "t1"), ("ns", "t2")]
+
+
+_NOTHING_DONE = "0 elements processed"
+_SAME_MERGE = {"patchStrategicMerge": {"spec": {"containers": [{"name": "{{ element.name }}"}]}}}
+_SAME_PATCH = {
+    "patchesJson6902": "- {op: replace, path: '/spec/containers/{{ elementIndex }}/image', value: x}"
+}
+_BACK_AND_FORTH = {
+    "patchesJson6902": "- {op: add, path: /metadata/labels/a, value: '{{ element.label }}'}"
+}
+
+
+@pytest.mark.parametrize("extra", [{"n": 1}, {"n": 2.0}, {"n": 1.5}, {"n": "1"}, {"n": True}, {}])
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+@pytest.mark.parametrize("patch", [_SAME_MERGE, _SAME_PATCH, _BACK_AND_FORTH])
+def test_a_loop_that_takes_its_changes_back(patch: Body, count: int, extra: Body) -> None:
+    """A change that a later element takes back leaves int64 where the object had float64."""
+    containers = [{"name": str(i), "image": "x", "label": str(i % 2)} for i in range(count)]
+    if count:
+        containers[-1] = {**containers[-1], "label": "was", **extra}
+    body: Body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "labels": {"a": "was"}},
+        "spec": {"containers": containers},
+    }
+    loop = {"list": "request.object.spec.containers", **patch}
+    rule = {**_rule({"foreach": [loop]}), "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
+    (result,) = evaluate([compile_policy(policy_resource(rule))], Request(Resource(body)))
+    changes_on_the_way = count > 1 and patch is not _SAME_PATCH
+    rereads_a_number = extra.get("n") in (1, 2.0) and extra.get("n") is not True
+    if changes_on_the_way and rereads_a_number:
+        assert (result.status, result.message) == (Status.PASS, "mutated Pod/p")
+        assert result.patched == body
+    else:
+        assert (result.status, result.message) == (Status.SKIP, _NOTHING_DONE)
+        assert result.patched is None
+
+
+def test_an_object_that_was_read_anew_once_has_no_float64_left() -> None:
+    body: Body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "a", "n": 1}, {"name": "b"}]},
+    }
+    match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
+    loop = {"list": "request.object.spec.containers", **_SAME_MERGE}
+    label = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
+    rules = [{**_rule(label, "1"), "match": match}, {**_rule({"foreach": [loop]}), "match": match}]
+    compiled = compile_policy(policy_resource(*rules))
+    first, second = evaluate([compiled], Request(Resource(body)))
+    assert (first.status, second.status) == (Status.PASS, Status.SKIP)
+    twice = {**_rule({"foreach": [{**loop, **label}, loop]}), "match": match}
+    (result,) = evaluate([compile_policy(policy_resource(twice))], Request(Resource(body)))
+    assert result.status is Status.PASS
+
+
+@pytest.mark.parametrize("label", ["x", "{{ element }}"])
+def test_a_target_has_int64_from_the_start(label: str) -> None:
+    there = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "c", "namespace": "ns", "labels": {"a": "y"}},
+        "data": {"n": 1},
+    }
+    patch = {"patchStrategicMerge": {"metadata": {"labels": {"a": label}}}}
+    target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "ns", "name": "c"}
+    loop = {"list": "request.object.spec.items[].n", "order": "Ascending", **patch}
+    (result,) = _run(_rule({"foreach": [loop], "targets": [target]}), objects=(there,))
+    assert result.status is (Status.PASS if label == "x" else Status.SKIP)

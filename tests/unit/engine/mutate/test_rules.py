@@ -297,7 +297,7 @@ def test_a_policy_of_a_namespace_reaches_no_other() -> None:
 _NOTHING_DONE = "0 elements processed"
 _SAME_MERGE = {"patchStrategicMerge": {"spec": {"containers": [{"name": "{{ element.name }}"}]}}}
 _SAME_PATCH = {
-    "patchesJson6902": "- {op: replace, path: '/spec/containers/{{ elementIndex }}/image', value: x}"
+    "patchesJson6902": "- {op: replace, path: '/spec/containers/{{elementIndex}}/image', value: x}"
 }
 _BACK_AND_FORTH = {
     "patchesJson6902": "- {op: add, path: /metadata/labels/a, value: '{{ element.label }}'}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,14 +47,15 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
     from chartkit.engine.jmespath import JMESPathError, compile_expression
+    from chartkit.engine.values.gofmt import UnsupportedValueError, indented_json
 
     value = _read(source)
     try:
-        found = compile_expression(expression).search(value)
-    except JMESPathError as error:
+        text = indented_json(compile_expression(expression).search(value))
+    except (JMESPathError, UnsupportedValueError) as error:
         click.echo(str(error), err=True)
         raise SystemExit(1) from error
-    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    click.echo(text)
 
 
 @evaluate.command(short_help="Evaluate a CEL expression as Kyverno does.")

@@ -43,7 +43,10 @@ COMMANDS = {
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Take upstream's own charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, and mend them."),
-    "explain": ("chartkit.cli.explain:explain", "Say what the id of a finding means."),
+    "explain": (
+        "chartkit.cli.explain:explain",
+        "Explain the id of a finding, or a cluster's error message.",
+    ),
     "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),
 }
 """Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""

@@ -57,6 +57,25 @@ def embedded_json(value: Json) -> str:
     return _json(value, _iterator_float)
 
 
+def indented_json(value: Json, indent: str = "") -> str:
+    """Return the value as `json.MarshalIndent` writes it with two spaces, but with `<`, `>` and `&`
+    as they are.
+
+    Raises `UnsupportedValueError` for NaN and the infinities.
+    """
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        members = (
+            f"{inner}{_ENCODER.encode(key)}: {indented_json(value[key], inner)}"
+            for key in sorted(value)
+        )
+        return "{\n" + ",\n".join(members) + f"\n{indent}}}"
+    if isinstance(value, list) and value:
+        items = (inner + indented_json(item, inner) for item in value)
+        return "[\n" + ",\n".join(items) + f"\n{indent}]"
+    return _ENCODER.encode(value) if isinstance(value, str) else _json(value, json_float)
+
+
 def _json(value: Json, show_float: Callable[[float], str]) -> str:
     kind = type(value)
     if kind is str:

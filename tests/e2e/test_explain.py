@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import PROGRAM, chartkit
+from tests.e2e.transcript import check_page
+
+
+def test_error_message_is_explained(tmp_path: Path) -> None:
+    text = 'failed calling webhook "mutate.kyverno.svc-fail": no endpoints available for service'
+    done = chartkit(tmp_path, "explain", text)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("No Kyverno Pod is ready.\n\nCause: ")
+
+
+def test_error_message_from_standard_input(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [PROGRAM, "explain", "-"],
+        input=b"2m  Warning \xff etcdserver: mvcc: database space exceeded\n",
+        capture_output=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert done.stdout.startswith(b"etcd is full.\n")
+
+
+def test_unknown_error_message_names_the_page(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "explain", "all is well, really")
+    assert (done.code, done.out) == (2, "")
+    assert "docs/troubleshooting.md" in done.err
+
+
+def test_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    check_page("troubleshooting.md", tmp_path, request.config.getoption("--update-golden"))

@@ -69,20 +69,35 @@ FORMS: Final[Mapping[str, tuple[str, PlainForm]]] = MappingProxyType(
 class PlainPolicy:
     """One policy as its file has it.
 
-    reference: folder and name, unique in its library; body: the policy, of a text with Helm code
-    what can be told of it without Helm; text: its text for Helm; bindings: those that stand beside
-    an admission policy, as text for Helm; guards: see `ForeignText`; minimum: the oldest Kyverno
-    that runs it, by what it claims and by its fields.
+    reference: folder and name, unique in its library; document: the policy, of a text with Helm
+    code what can be told of it without Helm; text: its text for Helm; bound: the bindings next to
+    an admission policy; guards: see `ForeignText`; minimum: the oldest Kyverno that runs it, by
+    what it claims and by its fields.
     """
 
     reference: str
-    location: Location
-    body: Body = field(repr=False)
+    document: Document = field(repr=False, compare=False)
     text: str = field(repr=False)
-    bindings: tuple[str, ...] = field(repr=False)
+    bound: tuple[Document, ...] = field(repr=False, compare=False)
     has_code: bool
     guards: tuple[str, ...]
     minimum: Version
+
+    @property
+    def location(self) -> Location:
+        """The place where it begins."""
+        return self.document.location
+
+    @property
+    def body(self) -> Body:
+        """The policy as an object."""
+        body: Body = self.document.body
+        return body
+
+    @property
+    def bindings(self) -> tuple[str, ...]:
+        """Its bindings as text for Helm."""
+        return tuple(map(_text, self.bound))
 
     @property
     def name(self) -> str:
@@ -325,10 +340,9 @@ def _checked(found: _Found) -> PlainPolicy:
     bindings = [each for each in found.beside if not has_code and _binds(each.body, body)]
     return PlainPolicy(
         reference=found.reference,
-        location=document.location,
-        body=body,
+        document=document,
         text=found.foreign.template if has_code else _text(document),
-        bindings=tuple(map(_text, bindings)),
+        bound=tuple(bindings),
         has_code=has_code,
         guards=found.foreign.guards,
         minimum=_minimum(body),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from chartkit.chart.library import LibraryPolicy
+    from chartkit.chart.profiles import Resolved
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,12 @@ class ChartPlan:
     name: the chart's name and folder; files: text by path inside the chart, owned by chartkit and
     written as they are; values: text by file name (`values.yaml`, `values_dev.yaml` …), where hand
     edits are kept by a three-way merge; policies: those that it carries, None where
-    they are not of libraries that chartkit reads.
+    they are not of libraries that chartkit reads; resolved: what each environment gets of them, by
+    its name.
     """
 
     name: str
     files: Mapping[str, str]
     values: Mapping[str, str]
     policies: tuple[LibraryPolicy, ...] | None = field(default=None, repr=False)
+    resolved: Mapping[str, Resolved] = field(default_factory=dict, repr=False)

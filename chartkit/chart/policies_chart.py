@@ -99,7 +99,8 @@ def plan(project: Project) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    return ChartPlan(CHART_NAME, chart.files(base, _clusters(project)), files, chart.policies)
+    made = chart.files(base, _clusters(project))
+    return ChartPlan(CHART_NAME, made, files, chart.policies, resolved)
 
 
 def plan_for_profile(

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from chartkit.chart.commented_yaml import Path, comment, commented
 from chartkit.chart.library import LibraryPolicy
-from chartkit.chart.policies_schema import BASELINE, KEEP_ACTIONS, RESTRICTED, Catalogue
+from chartkit.chart.policies_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.chart.profiles import Resolved
 from chartkit.chart.project import Environment, Exclusion
 from chartkit.model import Body
@@ -50,10 +50,6 @@ def environment_values(
         "validationFailureAction": environment.action.value,
         "exclude": _filters(environment.exclude),
     }
-    if catalogue.written:
-        # An action that chartkit.yaml names holds for every policy; the default one does not.
-        body = environment.document.body["environments"][environment.name]
-        own[KEEP_ACTIONS] = "action" not in body
     if environment.policy_type is not None:
         own["policyType"] = environment.policy_type.value
     for name, body in own["policies"].items():

@@ -47,14 +47,16 @@ class Profile:
 class ResolvedPolicy:
     """A policy as an environment gets it.
 
-    action: None where it follows the environment's; parameters: what was given for this policy;
-    exclude: what it leaves alone beside what none looks at; location: what was said of it last.
+    action: None where it follows the environment's, or keeps its own; action_at: the place where
+    it is given; parameters: what was given for this policy; exclude: what it leaves alone in
+    addition to what all leave alone; location: the last word on it.
     """
 
     policy: LibraryPolicy
     enabled: bool
     location: Location
     action: Action | None = None
+    action_at: Location | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
     exclude: tuple[Exclusion, ...] = ()
 
@@ -200,6 +202,7 @@ def _with_profile(resolved: Resolved, profile: Profile, library: Library) -> Res
             location=locate(*path),
             enabled=body.get("enabled", True),
             action=Action(body["action"]) if "action" in body else None,
+            action_at=locate(*path, "action") if "action" in body else None,
             parameters=given,
         )
         resolved = _with_policy(resolved, policy, settings)
@@ -249,6 +252,7 @@ def _with_policy(resolved: Resolved, policy: LibraryPolicy, settings: PolicySett
         location=settings.location,
         enabled=before.enabled if settings.enabled is None else settings.enabled,
         action=settings.action or before.action,
+        action_at=settings.action_at or before.action_at,
         parameters={**before.parameters, **settings.parameters},
         exclude=before.exclude + settings.exclude,
     )

@@ -59,11 +59,15 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What an environment says of one policy; None: it says nothing of that."""
+    """What an environment or a profile says of one policy; None: it says nothing of that.
+
+    action_at: the place of its action.
+    """
 
     location: Location
     enabled: bool | None = None
     action: Action | None = None
+    action_at: Location | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
     exclude: tuple[Exclusion, ...] = ()
 
@@ -255,6 +259,7 @@ def _policies(document: Document, place: tuple[str, str]) -> Mapping[str, Policy
             location=document.locate(*at),
             enabled=body.get("enabled"),
             action=_action(body),
+            action_at=document.locate(*at, "action") if "action" in body else None,
             parameters=MappingProxyType(dict(body.get("parameters", {}))),
             exclude=_exclusions(document, (*at, "exclude"), body.get("exclude", ())),
         )

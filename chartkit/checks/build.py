@@ -22,6 +22,7 @@ from chartkit.chart import (
 from chartkit.chart.chart_names import ENGINE, POLICIES, REPORTER
 from chartkit.chart.library import LibraryPolicy
 from chartkit.chart.plan import ChartPlan
+from chartkit.chart.profiles import Resolved
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.values import Prefer
 from chartkit.chart.vendored import Vendored
@@ -84,12 +85,13 @@ def _build(project: Project, options: Options) -> Build:
         trees: dict[str, Tree] = {}
         charts: list[Chart] = []
         carried: tuple[LibraryPolicy, ...] | None = None
+        resolved: Mapping[str, Resolved] = {}
         written = project.manifests is not None and not options.check
         for plan in _plans(project, taken):
             trees[plan.name] = tree = _composed(project, plan, options)
             folder = write.lay_out(tree, Path(parent))
             if plan.name == POLICIES:
-                carried = plan.policies
+                carried, resolved = plan.policies, plan.resolved
             for env in options.environments:
                 if plan.name != ENGINE or env.engine:
                     foreign = plan.name in taken
@@ -97,7 +99,10 @@ def _build(project: Project, options: Options) -> Build:
                     # Helm works on it while the next one is planned.
                     charts[-1].start()
         others = [_composed(project, plan, options) for plan in _values_alone(project, taken)]
-        subjects = [_subject(project, env, charts, options) for env in options.environments]
+        subjects = [
+            _subject(project, env, charts, options, resolved.get(env.name))
+            for env in options.environments
+        ]
         found = list(taken_rows(project, taken, options.environments))
         found += [row for subject in subjects for row in check_environment(subject, carried)]
         found += [row for tree in trees.values() for row in _overwritten(tree)]
@@ -187,12 +192,16 @@ def _require_supported(env: Environment) -> None:
 
 
 def _subject(
-    project: Project, env: Environment, charts: Sequence[Chart], options: Options
+    project: Project,
+    env: Environment,
+    charts: Sequence[Chart],
+    options: Options,
+    resolved: Resolved | None,
 ) -> Subject:
     own = {chart.name: chart for chart in charts if chart.environment is env}
     others = tuple(own[name] for name in (REPORTER,) if name in own)
     workloads = (*env.workloads, *options.workloads)
-    return Subject(project, env, own[POLICIES], own.get(ENGINE), others, workloads)
+    return Subject(project, env, own[POLICIES], own.get(ENGINE), others, workloads, resolved)
 
 
 def _overwritten(tree: Tree) -> Sequence[Row]:

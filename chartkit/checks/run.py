@@ -9,6 +9,7 @@ from chartkit.checks.cluster import availability, compatibility, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.checks.examples import examples, without_examples
 from chartkit.checks.model import Outcome, Row
+from chartkit.checks.own_policies import own_policies
 from chartkit.checks.permissions import permissions
 from chartkit.checks.subject import Subject
 
@@ -26,6 +27,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found += [*helm(subject), *availability(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
+    found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     found += without_examples(subject) if carried is None else examples(subject, carried)
     found += workloads(subject, compiled)

@@ -13,6 +13,7 @@ from typing import Any
 
 from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.helm import DryRun
+from chartkit.chart.profiles import Resolved
 from chartkit.chart.project import Environment, Project, Workload
 from chartkit.chart.render import (
     Rendered,
@@ -179,8 +180,8 @@ class Chart:
 class Subject:
     """One environment to check.
 
-    engine: None where the project does not install Kyverno there; others: further charts that are
-    vendored.
+    engine: None where the project does not install Kyverno there; resolved: what the environment
+    gets of policies, None where they are upstream's; others: further charts that are vendored.
     """
 
     project: Project
@@ -189,6 +190,7 @@ class Subject:
     engine: Chart | None
     others: tuple[Chart, ...] = ()
     workloads: tuple[Workload, ...] = field(default=())
+    resolved: Resolved | None = None
 
     @property
     def charts(self) -> list[Chart]:

@@ -157,12 +157,15 @@ def test_an_action_of_values_takes_the_place_of_all(chart: ChartPlan, values: Bo
     assert found["in-cel"]["spec"]["validationActions"] == ["Audit"]
 
 
-def test_an_environment_s_own_word_is_values_word(chart: ChartPlan) -> None:
-    dev, prd = (yaml.safe_load(chart.values[f"values_{name}.yaml"]) for name in ("dev", "prd"))
-    assert "keepOwnActions" not in dev
-    assert prd["keepOwnActions"] is False
-    assert _render(chart, **dev)["own-action"]["spec"]["validationFailureAction"] == "Enforce"
-    assert _render(chart, **prd)["own-action"]["spec"]["validationFailureAction"] == "Audit"
+def test_an_environment_s_action_leaves_them_their_own(chart: ChartPlan) -> None:
+    for name in ("dev", "prd"):
+        values = yaml.safe_load(chart.values[f"values_{name}.yaml"])
+        assert "keepOwnActions" not in values
+        assert (
+            _render(chart, **values)["own-action"]["spec"]["validationFailureAction"] == "Enforce"
+        )
+    plain = _render(chart, validationFailureAction="Audit")
+    assert plain["rule-actions"]["spec"]["rules"][0]["validate"]["failureAction"] == "Enforce"
 
 
 def test_actions_in_namespaces_go_before_its_own(chart: ChartPlan) -> None:

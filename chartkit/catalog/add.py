@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit import bundled
-from chartkit.catalog.libraries import BUILT_IN, libraries, read_catalogue
+from chartkit.catalog.libraries import BUILT_IN, libraries, ranks, read_catalogue
 from chartkit.catalog.model import Entry
-from chartkit.catalog.search import find
+from chartkit.catalog.search import find, others
 from chartkit.chart import swap
 from chartkit.chart.library import Library, LibraryPolicy
 from chartkit.chart.policies_chart import read_libraries
@@ -40,7 +40,8 @@ class Added:
 
     entry, policy: the policy; profile: the file that has it; written: the files that were changed
     or made, none where it was there already; there: where it stood already, None where it did
-    not; without: environments whose profiles do not have it.
+    not; without: environments whose profiles do not have it; instead_of: policies of other
+    libraries that the name means as well.
     """
 
     entry: Entry
@@ -49,6 +50,7 @@ class Added:
     written: tuple[Path, ...] = ()
     there: Location | None = None
     without: tuple[str, ...] = ()
+    instead_of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +72,27 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
     Raises InputError, and then nothing was written.
     """
     project = read_project(folder)
-    entry = find(read_catalogue(libraries(project.root)).entries, name)
+    folders = libraries(project.root)
+    entries = read_catalogue(folders).entries
+    entry = find(entries, name, ranks(folders))
     library = read_libraries(project)
-    reference = entry.reference if entry.library == BUILT_IN else entry.qualified
-    policy = library.find(reference)
+    policy = library.find(entry.qualified)
+    is_built_in = entry.library == BUILT_IN and not library.hides(entry.reference)
+    reference = entry.reference if is_built_in else entry.qualified
+    instead_of = tuple(others(entries, name, entry))
     with swap.lock(project.root):
         target = _target(project, profile)
         if target.profile is None and profile and not new:
             raise _unknown(project, profile)
         there = _standing(target, library, policy)
         if there is not None:
-            return Added(entry, policy, target.file, there=there, without=_without(project, target))
+            without = _without(project, target)
+            return Added(entry, policy, target.file, (), there, without, instead_of)
         _require_free(project, library, policy)
         texts = _texts(project, target, reference)
         write_files(texts)
-    return Added(
-        entry, policy, target.file, tuple(texts), without=_without(read_project(folder), target)
-    )
+    without = _without(read_project(folder), target)
+    return Added(entry, policy, target.file, tuple(texts), None, without, instead_of)
 
 
 def _target(project: Project, given: str) -> _Target:

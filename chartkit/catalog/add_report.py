@@ -17,6 +17,8 @@ def as_text(added: Added) -> str:
 
 def _lines(added: Added) -> Iterator[str]:
     name = added.entry.qualified
+    if added.instead_of:
+        yield f"{name} goes before {', '.join(added.instead_of)}: add that by its whole name"
     if added.there is not None:
         yield f"{name} is in {added.profile} already: {added.there}"
     for file in added.written:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -48,6 +48,20 @@ def libraries(project: Path) -> list[LibraryFolder]:
         *(LibraryFolder(folder.name, folder) for folder in own_libraries(project)),
         *(LibraryFolder(folder.name, folder, True) for folder in vendored(project)),
     ]
+
+
+def ranks(found: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
+    """Which policies go before those of other libraries by the same name: those of a project's own
+    libraries (0), then the built-in ones, then the vendored ones."""
+    places = [
+        (f"{each.root}/", 2 if each.vendored else 1 if each.name == BUILT_IN else 0)
+        for each in found
+    ]
+
+    def rank(entry: Entry) -> int:
+        return next((rank for place, rank in places if entry.file.startswith(place)), 0)
+
+    return rank
 
 
 def own_libraries(project: Path, made: Path | None = None) -> list[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -58,19 +58,20 @@ def search(entries: Iterable[Entry], query: Query) -> list[Entry]:
     return [entry for _, entry in sorted(found, key=lambda each: -each[0])]
 
 
-def find(entries: Sequence[Entry], name: str) -> Entry:
+def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lambda _: 0) -> Entry:
     """The policy that a name means; raises InputError for none, and for several.
 
     A name is what follows from the end of `library/folder/name`, or what the policy calls itself.
+    rank: a lower one goes before the others, see `chartkit.catalog.libraries.ranks`.
     """
+    by_rank: dict[int, list[Entry]] = {}
+    for entry in entries:
+        by_rank.setdefault(rank(entry), []).append(entry)
     wanted = name.strip("/")
-    readings = (
-        [entry for entry in entries if entry.qualified == wanted],
-        [entry for entry in entries if entry.reference == wanted],
-        [entry for entry in entries if entry.qualified.endswith(f"/{wanted}")],
-        [entry for entry in entries if entry.name == wanted],
-    )
-    found = next((reading for reading in readings if reading), [])
+    ordered = [by_rank[at] for at in sorted(by_rank)]
+    readings = [[entry for entry in each if entry.qualified == wanted] for each in ordered]
+    readings += [_meant(each, wanted) for each in ordered]
+    found = next(filter(None, readings), [])
     if len(found) == 1:
         return found[0]
     if found:
@@ -79,6 +80,29 @@ def find(entries: Sequence[Entry], name: str) -> Entry:
         hint = f"say which: {names}{more}"
         raise InputError(f"there are {len(found)} policies '{name}'", hint=hint)
     raise _unknown_policy(entries, wanted)
+
+
+def others(entries: Sequence[Entry], name: str, chosen: Entry) -> list[str]:
+    """The policies of other libraries that a name means as well, qualified."""
+    wanted = name.strip("/")
+    if wanted == chosen.qualified:
+        return []
+    return [
+        each.qualified
+        for library in dict.fromkeys(each.library for each in entries)
+        if library != chosen.library
+        for each in _meant([each for each in entries if each.library == library], wanted)
+    ]
+
+
+def _meant(entries: Sequence[Entry], wanted: str) -> list[Entry]:
+    """The policies of one rank that a name means."""
+    readings = (
+        [entry for entry in entries if entry.reference == wanted],
+        [entry for entry in entries if entry.qualified.endswith(f"/{wanted}")],
+        [entry for entry in entries if entry.name == wanted],
+    )
+    return next((reading for reading in readings if reading), [])
 
 
 def _fits(entry: Entry, query: Query) -> bool:

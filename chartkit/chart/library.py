@@ -13,8 +13,9 @@ read when somebody names them.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -91,7 +92,8 @@ class LibraryPolicy:
     `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation: what the
     owner of a refused object changes; counterpart: policies that mend, generate or guard what this
     one refuses, by name or reference; library: its library's name; plain: the policy itself, where
-    it is one as Kyverno reads it, without metadata.yaml.
+    it is one as Kyverno reads it, without metadata.yaml; instead_of: the policies of other
+    libraries, qualified, that the reference means where the project has none of its own.
     """
 
     name: str
@@ -112,6 +114,7 @@ class LibraryPolicy:
     counterpart: tuple[str, ...] = ()
     library: str = ""
     plain: PlainPolicy | None = field(default=None, repr=False)
+    instead_of: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def reference(self) -> str:
@@ -135,7 +138,8 @@ class LibraryPolicy:
 class Library:
     """Policies by library and reference, in the order of their references.
 
-    vendored: the libraries whose policies are read when they are named.
+    vendored: the libraries of policies without metadata.yaml, which are read when they are named:
+    a project's own and the vendored ones.
     """
 
     policies: Mapping[str, LibraryPolicy]
@@ -145,21 +149,60 @@ class Library:
         """The policy of a reference: `category/name`, or from the end what is enough of
         `library/category/name`.
 
-        The built-in library and a project's own go before the vendored ones. Raises InputError
-        where there is none, and where there are several.
+        A project's own libraries go before the built-in one, and that before the vendored ones;
+        see `instead_of` of the policy. Raises InputError where there is none, and where several
+        libraries of one rank have it.
         """
-        found = _meant(self.policies.values(), reference) or [
-            _plain(each, library) for library in self.vendored for each in library.find(reference)
+        named = [each for each in self._qualified(reference) if each.qualified == reference]
+        if named:
+            return _single(named, reference, location)
+        for look_up in (self._own, self._built_in, self._vendored):
+            found = look_up(reference)
+            if found:
+                policy = _single(found, reference, location)
+                return self._instead(policy, reference) if look_up == self._own else policy
+        raise self._unknown(reference, location)
+
+    def hides(self, reference: str) -> bool:
+        """Whether a project's own policy goes before the built-in one of a reference."""
+        return bool(self._own(reference))
+
+    def _own(self, reference: str) -> list[LibraryPolicy]:
+        own = (each for each in self.policies.values() if each.library != bundled.LIBRARY)
+        return _meant(own, reference) + self._plain(reference, is_own=True)
+
+    def _built_in(self, reference: str) -> list[LibraryPolicy]:
+        own = (each for each in self.policies.values() if each.library == bundled.LIBRARY)
+        return _meant(own, reference)
+
+    def _vendored(self, reference: str) -> list[LibraryPolicy]:
+        return self._plain(reference, is_own=False)
+
+    def _plain(self, reference: str, is_own: bool) -> list[LibraryPolicy]:
+        return [
+            _plain(each, library)
+            for library in self.vendored
+            if library.is_own == is_own
+            for each in library.find(reference)
         ]
-        exact = [each for each in found if reference in (each.reference, each.qualified)]
-        found = exact or found
-        if len(found) > 1:
-            names = ", ".join(each.qualified for each in found)
-            message = f"there are {len(found)} policies '{reference}'"
-            raise InputError(message, location, f"say which: {names}")
-        if not found:
-            raise self._unknown(reference, location)
-        return found[0]
+
+    def _qualified(self, reference: str) -> list[LibraryPolicy]:
+        """What a reference means in the library that it names."""
+        named = reference.partition("/")[0]
+        found = [self.policies[reference]] if reference in self.policies else []
+        plain = [library for library in self.vendored if library.name == named]
+        # A vendored library of the same name as one of the project's own is passed over.
+        plain = [library for library in plain if library.is_own] or plain
+        return found + [
+            _plain(each, library) for library in plain for each in library.find(reference)
+        ]
+
+    def _instead(self, policy: LibraryPolicy, reference: str) -> LibraryPolicy:
+        """A policy of a project's own, with those that its name would mean without it."""
+        others = self._built_in(reference)
+        with contextlib.suppress(InputError):  # What nobody asks for need not be usable.
+            others = others + self._vendored(reference)
+        return replace(policy, instead_of=tuple(each.qualified for each in others))
 
     def _unknown(self, reference: str, location: Location | None) -> InputError:
         known = [each.reference for each in self.policies.values()]
@@ -178,6 +221,18 @@ class Library:
                 hint = f"where you trust it, name {library.root} under `library` of chartkit.yaml"
                 return InputError(message, location, hint)
         return InputError(f"there is no policy '{reference}'", location, hint)
+
+
+def _single(
+    found: Sequence[LibraryPolicy], reference: str, location: Location | None
+) -> LibraryPolicy:
+    """The only policy, or the only one that has exactly this reference; raises InputError."""
+    found = [each for each in found if each.reference == reference] or found
+    if len(found) > 1:
+        names = ", ".join(each.qualified for each in found)
+        message = f"there are {len(found)} policies '{reference}'"
+        raise InputError(message, location, f"say which: {names}")
+    return found[0]
 
 
 def _meant(policies: Iterable[LibraryPolicy], reference: str) -> list[LibraryPolicy]:

@@ -180,6 +180,11 @@ class PlainLibrary:
         self._read: dict[str, list[_Found]] = {}
         self._answers: dict[str, list[PlainPolicy]] = {}
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the project's, and not one that was vendored."""
+        return self._locked is None
+
     @cached_property
     def _folders(self) -> Mapping[str, Sequence[str]]:
         return dict(_folders(self.root))

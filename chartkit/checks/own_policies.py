@@ -15,6 +15,7 @@ from typing import Final
 from chartkit.chart.foreign_text import UNKNOWN
 from chartkit.chart.library import LibraryPolicy
 from chartkit.chart.plain_policies import PlainForm, PlainPolicy
+from chartkit.chart.profiles import ResolvedPolicy
 from chartkit.chart.project import Action
 from chartkit.checks.exclusions import Exclusions
 from chartkit.checks.model import Outcome, Row
@@ -51,11 +52,24 @@ def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator
     rendered: dict[str, list[Resource]] = {}
     for each in subject.policies.rendered.resources:
         rendered.setdefault(each.name, []).append(each)
+    for resolved in subject.resolved.policies.values() if subject.resolved else ():
+        yield from _instead(subject, resolved)
     for policy in carried:
         if policy.plain is not None:
             yield from _rows(subject, policy.plain, rendered, exclusions)
         elif policy.name in rendered:
             yield from _ignored(subject, policy)
+
+
+def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
+    """A note where a name of the project's own library is that of another library's policy."""
+    policy = resolved.policy
+    if policy.instead_of:
+        others = ", ".join(policy.instead_of)
+        message = f"{policy.name} is {policy.qualified}, which goes before {others}"
+        hint = f"name {policy.instead_of[0]} to have that one"
+        env = subject.environment.name
+        yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
 
 
 def _ignored(subject: Subject, policy: LibraryPolicy) -> Iterator[Row]:

@@ -114,15 +114,17 @@ def show(name: str, project: Path, output: str) -> None:
     NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
     name alone, where that is enough.
     """
-    from chartkit.catalog.libraries import libraries, read_catalogue
-    from chartkit.catalog.search import find
+    from chartkit.catalog.libraries import libraries, ranks, read_catalogue
+    from chartkit.catalog.search import find, others
     from chartkit.catalog.show import FORMATS, details
 
     folders = libraries(project)
     catalogue = read_catalogue(folders)
-    entry = find(catalogue.entries, name)
-    root = next(folder.root for folder in folders if folder.name == entry.library)
+    entry = find(catalogue.entries, name, ranks(folders))
+    root = next(each.root for each in folders if entry.file.startswith(f"{each.root}/"))
     click.echo(FORMATS[output](details(entry, root)), nl=False)
+    for other in others(catalogue.entries, name, entry):
+        click.echo(f"{entry.qualified} goes before {other}: name that as a whole", err=True)
     for problem in catalogue.problems:
         if problem.startswith(f"{entry.file}:"):
             click.echo(problem, err=True)

@@ -129,7 +129,9 @@ class RuleResult:
     policy: the policy's name (`namespace/name` for a namespaced one); rule: the rule's name as
     Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
     patched: the object after a mutation, empty after one that failed; generated: objects that a
-    generate rule would create; properties: what a PolicyReport shows beside the result;
+    generate rule would create; updated: objects that are there already, as a generate rule that
+    synchronizes writes them; unmade: why a generate rule that passed makes nothing: its update
+    request fails in a cluster; properties: what a PolicyReport shows beside the result;
     patched_target: another object that there is already, after a mutation of it; others: what the
     rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
     rules are CEL, for policies of several kinds may have one name; empty for all others.
@@ -142,6 +144,8 @@ class RuleResult:
     message: str
     patched: Body | None = None
     generated: tuple[Body, ...] = ()
+    updated: tuple[Body, ...] = ()
+    unmade: str = ""
     properties: Mapping[str, str] = field(default_factory=dict)
     patched_target: Body | None = None
     others: tuple[RuleResult, ...] = ()

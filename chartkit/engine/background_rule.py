@@ -45,7 +45,9 @@ class BackgroundRule(CompiledRule):
         if result is None or not self.rule.properties:
             return result
         described = self._answer(result.status, result.message)
-        return replace(described, generated=result.generated)
+        return replace(
+            described, generated=result.generated, updated=result.updated, unmade=result.unmade
+        )
 
     def _left(self, request: Request) -> RuleResult | None:
         """What is said of an object that the rule spoke of until this update."""

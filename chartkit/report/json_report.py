@@ -46,6 +46,10 @@ class JsonWriter:
                 row["properties"] = dict(result.properties)
             if result.generated:
                 row["generated"] = list(result.generated)
+            if result.updated:
+                row["overwritten"] = list(result.updated)
+            if result.unmade:
+                row["notGenerated"] = result.unmade
             self._rows.append(row)
 
     def finish(self, counts: Counter[Status]) -> str:

@@ -26,15 +26,13 @@ class TextWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._lines: list[str] = []
-        self._generated: list[str] = []
+        self._made: dict[str, list[str]] = {}
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
         for result in results:
-            self._generated.extend(
-                f"  {resource_id(Resource(body))} by {rule_id(result)} for {resource_id(resource)}"
-                for body in result.generated
-            )
+            if result.generated or result.updated or result.unmade:
+                self._note_made(resource, result)
         if not self._options.detailed:
             results = [result for result in results if result.status in _SHOWN]
         if not results:
@@ -49,8 +47,21 @@ class TextWriter:
     def finish(self, counts: Counter[Status]) -> str:
         """The report, ending with a newline."""
         total = ", ".join(f"{status}: {counts[status]}" for status in Status)
-        generated = ["would be generated:", *self._generated, ""] if self._generated else []
-        return "\n".join([*self._lines, *generated, total]) + "\n"
+        made = [line for head, lines in self._made.items() for line in (head, *lines, "")]
+        return "\n".join([*self._lines, *made, total]) + "\n"
+
+    def _note_made(self, resource: Resource, result: RuleResult) -> None:
+        by = f"by {rule_id(result)} for {resource_id(resource)}"
+        for head, bodies in (
+            ("would be generated:", result.generated),
+            ("would be overwritten:", result.updated),
+        ):
+            for body in bodies:
+                line = f"  {resource_id(Resource(body))} {by}"
+                self._made.setdefault(head, []).append(line)
+        if result.unmade:
+            line = f"  {by}: {single_line(result.unmade)}"
+            self._made.setdefault("could not be generated:", []).append(line)
 
     def _result(self, resource: Resource, result: RuleResult) -> list[str]:
         facts = self._options.facts(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import click
@@ -62,9 +62,20 @@ def run_preview(
                 before = existing.get(_key(result.patched_target))
                 made.append(Made(before, result.patched_target, (rule_id(result),)))
             made.extend(Made(None, body, (rule_id(result),)) for body in result.generated)
-        problems = tuple(one for one in results if one.status in (Status.ERROR, Status.FAIL))
+            made.extend(
+                Made(existing.get(_key(body)), body, (rule_id(result),)) for body in result.updated
+            )
+        problems = tuple(_problems(results))
         if made or problems:
             yield Preview(resource, tuple(made), problems)
+
+
+def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
+    for result in results:
+        if result.unmade:
+            yield replace(result, status=Status.ERROR, message=result.unmade)
+        elif result.status in (Status.ERROR, Status.FAIL):
+            yield result
 
 
 def _made_of_it(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Made]:

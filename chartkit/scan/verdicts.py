@@ -83,7 +83,11 @@ def _acts(result: RuleResult, given: Resource) -> bool:
     changed = result.patched is not None and result.patched != as_submitted(given).body
     passed = result.status is Status.PASS
     return passed and bool(
-        changed or result.generated or result.patched_target or list(_targets(result))
+        changed
+        or result.generated
+        or result.updated
+        or result.patched_target
+        or list(_targets(result))
     )
 
 

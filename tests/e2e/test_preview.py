@@ -35,6 +35,13 @@ def test_what_is_generated_is_shown_whole(tmp_path: Path) -> None:
     assert out.endswith("# 0 mutated, 2 generated, 0 problems\n")
 
 
+def test_without_its_source_a_clone_is_a_problem(tmp_path: Path) -> None:
+    code, out = preview(tmp_path, "generation")
+    assert code == 1
+    assert "# error new-namespace/secret: source resource v1/Secret/" in out
+    assert out.endswith("# 0 mutated, 1 generated, 1 problems\n")
+
+
 def test_existing_objects_are_those_among_the_paths(tmp_path: Path) -> None:
     code, out = preview(tmp_path, "targets", str(CASES / "targets" / "targets.yaml"))
     assert code == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chartkit.engine.conditions import compile_conditions
@@ -27,8 +28,8 @@ Step = Callable[["Context", Store], None]
 def compile_generate(rule: Rule, policy: Policy) -> Handler:
     """The handler of a generate rule.
 
-    The rule passes whatever becomes of its objects, as Kyverno's does: what cannot be made (a
-    variable or a source that is missing) shows in that nothing is generated.
+    The rule passes whatever becomes of its objects, as Kyverno's does: that they cannot be made (a
+    variable or a source is missing) fails an update request later, and `unmade` says why.
     """
     body = rule.generate or {}
     writer = Writer(policy, rule, body.get("synchronize") is True)
@@ -40,19 +41,16 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
     def handle(context: Context, request: Request) -> RuleResult | None:
         cluster = context.lookups.cluster(policy.key, rule.name)
         store = Store(cluster, request.resource.body)
-        generated: tuple[Body, ...] = ()
+        passed = RuleResult(policy.key, rule.name, RuleType.GENERATION, Status.PASS, "")
         try:
             for step in steps:
                 step(context, store)
-            generated = store.made
         except (CloneListError, NoSource):
             raise
-        except ChartkitError:
+        except ChartkitError as error:
             # One object that cannot be made fails the whole update request.
-            generated = ()
-        return RuleResult(
-            policy.key, rule.name, RuleType.GENERATION, Status.PASS, "", generated=generated
-        )
+            return replace(passed, unmade=error.message)
+        return replace(passed, generated=store.made, updated=store.updated)
 
     return handle
 

@@ -8,20 +8,15 @@ from typing import Final
 from chartkit.engine.cluster import ObjectKey, key_of, labels_of
 from chartkit.engine.generate.labels import managed_labels, source_labels
 from chartkit.engine.generate.pattern import CloneList, Wanted
-from chartkit.engine.generate.store import Store
+from chartkit.engine.generate.store import OF_ONE_OBJECT, Store
 from chartkit.engine.int64 import Int64
+from chartkit.engine.kinds import parse_api_version, resource_name
 from chartkit.engine.policy import LabelSelector, Policy, Rule
+from chartkit.engine.values.quoting import quote
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
-_OF_ONE_OBJECT: Final = (
-    "uid",
-    "selfLink",
-    "creationTimestamp",
-    "managedFields",
-    "resourceVersion",
-)
-"""Metadata that belongs to one object alone and is not cloned."""
+_NOT_CLONED: Final = frozenset(OF_ONE_OBJECT) - {"generation"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +41,8 @@ class Writer:
             return
         found = store.find(source)
         if found is None:
-            place = f"{source.namespace}/" if source.namespace else ""
-            raise EvaluationError(f"source {source.kind} {place}{source.name} not found")
+            missing = f"{_resource(source)} {quote(source.name)} not found"
+            raise EvaluationError(f"source resource {'/'.join(target)} not found: {missing}")
         self._put(_clone_of(found, target), target, store)
 
     def _clone_all(self, wanted: CloneList, namespace: str, store: Store) -> None:
@@ -77,6 +72,12 @@ class Writer:
         store.write(target, _finished(data, target, labels))
 
 
+def _resource(key: ObjectKey) -> str:
+    """A kind as API servers name it in errors: `secrets`, `deployments.apps`."""
+    group, _ = parse_api_version(key.api_version)
+    return ".".join(filter(None, (resource_name(key.kind), group)))
+
+
 class CloneListError(EvaluationError):
     """A cloneList that cannot be listed; Kyverno's command-line program ends there."""
 
@@ -88,7 +89,7 @@ def _clone_of(source: Body, target: ObjectKey) -> Body:
     metadata["labels"] = {**labels_of(source), **source_labels(source)}
     return {
         **source,
-        "metadata": {key: value for key, value in metadata.items() if key not in _OF_ONE_OBJECT},
+        "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},
     }
 
 

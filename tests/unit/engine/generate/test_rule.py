@@ -58,6 +58,9 @@ CLONE = {
 }
 
 
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "namespace": TARGET}
+
+
 def test_a_clone_keeps_all_but_what_is_its_sources_own() -> None:
     (result,) = _run(_generate(generate=CLONE), _secret("a", team="x"))
     (made,) = result.generated
@@ -72,6 +75,49 @@ def test_a_clone_keeps_all_but_what_is_its_sources_own() -> None:
 def test_without_its_source_a_clone_is_not_made() -> None:
     (result,) = _run(_generate(generate=CLONE))
     assert (result.status, result.generated) == (Status.PASS, ())
+    missing = 'source resource v1/Secret/shop/copy not found: secrets "a" not found'
+    assert result.unmade == missing
+
+
+def test_what_cannot_be_filled_in_is_not_made() -> None:
+    data = {"data": {"k": "{{ request.object.spec.missing }}"}}
+    generate = {**CONFIG, "data": data}
+    (result,) = _run(_generate(generate=generate))
+    assert (result.status, result.generated) == (Status.PASS, ())
+    assert "Unknown key" in result.unmade
+
+
+@pytest.mark.parametrize("owned", [{}, {"uid": "u", "resourceVersion": "7"}])
+@pytest.mark.parametrize("source", ["data", "clone", "cloneList", "foreach"])
+@pytest.mark.parametrize("synchronize", [True, False])
+def test_a_synchronised_target_that_differs_is_overwritten(
+    synchronize: bool, source: str, owned: Body
+) -> None:
+    there = _secret("a", "shop") | {"data": {"k": "b2xk"}}
+    there["metadata"] = {"name": "a", "namespace": "shop", **owned}
+    secret = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": TARGET}
+    clone = {"namespace": "base", "name": "a"}
+    generate: Body = {
+        "data": {**secret, "data": {"data": {"k": "dg=="}}},
+        "clone": {**secret, "clone": clone},
+        "cloneList": {
+            "namespace": TARGET,
+            "cloneList": {"namespace": "base", "kinds": ["v1/Secret"]},
+        },
+        "foreach": {"foreach": [{"list": "['x']", **secret, "clone": clone}]},
+    }[source]
+    body = _generate(generate={**generate, "synchronize": synchronize})
+    (result,) = _run(body, _secret("a"), there)
+    assert (result.generated, result.unmade) == ((), "")
+    if not synchronize:
+        assert result.updated == ()
+        return
+    (updated,) = result.updated
+    assert updated["data"] == {"k": "dg=="}
+    assert updated["metadata"]["labels"]["app.kubernetes.io/managed-by"] == "kyverno"
+    assert {key: updated["metadata"].get(key) for key in owned} == owned
+    (again,) = _run(body, _secret("a"), updated)
+    assert again.updated == ()
 
 
 @pytest.mark.parametrize("synchronize", [True, False])

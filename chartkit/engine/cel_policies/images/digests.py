@@ -12,6 +12,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
+from chartkit.engine.cel_policies.images.calls import call_of
 from chartkit.engine.cel_policies.images.evidence import Evidence
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
@@ -30,10 +31,11 @@ class DigestJudge(Judge):
     """Adds the digests that an ImageValidatingPolicy wants.
 
     It verifies nothing. What an expression of the policy has against a request is the validation's
-    to say, which comes after it; so is that there is no registry to ask.
+    to say, which comes after it. Without a registry to ask the validation is not asked at all: it
+    would judge an object that no cluster gives it.
     """
 
-    __slots__ = ("_conditions", "_exceptions", "_fits")
+    __slots__ = ("_call", "_conditions", "_exceptions", "_fits")
 
     type = RuleType.IMAGE_VERIFY
     phase = Phase.IMAGES
@@ -46,6 +48,7 @@ class DigestJudge(Judge):
         compiler = ExpressionCompiler(policy, environment)
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
+        self._call = call_of(policy)
         self._exceptions = [compiler.conditions(one.conditions) for one in exceptions]
 
     def judge(self, admission: Admission) -> RuleResult | None:
@@ -66,9 +69,9 @@ class DigestJudge(Judge):
         for path, image in missing:
             try:
                 pinned[path] = f"{image}@{_digest(host.fetch(image))}"
-            except NoSource:
-                continue
             except LookupFailed as error:
+                if isinstance(error, NoSource):
+                    admission.evidence.of(self._call).unpinned.add(self.policy.id)
                 problems.append(f"failed to resolve digest for image {image}: {error.message}")
         return self._said(body, pinned, problems)
 

@@ -20,7 +20,7 @@ from tests.unit.engine.cel_policies.policies import (
 )
 
 PINNED = "nginx@sha256:" + "a" * 64
-LOOSE = {"verifyDigest": False, "required": False}
+LOOSE = {"mutateDigest": False, "verifyDigest": False, "required": False}
 ATTESTOR: Body = {"name": "n", "notary": {"certs": {"value": "x"}}}
 
 
@@ -60,7 +60,7 @@ def test_images_that_a_policy_finds_itself() -> None:
 @pytest.mark.parametrize(
     ("settings", "image", "expected"),
     [
-        ({}, "nginx:1", ("fail", "image nginx:1 does not have a digest")),
+        ({"mutateDigest": False}, "nginx:1", ("fail", "image nginx:1 does not have a digest")),
         (
             {},
             PINNED,
@@ -86,6 +86,28 @@ def test_images_that_a_policy_finds_itself() -> None:
 def test_digests_and_verification(settings: Body, image: str, expected: tuple[str, str]) -> None:
     asked = validating("true", validationConfigurations=settings)
     assert said(asked, images(image)) == expected
+
+
+_UNTOLD = (
+    "failed to update digest: failed to resolve digest for image docker.io/nginx:1: "
+    "no registry to ask"
+)
+
+
+@pytest.mark.parametrize("settings", [{}, {"verifyDigest": False}, LOOSE])
+@pytest.mark.parametrize("expression", ["true", "false", "object.nope == 1"])
+def test_a_digest_that_cannot_be_added_is_an_error(settings: Body, expression: str) -> None:
+    """Neither a pass nor a failure: a cluster judges the image with the digest that it added."""
+    settings = {**settings, "mutateDigest": True}
+    asked = validating(expression, validationConfigurations=settings)
+    assert said(asked, images("nginx:1")) == ("error", _UNTOLD)
+    held = validating(expression, matchConditions=conditions("false"))
+    assert results(held, images("nginx:1")) == []
+
+
+def test_the_digest_is_asked_for_pod_controllers_too() -> None:
+    asked = validating("true", validationConfigurations={}, autogen={})
+    assert said(asked, deployment()) == ("error", _UNTOLD)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_a_synchronised_target_that_differs_is_overwritten(
     there["metadata"] = {"name": "a", "namespace": "shop", **owned}
     secret = {"apiVersion": "v1", "kind": "Secret", "name": "a", "namespace": TARGET}
     clone = {"namespace": "base", "name": "a"}
-    generate: Body = {
+    kinds: dict[str, Body] = {
         "data": {**secret, "data": {"data": {"k": "dg=="}}},
         "clone": {**secret, "clone": clone},
         "cloneList": {
@@ -105,8 +105,8 @@ def test_a_synchronised_target_that_differs_is_overwritten(
             "cloneList": {"namespace": "base", "kinds": ["v1/Secret"]},
         },
         "foreach": {"foreach": [{"list": "['x']", **secret, "clone": clone}]},
-    }[source]
-    body = _generate(generate={**generate, "synchronize": synchronize})
+    }
+    body = _generate(generate={**kinds[source], "synchronize": synchronize})
     (result,) = _run(body, _secret("a"), there)
     assert (result.generated, result.unmade) == ((), "")
     if not synchronize:

@@ -8,18 +8,19 @@ for, so that reading stays fast; the last few stay at hand, since places are ask
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 
+from chartkit import input_files
 from chartkit.errors import InputError
+from chartkit.json_text import NumberError, parse_json
 from chartkit.model import Json, Location, Resource
-from chartkit.yaml_builder import MAX_DEPTH, build_documents, depth, fit_integer, whole
+from chartkit.yaml_builder import MAX_DEPTH, build_documents, depth
 
 _LIST_SUFFIX = "List"
 
@@ -92,19 +93,13 @@ def read_file(path: Path | str) -> list[Document]:
 
 
 def read_source(path: Path | str) -> str:
-    """A file's text; raises InputError where it is missing, unreadable or not UTF-8."""
-    file = str(path)
-    try:
-        return Path(path).read_text("utf-8-sig")
-    except FileNotFoundError:
-        raise InputError("no such file", Location(file)) from None
-    except IsADirectoryError:
-        raise InputError("is a folder, not a file", Location(file)) from None
-    except UnicodeDecodeError as error:
-        hint = "save the file as UTF-8"
-        raise InputError(f"is not UTF-8 text (byte {error.start})", Location(file), hint) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", Location(file)) from None
+    """Return a file's text; raises InputError where it is missing, unreadable or not UTF-8."""
+    return input_files.read_text(path)
+
+
+def read_stdin(stdin: TextIO) -> list[Document]:
+    """Return the documents on standard input; raises InputError as `read_file` does."""
+    return read_text(input_files.read_stdin(stdin), "<stdin>")
 
 
 def read_text(text: str, file: str = "<text>") -> list[Document]:
@@ -155,16 +150,24 @@ def _objects(document: Document) -> Iterator[Resource]:
 def _read_json(source: Source) -> list[Document] | None:
     """A JSON text's one document, or None where it is not JSON after all."""
     try:
-        body = json.loads(
-            source.text,
-            parse_int=lambda text: fit_integer(int(text)),
-            parse_float=lambda text: whole(float(text)),
-        )
-    except (ValueError, RecursionError):
+        body = parse_json(source.text)
+    except NumberError as error:
+        hint = "JSON has finite numbers alone; quote what is a text"
+        raise InputError(str(error), _number_place(source, error.token), hint) from None
+    except ValueError:
         return None
     if depth(body) > MAX_DEPTH:
         raise InputError(f"is nested deeper than {MAX_DEPTH} levels", Location(source.file, 1))
     return [Document(body, source, 1, 0, len(source.text))]
+
+
+def _number_place(source: Source, token: str) -> Location:
+    """The place of a number in a text of JSON."""
+    for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
+        if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
+            mark: Any = event.start_mark
+            return Location(source.file, mark.line + 1, mark.column + 1)
+    return Location(source.file, 1)
 
 
 @lru_cache(maxsize=4)

@@ -89,17 +89,22 @@ class Resource:
     @property
     def name(self) -> str:
         """`metadata.name`; empty if missing."""
-        return _text(self._metadata.get("name"))
+        return _text(mapping_at(self.body, "metadata").get("name"))
 
     @property
     def namespace(self) -> str:
         """`metadata.namespace` as written; empty if missing."""
-        return _text(self._metadata.get("namespace"))
+        return _text(mapping_at(self.body, "metadata").get("namespace"))
 
-    @property
-    def _metadata(self) -> Mapping[str, Any]:
-        metadata = self.body.get("metadata")
-        return metadata if isinstance(metadata, dict) else {}
+
+def mapping_at(body: Json, *path: str) -> Body:
+    """Return the mapping at a path of a document; empty where there is none, or something else.
+
+    What people write need not be what the field takes: `metadata: x` is a document, too.
+    """
+    for key in path:
+        body = body.get(key) if isinstance(body, dict) else None
+    return body if isinstance(body, dict) else {}
 
 
 class Status(StrEnum):

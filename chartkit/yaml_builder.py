@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+import struct
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any, Final
@@ -35,6 +36,10 @@ NextEvent = Callable[[], Any]
 _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS: Final = frozenset(f"tag:yaml.org,2002:{t}" for t in ("int", "float", "bool", "null"))
 _JSON_EXPONENT_FROM: Final = 1e21
+_EXPONENT_FROM: Final = 6
+"""From which exponent on Go's format 'g' writes a number's shortest text with one."""
+_INT64: Final = 2**63
+_UINT64_DIGITS: Final = 20
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
 _FALSE = ("n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE")
 _WORDS: Final[dict[str, bool | None]] = (
@@ -208,10 +213,18 @@ class _Builder:
         if key is True or key is False:
             return "true" if key else "false"
         if isinstance(key, int | float):
-            return str(key)
+            return self._number_key(key, event)
         braces = isinstance(event, MappingStartEvent) and event.flow_style
         hint = f"quote what begins with {{{{; {_HELM_HINT}" if braces else None
         raise self.error("a key must be text, a number or a boolean", event, hint)
+
+    def _number_key(self, key: float, event: Any) -> str:
+        integer = _integer(str(getattr(event, "value", key)).replace("_", ""))
+        if integer is None:
+            return _float_key(key)
+        if integer >= _INT64:
+            raise self.error("a number as a key must fit in 64 bits with a sign", event, "quote it")
+        return str(integer)
 
     def error(self, message: str, event: Any, hint: str | None = None) -> InputError:
         """An InputError at the event's place."""
@@ -230,23 +243,42 @@ def resolve_plain(text: str) -> Any:
 
 def _number(text: str) -> int | float | str:
     digits = text.replace("_", "")
-    if _INT.fullmatch(digits):
-        return fit_integer(_integer(digits))
+    integer = _integer(digits)
+    if integer is not None:
+        return fit_integer(integer)
     if not _FLOAT.fullmatch(digits):
         return text
     number = float(digits)
-    if math.isinf(number):
-        return text
-    return whole(number)
+    return text if math.isinf(number) else whole(number)
 
 
-def _integer(digits: str) -> int:
-    sign = -1 if digits[0] == "-" else 1
+def _integer(digits: str) -> int | None:
+    """The whole number that go-yaml reads: within int64, or uint64 where it has no sign."""
+    if not _INT.fullmatch(digits):
+        return None
     bare = digits.lstrip("+-")
+    base, start = 10, 0
     if len(bare) > 1 and bare[0] == "0":
-        base = _BASES.get(bare[1])
-        return sign * (int(bare[2:], base) if base else int(bare, 8))
-    return sign * int(bare)
+        base, start = _BASES.get(bare[1], 8), 2 if bare[1] in _BASES else 1
+    elif len(bare) > _UINT64_DIGITS:
+        return None
+    number = int(bare[start:] or "0", base)
+    if digits[0] == "-":
+        return -number if number <= _INT64 else None
+    return number if number < (_INT64 if digits[0] == "+" else 2 * _INT64) else None
+
+
+def _float_key(number: float) -> str:
+    """A key as sigs.k8s.io/yaml writes it: the shortest text of a float32."""
+    try:
+        packed = struct.pack("<f", number)
+    except OverflowError:
+        return ".inf" if number > 0 else "-.inf"
+    [single] = struct.unpack("<f", packed)
+    shortest = (f"{single:.{precision}e}" for precision in range(9))
+    text = next(each for each in shortest if struct.pack("<f", float(each)) == packed)
+    plain = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
+    return f"{Decimal(text):f}" if plain else text
 
 
 def fit_integer(number: int) -> int | float:

@@ -29,6 +29,18 @@ def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _KubernetesDumper.add_representer(str, _represent_text)
+# The engine marks numbers by classes of their own; what they are remains a number.
+_KubernetesDumper.add_multi_representer(
+    str, lambda dumper, text: _represent_text(dumper, str(text))
+)
+_KubernetesDumper.add_multi_representer(
+    int, lambda dumper, number: dumper.represent_int(int(number))
+)
+_KubernetesDumper.add_multi_representer(
+    float, lambda dumper, number: dumper.represent_float(float(number))
+)
+_KubernetesDumper.add_multi_representer(dict, yaml.CSafeDumper.represent_dict)
+_KubernetesDumper.add_multi_representer(list, yaml.CSafeDumper.represent_list)
 
 
 def dump_yaml(document: Json) -> str:

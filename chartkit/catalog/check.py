@@ -37,7 +37,7 @@ from chartkit.chart.plain_policies import is_policy
 from chartkit.documents import Source, read_file
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.fetch.lockfile import LOCK_FILE
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
 
 METADATA: Final = "CK510"
 """metadata.yaml is missing, broken or not complete; the ids up to CK519 are what `check` finds."""
@@ -228,7 +228,7 @@ def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iter
         if not is_policy(body) or group != wanted:
             yield _error(FORMS, f"is no policy of {wanted}", place)
             return
-        name = (body.get("metadata") or {}).get("name")
+        name = mapping_at(body, "metadata").get("name")
         if name != policy.name:
             yield _error(FORMS, f"calls itself '{name}'", place, "name it as its folder is named")
             return

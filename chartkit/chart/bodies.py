@@ -18,7 +18,7 @@ from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
 from chartkit.documents import Document, read_file, read_text
 from chartkit.errors import InputError, RenderError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, mapping_at
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _PLAIN, _CEL = ".yaml", "_cel.yaml"
@@ -179,14 +179,14 @@ def _checked(document: Document, policy: LibraryPolicy) -> Body:
     if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
         hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
         raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
-    name = (body.get("metadata") or {}).get("name")
+    name = mapping_at(body, "metadata").get("name")
     if name != policy.name:
         hint = "name it as its folder is named"
         raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
     if cleans(body):
         check_cleanup(body, policy, place)
         return body
-    rules = (body.get("spec") or {}).get("rules")
+    rules = mapping_at(body, "spec").get("rules")
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
         raise InputError(f"policy '{policy.name}' has no rules, or one without a name", place)
     check_minimum(policy, body)

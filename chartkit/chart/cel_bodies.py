@@ -10,7 +10,7 @@ from chartkit.chart.extension import extends_to_controllers
 from chartkit.chart.library import LibraryPolicy
 from chartkit.documents import Document
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, mapping_at
 
 API_VERSION = f"{cel_fields.GROUP}/v1"
 VALIDATING = "ValidatingPolicy"
@@ -37,7 +37,7 @@ def checked_cel(document: Document, policy: LibraryPolicy, rules: int) -> Body:
     ):
         hint = f"it is one document of {API_VERSION}, of kind {', '.join(known)}"
         raise InputError(f"the CEL form of policy '{policy.name}' is no such policy", place, hint)
-    name = (body.get("metadata") or {}).get("name")
+    name = mapping_at(body, "metadata").get("name")
     if name != policy.name:
         hint = "name it as its folder is named"
         raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)

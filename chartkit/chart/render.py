@@ -16,7 +16,7 @@ from chartkit.chart.plan import ChartPlan
 from chartkit.chart.schema import require_single_keys
 from chartkit.documents import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
-from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
 
 ValuesSource = Path | Document | Mapping[str, Any]
 """A values file, one that was read already, or values as they are."""
@@ -161,8 +161,7 @@ def is_hook(resource: Resource) -> bool:
 
 def hook_moments(resource: Resource) -> frozenset[str]:
     """The moments at which Helm runs an object (`pre-delete`, `test` …); none for no hook."""
-    annotations = (resource.body.get("metadata") or {}).get("annotations")
-    text = annotations.get(HOOK) if isinstance(annotations, dict) else None
+    text = mapping_at(resource.body, "metadata", "annotations").get(HOOK)
     return frozenset(part.strip() for part in str(text).split(",")) if text else frozenset()
 
 

@@ -16,7 +16,7 @@ from chartkit.chart.versions import Version
 from chartkit.checks.model import Row, counted, rows
 from chartkit.checks.subject import Subject
 from chartkit.engine.policies import is_policy
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
 
 _KEYS: Final = {
     "admission-controller": "admissionController",
@@ -71,7 +71,7 @@ def _not_gathered(subject: Subject, place: Location) -> Diagnostic:
 
 def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:
     for role in rendered:
-        labels = (role.body.get("metadata") or {}).get("labels") or {}
+        labels = mapping_at(role.body, "metadata", "labels")
         controllers = [each.removeprefix(LABEL) for each in labels if each.startswith(LABEL)]
         controllers += [each for each in (labels.get(_COMPONENT),) if each in _KEYS]
         for rule in role.body.get("rules") or () if role.kind == "ClusterRole" else ():

@@ -20,8 +20,10 @@ DEBUG = "CHARTKIT_DEBUG"
 """Set to anything, it shows the traceback of a bug."""
 _SYSTEM_SAYS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
+    | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
 )
-"""What no program can do anything about: a full disk, a broken one, no more open files."""
+"""What no program can do anything about: a full disk, a broken one, no more open files; a path that
+the system does not take, or where the user has no right."""
 
 
 def run(command: Callable[[], Any]) -> int:

@@ -202,11 +202,11 @@ def _functions() -> str:
 
 
 def _read(source: str | None) -> Json:
-    from chartkit.documents import read_file, read_text
+    from chartkit.documents import read_file, read_stdin
 
     if source is None:
         return None
-    documents = read_text(sys.stdin.read(), "<stdin>") if source == "-" else read_file(Path(source))
+    documents = read_stdin(sys.stdin) if source == "-" else read_file(Path(source))
     if len(documents) > 1:
         hint = "give one value"
         raise InputError("holds several documents", documents[1].location, hint)

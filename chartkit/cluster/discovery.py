@@ -85,7 +85,7 @@ class Discovery:
 
     def _read(self, source: Source) -> Iterator[Served]:
         roots = [("/api/v1", "v1")]
-        for group in _objects(source.get("/apis"), "groups"):
+        for group in _listed(source.get("/apis"), "APIGroupList", "groups"):
             if group.get("name") in MEASURES:
                 continue
             versions = [str(each.get("groupVersion")) for each in _objects(group, "versions")]
@@ -96,15 +96,15 @@ class Discovery:
             roots += [(f"/apis/{version}", version) for version in ordered]
         for path, version in roots:
             try:
-                answer = source.get(path)
+                found = _listed(source.get(path), "APIResourceList", "resources")
             except RefusedError as error:
                 self.failed.append((version, error))
                 continue
-            yield from _resources(answer, version)
+            yield from _resources(found, version)
 
 
-def _resources(answer: Body, api_version: str) -> Iterator[Served]:
-    for each in _objects(answer, "resources"):
+def _resources(found: list[Body], api_version: str) -> Iterator[Served]:
+    for each in found:
         plural, kind, verbs = each.get("name"), each.get("kind"), each.get("verbs")
         if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
             continue
@@ -112,6 +112,14 @@ def _resources(answer: Body, api_version: str) -> Iterator[Served]:
             group, version = parse_api_version(api_version)
             is_namespaced = each.get("namespaced") is True
             yield Served(GroupVersionKind(group, version, kind), plural, is_namespaced)
+
+
+def _listed(answer: Body, kind: str, key: str) -> list[Body]:
+    """Return the members of an answer of a kind; raises RefusedError for any other answer."""
+    items = answer.get(key)
+    if answer.get("kind", kind) != kind or not isinstance(items, list):
+        raise RefusedError(0, f"the answer is no {kind}; is this an API server?")
+    return _objects(answer, key)
 
 
 def _objects(body: Body, key: str) -> list[Body]:

@@ -54,7 +54,11 @@ def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[B
 
 
 def _items(page: Body) -> Iterator[Body]:
-    items = page.get("items")
-    for item in items if isinstance(items, list) else ():
-        if isinstance(item, dict) and isinstance(item.get("metadata"), dict):
-            yield item
+    """The objects of a page; raises RefusedError where it is no list of objects."""
+    items = page.get("items", "")
+    if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
+        raise RefusedError(0, "the answer is no list")
+    for item in items or ():
+        if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+            raise RefusedError(0, "the answer lists what is no object")
+        yield item

@@ -6,7 +6,6 @@ renews itself. Nothing that is raised here holds a credential.
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from chartkit.cluster.source import TOO_LARGE, RefusedError, SourceError
 from chartkit.install.cluster import Cluster
+from chartkit.json_text import parse_json
 from chartkit.model import Body
 
 _CONNECT: Final = 10.0
@@ -63,8 +63,8 @@ class LiveSource:
         if answer.status != _OK:
             raise RefusedError(answer.status, self._said(answer.content))
         try:
-            body = json.loads(answer.content)
-        except (ValueError, RecursionError):
+            body = parse_json(answer.content)
+        except ValueError:
             body = None
         if not isinstance(body, dict):
             raise self._broken(
@@ -143,8 +143,8 @@ class LiveSource:
     def _said(self, content: bytes) -> str:
         """The message of a Status, without what was sent to be let in."""
         try:
-            body = json.loads(content)
-        except (ValueError, RecursionError):
+            body = parse_json(content)
+        except ValueError:
             return ""
         said = body.get("message") if isinstance(body, dict) else None
         text = " ".join(said.split()) if isinstance(said, str) else ""

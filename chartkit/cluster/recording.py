@@ -20,6 +20,8 @@ from chartkit.chart import swap
 from chartkit.cluster.cleaning import cleaned_answer, with_public_key, without_secrets
 from chartkit.cluster.source import RefusedError, Source, SourceError
 from chartkit.errors import InputError
+from chartkit.input_files import is_file, read_bytes
+from chartkit.json_text import parse_json
 from chartkit.model import Body, Json, Location
 
 INDEX: Final = "recording.json"
@@ -30,7 +32,7 @@ _PRIVATE: Final = 0o700
 
 def is_recording(path: Path) -> bool:
     """Whether a folder holds what was recorded of a cluster."""
-    return (path / INDEX).is_file()
+    return is_file(path / INDEX)
 
 
 @dataclass
@@ -169,10 +171,8 @@ class RecordedSource:
 
 def _read(file: Path) -> Body:
     try:
-        body = json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", Location(str(file))) from None
-    except (ValueError, RecursionError):
+        body = parse_json(read_bytes(file))
+    except ValueError:
         raise InputError("is not JSON", Location(str(file))) from None
     if not isinstance(body, dict):
         raise InputError("must be a JSON object", Location(str(file)))

@@ -29,7 +29,7 @@ from chartkit.engine.signatures import (
 )
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import InputError, LookupFailed, NoSource
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Json, Location, Resource
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _OPERATION = "request.operation"
@@ -341,8 +341,8 @@ def _recorded_call(entry: Body) -> tuple[str, Recorded]:
 
 
 def _configmap_key(body: Body) -> tuple[str, str]:
-    metadata = body.get("metadata") or {}
-    return metadata.get("namespace") or "default", metadata.get("name") or ""
+    one = Resource(body)
+    return one.namespace or "default", one.name
 
 
 def _global_data(entry: Body) -> Json:

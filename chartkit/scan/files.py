@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from chartkit.errors import InputError
+from chartkit.input_files import is_file, is_there, refuse_special
 from chartkit.model import Location
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -15,13 +16,14 @@ CHART_FILE = "Chart.yaml"
 
 def is_chart(path: Path) -> bool:
     """Whether path is the folder of a Helm chart."""
-    return (path / CHART_FILE).is_file()
+    return is_file(path / CHART_FILE)
 
 
 def walk(folder: Path) -> Iterator[Path]:
     """The YAML and JSON files below folder, and chart folders in place of what they hold, sorted.
 
-    Hidden files and folders are passed over. Raises InputError for a folder that cannot be read.
+    Hidden files and folders are passed over. Raises InputError for a folder that cannot be read,
+    and for a pipe, a socket or a device among the files.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -39,11 +41,12 @@ def walk(folder: Path) -> Iterator[Path]:
             elif not entry.is_symlink():
                 yield from walk(path)
         elif path.suffix in SUFFIXES:
+            refuse_special(path)
             yield path
 
 
 def existing(path: Path) -> Path:
-    """The path itself; raises InputError where there is nothing."""
-    if not path.exists():
+    """Return the path itself; raises InputError where there is nothing."""
+    if not is_there(path):
         raise InputError("no such file or folder", Location(str(path)))
     return path

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from chartkit.documents import Document, read_file, read_text, resources
+from chartkit.documents import Document, read_file, read_stdin, resources
 from chartkit.engine.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
@@ -61,7 +61,7 @@ def _has_chart(path: str) -> bool:
 
 def _read_input(path: str, stdin: TextIO, chart: ChartOptions) -> list[Resource]:
     if path == STDIN:
-        return resources(read_text(stdin.read(), "<stdin>"))
+        return resources(read_stdin(stdin))
     where = existing(Path(path))
     if not where.is_dir():
         return resources(read_file(where))
@@ -92,7 +92,7 @@ def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
 
 def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
     if path == STDIN:
-        yield from read_text(stdin.read(), "<stdin>")
+        yield from read_stdin(stdin)
         return
     where = existing(Path(path))
     for file in walk(where) if where.is_dir() else [where]:

@@ -25,6 +25,7 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
+from chartkit.input_files import is_there
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
 from chartkit.report.model import KYVERNO
@@ -129,7 +130,7 @@ def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
 
 def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     path = Path(source)
-    if not path.exists():
+    if not is_there(path):
         if source not in profile_names():
             hint = _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)

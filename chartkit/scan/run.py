@@ -17,7 +17,7 @@ from chartkit.engine.policies import AnyPolicy, action_of, judges_json
 from chartkit.engine.request import Request, User
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_values import UserValues
-from chartkit.model import Body, Resource, RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 
 _NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
 
@@ -73,10 +73,9 @@ def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
     objects: dict[str, Body] = {}
     for resource in found:
         if resource.kind == "Namespace" and resource.api_version == "v1":
-            metadata = resource.body.get("metadata") or {}
-            own = metadata.get("labels")
+            metadata = mapping_at(resource.body, "metadata")
             labels = {"kubernetes.io/metadata.name": resource.name}
-            labels |= own if isinstance(own, dict) else {}
+            labels |= mapping_at(metadata, "labels")
             objects[resource.name] = {**resource.body, "metadata": {**metadata, "labels": labels}}
     return objects
 

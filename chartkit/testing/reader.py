@@ -77,7 +77,7 @@ _SPEC_FIELDS: Final = dict.fromkeys(
 
 def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
     """The test files at or below path, folders that are hidden included; raises InputError."""
-    if path.is_file():
+    if os.path.exists(path) and not os.path.isdir(path):
         yield path
         return
     try:
@@ -94,7 +94,11 @@ def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
 
 def read_test_file(path: Path) -> list[TestFile]:
     """The tests of a file, one a document; raises InputError for what Kyverno would not take."""
-    return [_read(path, document) for document in read_file(path)]
+    documents = read_file(path)
+    if not documents:
+        hint = f"write apiVersion: {API_VERSION}, kind: Test and results, or remove the file"
+        raise InputError("holds no test", Location(str(path)), hint)
+    return [_read(path, document) for document in documents]
 
 
 def _read(path: Path, document: Document) -> TestFile:

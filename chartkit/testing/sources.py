@@ -21,6 +21,7 @@ from chartkit.engine.policies import (
 from chartkit.engine.policy_check import POLICY_RULE
 from chartkit.engine.submitted import as_submitted
 from chartkit.errors import CompileError, InputError
+from chartkit.input_files import is_folder, is_there, refuse_special
 from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
@@ -71,7 +72,7 @@ class Sources:
 
     def objects(self, path: Path) -> list[Resource]:
         """The objects of a file, or of all files below a folder, as Kyverno takes them."""
-        if path.is_dir():
+        if is_folder(path):
             return [one for file in _yaml_files(path) for one in self.objects(file)]
         found = self._objects.get(path)
         if found is None:
@@ -116,9 +117,9 @@ class Sources:
         return answer
 
     def _policy_objects(self, path: Path) -> Iterator[Resource]:
-        if not path.exists():
+        if not is_there(path):
             raise InputError("no such file or folder", Location(str(path)))
-        if not path.is_dir():
+        if not is_folder(path):
             yield from self._raw(path)
             return
         for file in _yaml_files(path):
@@ -159,12 +160,19 @@ def _mode(resource: Resource) -> str:
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        text = f"cannot be read: {error.strerror or error}"
+        raise InputError(text, Location(str(folder))) from None
+    for path in entries:
         if path.name.startswith("."):
             continue
-        if path.is_dir():
-            yield from _yaml_files(path)
+        if is_folder(path):
+            if not path.is_symlink():
+                yield from _yaml_files(path)
         elif path.suffix in _SUFFIXES:
+            refuse_special(path)
             yield path
 
 

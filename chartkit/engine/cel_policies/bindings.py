@@ -12,7 +12,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import ADMISSION, ADMISSION_VERSIONS, read_constraints
 from chartkit.engine.definitions import definition_check
 from chartkit.engine.policy_reader import check_schema, check_served
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Resource, mapping_at
 
 KINDS: Final = tuple(f"{kind}Binding" for kind in ADMISSION)
 
@@ -39,7 +39,7 @@ def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, 
         _read(policy, one)
         for one in found
         if one.kind == f"{policy.kind}Binding"
-        and (one.body.get("spec") or {}).get("policyName") == policy.name
+        and mapping_at(one.body, "spec").get("policyName") == policy.name
     )
 
 

@@ -13,7 +13,7 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.request import Request
 from chartkit.engine.values.cron import Schedule
 from chartkit.errors import ChartkitError
-from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status
+from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status, mapping_at
 
 TTL_RULE: Final = "ttl-label"
 """The id of diagnostics for TTL labels that Kyverno cannot read."""
@@ -111,8 +111,7 @@ def _run(
 
 
 def _propagation(resource: Resource) -> str:
-    annotations = (resource.body.get("metadata") or {}).get("annotations")
-    given = annotations.get(PROPAGATION) if isinstance(annotations, dict) else None
+    given = mapping_at(resource.body, "metadata", "annotations").get(PROPAGATION)
     return given if isinstance(given, str) and given in _PROPAGATIONS else ""
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cluster import labels_of
 from chartkit.engine.values.duration import parse_duration
 from chartkit.errors import InputError
-from chartkit.model import Resource
+from chartkit.model import Resource, mapping_at
 
 LABEL: Final = "cleanup.kyverno.io/ttl"
 PROPAGATION: Final = "cleanup.kyverno.io/propagation-policy"
@@ -37,7 +37,7 @@ def deletion_time(resource: Resource, created: datetime) -> datetime | None:
     label that Kyverno cannot read, and then nothing is deleted.
     """
     text = labels_of(resource.body).get(LABEL)
-    metadata = resource.body.get("metadata") or {}
+    metadata = mapping_at(resource.body, "metadata")
     if text is None or metadata.get("deletionTimestamp") is not None:
         return None
     life = _duration(text)

@@ -14,7 +14,7 @@ from chartkit.engine.kinds import parse_api_version, resource_name
 from chartkit.engine.policy import LabelSelector, Policy, Rule
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at
 
 _NOT_CLONED: Final = frozenset(OF_ONE_OBJECT) - {"generation"}
 
@@ -83,7 +83,7 @@ class CloneListError(EvaluationError):
 
 
 def _clone_of(source: Body, target: ObjectKey) -> Body:
-    metadata = dict(source["metadata"])
+    metadata = dict(mapping_at(source, "metadata"))
     if key_of(source).namespace != target.namespace:
         metadata.pop("ownerReferences", None)
     metadata["labels"] = {**labels_of(source), **source_labels(source)}

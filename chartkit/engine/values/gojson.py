@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from chartkit.engine.values.quoting import quote_byte
+from chartkit.json_text import without_surrogates
 from chartkit.model import Json
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 10_000
 _SPACE = " \t\r\n"
 _END_OF_INPUT = "unexpected end of JSON input"
@@ -33,7 +32,7 @@ def parse_json(text: str) -> Json:
         raise JsonError(_Scanner(text).problem() or str(error)) from None
     except RecursionError:
         raise JsonError("exceeded max depth") from None
-    return _clean(value) if "\\u" in text else value
+    return without_surrogates(value) if "\\u" in text else value
 
 
 def parse_first(text: str) -> Json:
@@ -45,7 +44,7 @@ def parse_first(text: str) -> Json:
         raise JsonError(error.msg) from None
     except RecursionError:
         raise JsonError("exceeded max depth") from None
-    return _clean(value) if "\\u" in text else value
+    return without_surrogates(value) if "\\u" in text else value
 
 
 def _integer(text: str) -> int | float:
@@ -67,16 +66,6 @@ def _constant(_: str) -> NoReturn:
 
 
 _DECODER = json.JSONDecoder(parse_float=_float, parse_int=_integer, parse_constant=_constant)
-
-
-def _clean(value: Any) -> Json:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_clean(key): _clean(member) for key, member in value.items()}
-    if isinstance(value, list):
-        return [_clean(member) for member in value]
-    return value
 
 
 class _StopError(Exception):

@@ -176,7 +176,7 @@ def test_only_the_user_reads_a_recording(world: World) -> None:
             "recording.json: names no file of a recording",
         ),
         ("000001.json", "{}", "000001.json: is no recorded answer"),
-        ("000001.json", None, "000001.json: cannot be read: No such file"),
+        ("000001.json", None, "000001.json: no such file"),
     ],
 )
 def test_a_recording_that_is_broken(world: World, file: str, text: str | None, said: str) -> None:

@@ -1,0 +1,158 @@
+"""Bytes and text of what the user names: files, pipes and standard input, within limits."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+
+LARGEST_FILE: Final = 512 << 20
+"""Bytes of the largest file that is read."""
+LONGEST_STREAM: Final = 128 << 20
+"""Bytes of the longest text of a pipe, of a device or of standard input."""
+_CHUNK: Final = 1 << 20
+_KINDS: Final = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFBLK: "a device",
+    stat.S_IFCHR: "a device",
+}
+_STREAM_HINT: Final = "name a file, or give the text on standard input"
+
+
+def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
+    """Return a regular file's content.
+
+    Raises InputError for what is no file, for one that is missing, cannot be read or is larger than
+    most bytes.
+    """
+    location = Location(str(path))
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise _refused(status.st_mode, location)
+        with open(path, "rb") as file:
+            content = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, location) from None
+    if len(content) > most:
+        raise _too_long(most, location)
+    return content
+
+
+def read_text(path: Path | str) -> str:
+    """Return the text of a file, or of a stream that the user named, without a byte order mark.
+
+    A stream is `/dev/stdin`, a process substitution, another device. Raises InputError as
+    `read_bytes` does, and for what is not UTF-8.
+    """
+    location = Location(str(path))
+    try:
+        status = os.stat(path)
+        if stat.S_ISREG(status.st_mode):
+            return _decoded(read_bytes(path), location)
+        if not _is_stream(str(path), status.st_mode):
+            raise _refused(status.st_mode, location)
+        with open(path, "rb", buffering=0) as stream:
+            return _streamed(stream.fileno(), location)
+    except (OSError, ValueError) as error:
+        raise _unreadable(error, location) from None
+
+
+def read_stdin(stdin: TextIO) -> str:
+    """Return the text on standard input; raises InputError as `read_text` does."""
+    location = Location("<stdin>")
+    try:
+        number = stdin.fileno()
+    except (OSError, ValueError):
+        return stdin.read()
+    try:
+        return _streamed(number, location)
+    except OSError as error:
+        raise _unreadable(error, location) from None
+
+
+def is_there(path: Path | str) -> bool:
+    """Return whether there is a file or folder; a path that no system takes leads to nothing."""
+    return os.path.exists(path)
+
+
+def is_file(path: Path | str) -> bool:
+    """Return whether there is a regular file; a path that no system takes leads to none."""
+    return os.path.isfile(path)
+
+
+def is_folder(path: Path | str) -> bool:
+    """Return whether there is a folder; a path that no system takes leads to none."""
+    return os.path.isdir(path)
+
+
+def refuse_special(path: Path) -> None:
+    """Refuse a pipe, a socket or a device that a folder holds; raises InputError."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return
+    if stat.S_IFMT(mode) in _KINDS:
+        raise _refused(mode, Location(str(path)))
+
+
+def _is_stream(path: str, mode: int) -> bool:
+    """Whether a path stands for an open stream: opening a named pipe would wait for a writer."""
+    is_named = os.path.exists(os.path.realpath(path)) and not path.startswith("/dev/")
+    return stat.S_ISCHR(mode) or (stat.S_ISFIFO(mode) and not is_named)
+
+
+def _streamed(number: int, location: Location) -> str:
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    parts: list[str] = []
+    size = 0
+    while True:
+        chunk = os.read(number, _CHUNK)
+        size += len(chunk)
+        if size > LONGEST_STREAM:
+            raise _too_long(LONGEST_STREAM, location)
+        try:
+            part = decoder.decode(chunk, final=not chunk)
+        except UnicodeDecodeError as error:
+            raise _not_utf8(size - len(chunk) + error.start, location) from None
+        if "\x00" in part:
+            raise InputError("is not text: it holds a NUL byte", location)
+        if not chunk:
+            return "".join(parts)
+        parts.append(part)
+
+
+def _decoded(content: bytes, location: Location) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise _not_utf8(error.start, location) from None
+
+
+def _not_utf8(byte: int, location: Location) -> InputError:
+    return InputError(f"is not UTF-8 text (byte {byte})", location, "save the file as UTF-8")
+
+
+def _too_long(most: int, location: Location) -> InputError:
+    return InputError(f"is larger than {most >> 20} MiB", location, "split it into several files")
+
+
+def _refused(mode: int, location: Location) -> InputError:
+    if stat.S_ISDIR(mode):
+        return InputError("is a folder, not a file", location)
+    kind = _KINDS.get(stat.S_IFMT(mode), "something else")
+    return InputError(f"is {kind}, not a file", location, _STREAM_HINT)
+
+
+def _unreadable(error: OSError | ValueError, location: Location) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError("no such file", location)
+    if isinstance(error, OSError):
+        return InputError(f"cannot be read: {error.strerror or error}", location)
+    return InputError("is no path: it holds a NUL byte or what no path can hold", location)

@@ -21,6 +21,8 @@ RULE_RANGE = "CK103"
 RULE_ADMISSION = "CK104"
 ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
+CLUSTERS_ANNOTATION = "chartkit/kubernetes"
+"""Where a chart of chartkit's says in Chart.yaml which clusters it is for."""
 _DATA = Path(__file__).parent / "data" / "compatibility.yaml"
 
 

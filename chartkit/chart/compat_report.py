@@ -11,12 +11,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from chartkit.chart import compat
+from chartkit.chart.compat import CLUSTERS_ANNOTATION
 from chartkit.chart.project import Environment, PolicyType
 from chartkit.chart.render import dry_run
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import read_file
 from chartkit.errors import InputError, RenderError
-from chartkit.model import Diagnostic, Location, Severity
+from chartkit.model import Body, Diagnostic, Location, Severity
 
 _RANGE = compat.RULE_RANGE
 
@@ -98,9 +99,11 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
         raise InputError("names no Kyverno version", place, hint)
     kyverno = parse_version(body["appVersion"], "Kyverno", place)
     subject = pair(str(folder), kyverno, kubernetes, today, place)
-    if "kubeVersion" not in body or subject.row is None:
+    given = _given_range(body)
+    if given is None or subject.row is None:
         return subject
-    found = _range(body["kubeVersion"], subject.row, kubernetes, documents[0].locate("kubeVersion"))
+    text, path = given
+    found = _range(text, subject.row, kubernetes, documents[0].locate(*path))
     return Subject(
         subject.name,
         kyverno,
@@ -112,24 +115,33 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
     )
 
 
+def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
+    """The clusters that a chart is for, and the keys where it says so: chartkit's charts refuse
+    others by themselves, as kubeVersion would stop Helm offline, too."""
+    annotations = body.get("annotations")
+    if isinstance(annotations, dict) and CLUSTERS_ANNOTATION in annotations:
+        return annotations[CLUSTERS_ANNOTATION], ("annotations", CLUSTERS_ANNOTATION)
+    return (body["kubeVersion"], ("kubeVersion",)) if "kubeVersion" in body else None
+
+
 def _range(
     text: object, row: compat.Compatibility, wanted: Version | None, place: Location
 ) -> list[Diagnostic]:
     if not isinstance(text, str):
-        raise InputError("'kubeVersion' must be text", place)
+        raise InputError("a range of Kubernetes versions must be text", place)
     known = compat.known_clusters()
     admitted = _admitted(text, known if wanted is None else [*known, wanted])
     if wanted is not None and wanted not in admitted:
-        message = f"the chart's kubeVersion {text} refuses Kubernetes {wanted}"
+        message = f"the chart's range {text} refuses Kubernetes {wanted}"
         return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
     if not any(row.support(each) is compat.Support.SUPPORTED for each in admitted):
-        message = f"the chart's kubeVersion {text} admits no cluster that Kyverno {row.kyverno}"
+        message = f"the chart's range {text} admits no cluster that Kyverno {row.kyverno}"
         hint = f"it supports {row.clusters}: write {compat.kube_version_range([row.kyverno])}"
         return [Diagnostic(_RANGE, Severity.ERROR, f"{message} supports", place, hint)]
     beyond = [str(e) for e in admitted if row.support(e) is not compat.Support.SUPPORTED]
     if not beyond:
         return []
-    message = f"the chart's kubeVersion {text} admits Kubernetes {', '.join(beyond)} too"
+    message = f"the chart's range {text} admits Kubernetes {', '.join(beyond)} too"
     hint = f"Kyverno {row.kyverno} supports {row.clusters}"
     return [Diagnostic(_RANGE, Severity.WARNING, message, place, hint)]
 

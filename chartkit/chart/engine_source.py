@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chartkit.bundled import chart_source_dir
+from chartkit.chart.ha import ONE_OR_THREE, TWO_REPLICAS
 from chartkit.documents import read_file
 from chartkit.model import Body
 
@@ -20,6 +21,7 @@ def describe() -> Body:
     return {
         **source,
         "controllers": controllers,
+        "two_replicas": f"{TWO_REPLICAS}; set {ONE_OR_THREE}",
         "verb_sets": verbs,
         "roles": {
             name: [_rule([*row, ""], verbs) for row in rows]

@@ -30,6 +30,10 @@ CONTROLLERS = {
 }
 """The engine's controllers by component label, and the key of each in the chart's values."""
 
+_NOT_TWO = "which is refused everywhere: no majority is left while one is drained"
+TWO_REPLICAS = f"{ADMISSION} has 2 replicas, {_NOT_TWO}"
+ONE_OR_THREE = "3, or 1 where it need not be highly available"
+
 VALUES_KEYS = {
     RULE_REPLICAS: (("autoscaling", "minReplicas"), ("replicas",)),
     RULE_TWO_ADMISSION: (("autoscaling", "minReplicas"), ("replicas",)),
@@ -123,8 +127,8 @@ def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
         message = f"{component} has {count!r} for its number of replicas"
         yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, place, hint)
     elif component == ADMISSION and count == 2:
-        message = f"{what}, which is refused everywhere: no majority is left while one is drained"
-        one = hint if required else f"{hint}, or 1 where it need not be highly available"
+        message = f"{what}, {_NOT_TWO}"
+        one = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
         yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, place, one)
     elif required and count < least:
         message = f"{what}, and this environment must be highly available"

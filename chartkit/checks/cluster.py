@@ -10,7 +10,7 @@ from chartkit.chart import compat, ha
 from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import RenderError
-from chartkit.lint import RENDERED_RULES, VALUES_RULES, lint
+from chartkit.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
 from chartkit.model import Diagnostic, Severity
 
 
@@ -28,7 +28,8 @@ def compatibility(subject: Subject) -> Iterable[Row]:
 def values(subject: Subject) -> Iterable[Row]:
     """Does every key mean something, and does every value fit its schema?"""
     for chart in subject.charts:
-        found = [*lint(chart.lint_subject(), VALUES_RULES), *_refused(chart)]
+        rules = (*VALUES_RULES, *REFUSED_RULES)
+        found = [*lint(chart.lint_subject(), rules), *_refused(chart)]
         right = f"{chart.name}: every key is known"
         place = chart.values.location
         yield from rows(subject.environment.name, "values", found, right, place)

@@ -16,7 +16,7 @@ from chartkit.lint.filters import filters_taken_out, kube_system_fails_closed, w
 from chartkit.lint.keys import merged_violations, null_overrides, schema_violations
 from chartkit.lint.moved import moved_keys
 from chartkit.lint.ports import node_port_range, shared_node_ports
-from chartkit.lint.scaling import scaler_below_minimum
+from chartkit.lint.scaling import scaler_below_minimum, two_admission_replicas
 from chartkit.lint.subject import Subject
 from chartkit.lint.unknown import UNKNOWN_KEY, unknown_keys
 from chartkit.model import Diagnostic
@@ -41,6 +41,9 @@ VALUES_RULES: Final[tuple[Rule, ...]] = (
 )
 """What is seen in the values alone, before Helm renders."""
 
+REFUSED_RULES: Final[tuple[Rule, ...]] = (two_admission_replicas,)
+"""What the engine's templates refuse, with the place that they cannot name."""
+
 _GENERAL: Final = frozenset({RULE_ID, UNKNOWN_KEY})
 
 RENDERED_RULES: Final[tuple[Rule, ...]] = (
@@ -61,4 +64,4 @@ def lint(subject: Subject, rules: Sequence[Rule]) -> list[Diagnostic]:
     ]
 
 
-__all__ = ["RENDERED_RULES", "VALUES_RULES", "Subject", "lint"]
+__all__ = ["REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "Subject", "lint"]

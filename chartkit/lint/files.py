@@ -14,7 +14,7 @@ from chartkit.chart.schema import require_no_object, require_single_keys
 from chartkit.chart.versions import parse_version
 from chartkit.documents import Document, Source, read_file, read_text
 from chartkit.errors import InputError
-from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
 from chartkit.model import Body, Diagnostic, Location, Severity
 
 _SCHEMA = "values.schema.json"
@@ -31,7 +31,7 @@ def check_files(
     """
     source = _engine() if chart is None else chart
     subject = _subject(source, files)
-    found = lint(subject, VALUES_RULES)
+    found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
     if any(each.severity is Severity.ERROR for each in found):
         return found
     name = source.name if isinstance(source, Path) else engine_chart.CHART_NAME

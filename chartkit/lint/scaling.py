@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.chart.ha import CONTROLLERS, minimum
+from chartkit.chart.ha import (
+    ADMISSION,
+    CONTROLLERS,
+    ONE_OR_THREE,
+    RULE_TWO_ADMISSION,
+    TWO_REPLICAS,
+    minimum,
+)
 from chartkit.lint.subject import Subject, mapping
 from chartkit.model import Diagnostic, Severity
 
@@ -25,3 +32,17 @@ def scaler_below_minimum(subject: Subject) -> Iterator[Diagnostic]:
             )
             place = subject.locate((key, "autoscaling", "enabled"))
             yield Diagnostic(SCALER_MINIMUM, Severity.WARNING, message, place, hint)
+
+
+def two_admission_replicas(subject: Subject) -> Iterator[Diagnostic]:
+    """CK112: two admission controllers, which the engine's chart refuses by itself, too."""
+    key = CONTROLLERS[ADMISSION]
+    values = mapping(subject.values, key)
+    scaler = mapping(values, "autoscaling")
+    path = ("autoscaling", "minReplicas") if scaler.get("enabled") is True else ("replicas",)
+    count = (scaler if len(path) > 1 else values).get(path[-1])
+    if count == 2 and not isinstance(count, bool):
+        place = subject.locate((key, *path))
+        name = ".".join((key, *path))
+        hint = f"set {name}: {ONE_OR_THREE}"
+        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, TWO_REPLICAS, place, hint)

@@ -55,7 +55,11 @@ def test_template(chart: Path, helm_program: str, name: str, version: str) -> No
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--kube-version", "v1.36.0"], "kubeVersion"),
+        (["--kube-version", "v1.22.0"], "kubeVersion"),
+        (
+            ["--kube-version", "v1.36.0", "--api-versions", "apiregistration.k8s.io/v1"],
+            "allowUnsupportedKubernetes",
+        ),
         (["--set", "validationFailureAction=Force"], "'Enforce'"),
         (["--set", "policies.require-ownr.action=Audit"], "require-ownr"),
         (["--set-string", "unknown=1"], "unknown"),

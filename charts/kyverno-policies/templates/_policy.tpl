@@ -96,7 +96,7 @@ annotations (further ones).
 {{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
 {{- end -}}
 {{- if or $values.kubeVersionOverride (not (and .about.written (hasKey $annotations "kyverno.io/kubernetes-version"))) -}}
-{{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default .root.Chart.KubeVersion) -}}
+{{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default (index .root.Chart.Annotations "chartkit/kubernetes")) -}}
 {{- end -}}
 {{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
 {{- $_ := unset $annotations "policies.kyverno.io/severity" -}}

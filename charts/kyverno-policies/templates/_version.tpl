@@ -19,6 +19,18 @@ the image of the admission controller in the release's namespace (`kyverno` befo
 {{- end -}}
 {{- end -}}
 
+{{/*
+The cluster's version where no Kyverno of this chart's environments supports it. Offline, Helm makes a version up: it knows
+the APIs of its own client then, to which the aggregator's, which every API server has, do not belong.
+*/}}
+{{- define "kyverno-policies.unsupported" -}}
+{{- if .Capabilities.APIVersions.Has "apiregistration.k8s.io/v1" -}}
+{{- if not (semverCompare (index .Chart.Annotations "chartkit/kubernetes") .Capabilities.KubeVersion.Version) -}}
+{{- .Capabilities.KubeVersion.Version -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The version in an image's tag, without its v; empty for a tag that is no version. */}}
 {{- define "kyverno-policies.imageVersion" -}}
 {{- regexFind ":v?[0-9]+[.][0-9]+[^@:/]*(@|$)" . | trimPrefix ":" | trimPrefix "v" | trimSuffix "@" -}}

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from chartkit.chart import engine_chart
-from chartkit.chart.render import dry_run, lint_chart, render_chart
-from chartkit.documents import parse_yaml
+from chartkit.chart.compat import CLUSTERS_ANNOTATION
+from chartkit.chart.render import Rendered, dry_run, lint_chart, render_chart
+from chartkit.chart.schema import violations
+from chartkit.documents import parse_yaml, read_text
 from chartkit.errors import ChartkitError
 from chartkit.model import Body
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
@@ -35,7 +37,8 @@ def _container(values: Body, controller: str) -> Body:
 def test_the_chart_names_its_versions() -> None:
     metadata = parse_yaml(plan().files["Chart.yaml"])
     assert metadata["appVersion"].startswith(f"v{engine_chart.SUPPORTED_KYVERNO}.")
-    assert metadata["kubeVersion"] == ">=1.33-0 <1.36-0"
+    assert metadata["kubeVersion"] == ">=1.33-0"
+    assert metadata["annotations"][CLUSTERS_ANNOTATION] == ">=1.33-0 <1.36-0"
 
 
 def test_a_highly_available_environment_has_replicas() -> None:
@@ -74,10 +77,78 @@ def test_the_notes_say_who_makes_certificates() -> None:
     assert "Not highly available" not in helm
 
 
-def test_the_range_of_kubernetes_is_kept() -> None:
-    with pytest.raises(ChartkitError, match=r"1\.36"):
-        dry_run(plan(), [{}], release="kyverno", kube_version="v1.36.0")
-    dry_run(plan(), [{}], release="kyverno", kube_version="v1.34.1-eks-ad4801")
+def _in_cluster(version: str, values: Body | None = None) -> Rendered:
+    apis = ["apiregistration.k8s.io/v1"]
+    given = [values or {}]
+    return render_chart(plan(), given, namespace="kyverno", kube_version=version, api_versions=apis)
+
+
+@pytest.mark.parametrize("version", ["v1.36.0", "v1.36.2-eks-ad4801", "v1.40.1"])
+def test_a_newer_cluster_is_refused_where_there_is_one(version: str) -> None:
+    said = rf"Kubernetes {version} is not supported by Kyverno v1\.19\.\d \(>=1\.33-0 <1\.36-0\)"
+    with pytest.raises(ChartkitError, match=f"{said}.*allowUnsupportedKubernetes: true") as caught:
+        _in_cluster(version)
+    assert "Kubernetes" in caught.value.message
+    assert _in_cluster("v1.34.1-eks-ad4801").resources
+
+
+def test_who_installs_in_a_newer_cluster_is_reminded() -> None:
+    values = {"global": {"allowUnsupportedKubernetes": True}}
+    apis = ["apiregistration.k8s.io/v1"]
+    notes = dry_run(plan(), [values], kube_version="v1.36.0", api_versions=apis).notes
+    assert "Kubernetes v1.36.0 is not supported by Kyverno" in notes
+    assert "allowUnsupportedKubernetes is true" in notes
+
+
+def test_offline_any_newer_version_renders() -> None:
+    for version in (None, "v1.36.0", "v1.36.2-eks-ad4801", "v1.99.0"):
+        dry_run(plan(), [{}], release="kyverno", kube_version=version)
+    with pytest.raises(ChartkitError, match=r"1\.32"):
+        dry_run(plan(), [{}], release="kyverno", kube_version="v1.32.0")
+
+
+_TWO = (
+    {"admissionController": {"replicas": 2}},
+    {"admissionController": {"autoscaling": {"enabled": True, "minReplicas": 2}}},
+    {"admissionController": {"replicas": 3, "autoscaling": {"enabled": True, "minReplicas": 2}}},
+)
+
+
+@pytest.mark.parametrize("values", _TWO)
+def test_two_admission_replicas_are_refused_with_the_reason(values: Body) -> None:
+    said = "admission-controller has 2 replicas, which is refused everywhere: no majority is left"
+    out = "set 3, or 1 where it need not be highly available"
+    with pytest.raises(ChartkitError, match=f"{said}.*{out}"):
+        render_chart(plan(), [values], kube_version=KUBE_VERSION)
+    if "autoscaling" in values["admissionController"]:
+        return
+    document = read_text(json.dumps(values))[0]
+    found = violations(document, json.loads(plan().files["values.schema.json"]))
+    assert len([each for each in found if said in each.message and out in each.message]) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"admissionController": {"replicas": 1}},
+        {"admissionController": {"replicas": None}},
+        {"admissionController": {"replicas": 3}},
+        {"admissionController": {"replicas": 4}},
+        {"admissionController": {"replicas": 2, "autoscaling": {"enabled": True}}},
+        {"admissionController": {"autoscaling": {"minReplicas": 2}}},
+        {"backgroundController": {"replicas": 2}},
+    ],
+)
+def test_other_numbers_of_replicas_are_not_refused(values: Body) -> None:
+    assert render_chart(plan(), [values], kube_version=KUBE_VERSION).resources
+
+
+def test_clients_may_ask_enough_for_many_cluster_policies() -> None:
+    limits = ["--clientRateLimitBurst=1000", "--clientRateLimitQPS=500"]
+    assert [each for each in _container({}, "admission")["args"] if "RateLimit" in each] == limits
+    own = {"container": {"extraArgs": {"clientRateLimitQPS": 50, "clientRateLimitBurst": 0}}}
+    found = _container({"admissionController": own}, "admission")["args"]
+    assert [each for each in found if "RateLimit" in each] == ["--clientRateLimitQPS=50"]
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.chart.compat import CLUSTERS_ANNOTATION
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.policies_chart import (
     plan,
@@ -45,12 +46,18 @@ def test_chart_yaml_admits_the_clusters_of_every_environment(tmp_path: Path) -> 
     lines = '  old: {kyverno: "1.10", kubernetes: "1.25"}\n'
     chart = plan(own_project(tmp_path, lines=lines))
     about = parse_yaml(chart.files["Chart.yaml"])
-    assert about["kubeVersion"] == ">=1.24-0 <1.36-0"
+    assert about["kubeVersion"] == ">=1.24-0"
+    assert about["annotations"][CLUSTERS_ANNOTATION] == ">=1.24-0 <1.36-0"
     assert "own" in about["description"]
     assert dry_run(chart, kube_version="v1.34.1-eks-113cf36").notes
+    live = ["apiregistration.k8s.io/v1"]
     for outside in ("v1.23.0", "v1.36.0"):
         with pytest.raises(RenderError):
-            dry_run(chart, kube_version=outside)
+            dry_run(chart, kube_version=outside, api_versions=live)
+    assert dry_run(chart, kube_version="v1.36.0").notes
+    allowed = {"global": {"allowUnsupportedKubernetes": True}}
+    notes = dry_run(chart, [allowed], kube_version="v1.36.0", api_versions=live).notes
+    assert "Kubernetes v1.36.0 is not supported by any Kyverno" in notes
 
 
 def test_values_of_an_environment_hold_what_differs(tmp_path: Path) -> None:

@@ -1,3 +1,13 @@
+{{/* The cluster's version where Kyverno does not support it. Offline, Helm makes a version up: it knows the APIs of its
+own client then, to which the aggregator's, which every API server has, do not belong. */}}
+{{- define "kyverno.unsupported" -}}
+{{- if .Capabilities.APIVersions.Has "apiregistration.k8s.io/v1" -}}
+{{- if not (semverCompare (index .Chart.Annotations "chartkit/kubernetes") .Capabilities.KubeVersion.Version) -}}
+{{- .Capabilities.KubeVersion.Version -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* A value as YAML; templates inside its strings are run. (list root value) */}}
 {{- define "kyverno.tpl" -}}
 {{- $text := toYaml (index . 1) -}}

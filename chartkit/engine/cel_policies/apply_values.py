@@ -27,6 +27,10 @@ class Native:
     syntax: str
 
 
+NIL_LIST: Final[list[Json]] = []
+"""An empty list of an `Object{…}`, told by its identity: Go has a nil slice there, a list like any
+other to all but JSON, which writes it as null."""
+
 _NULL: Final = Native("structpb.NullValue", "NULL_VALUE", "0")
 _GO_TYPES: Final = {
     str: "string",
@@ -50,7 +54,7 @@ def plain(value: Value) -> Json:
     if value is None or isinstance(value, bool | str | float):
         return value
     if isinstance(value, list):
-        return [plain(member) for member in value]
+        return [plain(member) for member in value] if value else NIL_LIST
     if isinstance(value, dict):
         return {text_of(key): plain(member) for key, member in value.items()}
     if isinstance(value, Struct):
@@ -77,6 +81,20 @@ def _number_or_native(value: Value) -> Json:
         return Native("time.Duration", str(value), str(value.nanoseconds))
     name = type_of(value).name
     return Native(name, str(value), f"({name})({value})")
+
+
+def encoded(value: Json) -> Json:
+    """The value as JSON has it once Go has written it; the very same where nothing differs."""
+    if value is NIL_LIST:
+        return None
+    if isinstance(value, dict):
+        members = {key: encoded(member) for key, member in value.items()}
+        return members if any(members[key] is not value[key] for key in value) else value
+    if isinstance(value, list):
+        elements = [encoded(member) for member in value]
+        changed = any(new is not old for new, old in zip(elements, value, strict=True))
+        return elements if changed else value
+    return value
 
 
 def go_type(value: Json) -> str:

@@ -13,6 +13,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import as_written, json_of
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.engine.cel_policies.apply_configuration import ApplyError, name_faults
+from chartkit.engine.cel_policies.apply_values import encoded
 from chartkit.engine.mutate.json_document import (
     MISSING_VALUE,
     Container,
@@ -41,7 +42,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     The very same resource comes back where a `test` among them fails.
     """
     operations = [_operation(patch) for patch in patches if isinstance(patch, Struct)]
-    document = _Document(resource)
+    document = _Document(encoded(resource))
     try:
         for operation in operations:
             known = _OPERATIONS.get(operation["op"])

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster import Cluster
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.request import Request
 from chartkit.engine.user_values import UserLookups, read_settings, read_values
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
@@ -183,3 +186,45 @@ def test_conditions_of_targets() -> None:
     wanted = {"resourceRules": [about("configmaps")]}
     unmet = conditions("object.metadata.name == 'd'")
     assert existing(targetMatchConstraints=wanted, targetMatchConditions=unmet)[1] == []
+
+
+_EMPTY = "Object{{spec: Object.spec{{{0}}}}}"
+_NO_CONTAINERS = "object.spec.containers.filter(c, false)"
+
+
+@pytest.mark.parametrize(
+    ("field", "alone", "encoded"),
+    [
+        ("initContainers: []", [], None),
+        (f"initContainers: {_NO_CONTAINERS}.map(c, Object.spec.initContainers{{}})", [], None),
+        ("overhead: {}", {}, {}),
+        ("securityContext: Object.spec.securityContext{}", {}, {}),
+        ("hostname: ''", "", ""),
+        ("priority: 0", 0, 0),
+        ("hostPID: false", False, False),
+    ],
+)
+def test_empty_values_once_they_were_written_as_json(field: str, alone: Any, encoded: Any) -> None:
+    """Of all empty values an empty list alone changes: in Go it is a nil slice."""
+    name, _, _ = field.partition(":")
+    applied = apply(_EMPTY.format(field))
+    add = patch("[JSONPatch{op: 'add', path: '/metadata/labels', value: {'x': 'y'}}]")
+    failing = patch("[JSONPatch{op: 'test', path: '/metadata/name', value: 'other'}]")
+    for mutations, expected in (
+        ((applied,), alone),
+        ((applied, failing), alone),
+        ((applied, add), encoded),
+        ((applied, add, label("'z'")), encoded),
+    ):
+        (result,) = results(mutating(*mutations))
+        assert result.patched is not None, result.message
+        assert result.patched["spec"][name] == expected
+        assert type(result.patched["spec"][name]) is type(expected)
+
+
+def test_an_empty_list_of_another_policy_is_written_as_json_too() -> None:
+    first = compile_cel_policy(mutating(apply(_EMPTY.format("initContainers: []"))))
+    other = patch("[JSONPatch{op: 'add', path: '/metadata/labels', value: {'x': 'y'}}]")
+    last = evaluate([first, compile_cel_policy(mutating(other))], Request(pod()))[-1]
+    assert last.patched is not None
+    assert last.patched["spec"]["initContainers"] is None

@@ -1,15 +1,17 @@
-"""`python -m bench`: start-up, rendering, CEL, and scanning 10,000 Pods."""
+"""`python -m bench`: start-up, rendering, CEL, and scanning 10,000 Pods into each report."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.cel import measure_cel
 from bench.measure import BIN, ROOT, measure
 from bench.pods import write_pods
 from bench.policies import write_policies
+from chartkit.report import FORMATS
 
 CONFORMANCE = ROOT.parent / "shared" / "conformance"
 FIXTURES = CONFORMANCE / "psa" / "v1.35"
@@ -41,6 +43,18 @@ def main() -> None:
             scan = measure(f"scan 10,000 Pods, {form}", command, runs=3)
             say(scan)
             say(f"scan / read: {scan.median / read.median:.1f}")
+        measure_formats([chartkit, "scan", pods, "--policies", "pss-restricted"])
+
+
+def measure_formats(scan: Sequence[str | Path]) -> None:
+    """Prints a line a report format, beside the text report."""
+    in_text = measure("report: text", [*scan, "-o", "text"], runs=3)
+    say(in_text)
+    others: list[list[str]] = [[name] for name in FORMATS if name != "text"]
+    for output in [*others, ["policyreport", "--report-per", "object"]]:
+        name = " ".join(output)
+        took = measure(f"report: {name}", [*scan, "-o", *output], runs=3)
+        say(f"{took}  {took.median / in_text.median:.2f} × text")
 
 
 def say(line: object) -> None:

@@ -96,6 +96,11 @@ class Resource:
         """`metadata.namespace` as written; empty if missing."""
         return _text(mapping_at(self.body, "metadata").get("namespace"))
 
+    @property
+    def uid(self) -> str:
+        """`metadata.uid`, which a cluster gives; empty if missing."""
+        return _text(mapping_at(self.body, "metadata").get("uid"))
+
 
 def mapping_at(body: Json, *path: str) -> Body:
     """Return the mapping at a path of a document; empty where there is none, or something else.

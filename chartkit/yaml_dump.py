@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -11,6 +12,12 @@ from chartkit.model import Json
 from chartkit.yaml_builder import resolve_plain
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
+_LINE: Final = r" -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+_ONE_LINE: Final = re.compile(f"[{_LINE}]*")
+_BLOCK: Final = re.compile(f"(?=[^ \n])[{_LINE}\n]*(?<! )")
+_NOT_PLAIN: Final = re.compile(
+    r"""[-?](?: |$)|[ #,\[\]{}&*!|>'"%@`]|---|\.\.\.|.*(?: #|: |[: ]$)"""
+)
 
 
 class _KubernetesDumper(yaml.CSafeDumper):
@@ -41,6 +48,33 @@ _KubernetesDumper.add_multi_representer(
 )
 _KubernetesDumper.add_multi_representer(dict, yaml.CSafeDumper.represent_dict)
 _KubernetesDumper.add_multi_representer(list, yaml.CSafeDumper.represent_list)
+
+
+def dump_text(text: str, indent: int = 0) -> str:
+    """A mapping's value that is text, as `dump_yaml` writes it: what stands behind `key: `.
+
+    indent: the column of the key.
+    """
+    if _ONE_LINE.fullmatch(text):
+        return text if _is_plain(text) else "'" + text.replace("'", "''") + "'"
+    if _BLOCK.fullmatch(text) and " \n" not in text:
+        kept = text.rstrip("\n")
+        ends = len(text) - len(kept)
+        chomping = "-" if not ends else "+" if ends > 1 else ""
+        return f"|{chomping}\n{_indented(kept, indent + 2)}" + "\n" * (ends - 1)
+    written = dump_yaml({"": text, "end": 0}).removeprefix("'': ").partition("\nend: 0\n")[0]
+    return written.replace("\n  ", "\n  " + " " * indent)
+
+
+def _is_plain(text: str) -> bool:
+    if _NOT_PLAIN.match(text) or text == "<<" or not isinstance(resolve_plain(text), str):
+        return False
+    resolvers = yaml.CSafeDumper.yaml_implicit_resolvers.get(text[0], ())
+    return not any(pattern.match(text) for _, pattern in resolvers)
+
+
+def _indented(text: str, width: int) -> str:
+    return "\n".join(" " * width + line if line else "" for line in text.split("\n"))
 
 
 def dump_yaml(document: Json) -> str:

@@ -19,6 +19,7 @@ from chartkit.model import Resource, RuleResult, Status
 
 if TYPE_CHECKING:
     from chartkit.cluster.scan import Surveyed
+    from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output
     from chartkit.scan.policies import PolicySet
 
@@ -41,6 +42,14 @@ if TYPE_CHECKING:
     "is_json",
     is_flag=True,
     help="What is at PATH is any JSON or YAML, judged by policies of evaluation mode JSON.",
+)
+@click.option(
+    "--report-per",
+    type=click.Choice(["namespace", "object"]),
+    default="namespace",
+    show_default=True,
+    help="What each report of policyreport and openreports is about; object: as Kyverno writes "
+    "them, named after the object's UID.",
 )
 @click.option("--detailed", is_flag=True, help="Show passes and skips too.")
 @click.option(
@@ -65,6 +74,9 @@ def scan(outputs: Sequence[str], **given: Any) -> None:
     if given["is_json"] and given["at"] is not None:
         raise InputError("--at is about Kubernetes objects, and --json says that there are none")
     wanted = parse_all(outputs)
+    is_split = {output.format for output in wanted} & {"policyreport", "openreports"}
+    if given["report_per"] == "object" and not is_split:
+        raise InputError("--report-per takes -o policyreport or -o openreports")
     time = None if given["at"] is None else parse_time(given["at"], datetime.now(UTC))
     with open_cluster(given) as reader:
         if reader is None:
@@ -77,14 +89,12 @@ def scan(outputs: Sequence[str], **given: Any) -> None:
 def _scan_files(
     loaded: Requests, wanted: Sequence[Output], time: datetime | None, given: Mapping[str, Any]
 ) -> int:
-    from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output, Outputs
     from chartkit.scan.run import run_scan
 
     policies, statements, is_json = loaded.policies, loaded.statements, given["is_json"]
     _say_who_judges(policies, is_json)
-    facts = policies.facts(loaded.namespaces)
-    options = ReportOptions(facts, given["detailed"], colour=wants_colour())
+    options = _report_options(loaded, given)
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(loaded.found)) as step:
 
@@ -113,15 +123,12 @@ def _scan_cluster(
     loaded: Requests, survey: Surveyed, wanted: Sequence[Output], given: Mapping[str, Any]
 ) -> int:
     from chartkit.cluster.reports import Comparison
-    from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output, Outputs
     from chartkit.scan.run import run_scan
 
     policies, statements = loaded.policies, loaded.statements
     _say_who_judges(policies, False)
-    options = ReportOptions(
-        policies.facts(loaded.namespaces), given["detailed"], colour=wants_colour()
-    )
+    options = _report_options(loaded, given)
     reports = Outputs(wanted, options, sys.stdout)
     compares = given["reports"] or given["fail_on_differences"]
     comparison = Comparison(survey.reader, options) if compares else None
@@ -152,6 +159,14 @@ def _scan_cluster(
         click.echo(line, err=True)
     broken = bool(policies.diagnostics or survey.diagnostics or unread)
     return _exit_code(counts, broken or (differs and given["fail_on_differences"]))
+
+
+def _report_options(loaded: Requests, given: Mapping[str, Any]) -> ReportOptions:
+    from chartkit.report import ReportOptions, ReportPer
+
+    facts = loaded.policies.facts(loaded.namespaces)
+    per = ReportPer(given["report_per"])
+    return ReportOptions(facts, given["detailed"], colour=wants_colour(), per=per)
 
 
 def _say_who_judges(policies: PolicySet, is_json: bool) -> None:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import ReportOptions, summary
+from chartkit.model import Json, Resource, RuleResult, Status
+from chartkit.report.model import Remembered, ReportOptions, summary
+from chartkit.report.spool import Spool
+
+_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
+_STEP: Final = "\n      "
+_NEXT_LINE: Final = "\n  "
 
 
 class JsonWriter:
@@ -20,39 +25,50 @@ class JsonWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._rows: list[dict[str, Any]] = []
+        self._rows = Spool()
+        self._known = Remembered(self._parts)
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
         identity = "/".join(
             (resource.api_version, resource.kind, resource.namespace, resource.name)
         )
-        identity = identity if resource.kind else ""
-        location = str(resource.location)
+        identity = _quoted(identity if resource.kind else "")
+        location = _quoted(str(resource.location))
         for result in results:
-            facts = self._options.facts(result)
-            row: dict[str, Any] = {
-                "policy": result.policy,
-                "rule": result.rule,
-                "resource": identity,
-                "result": str(result.status),
-                "message": result.message,
-                "action": self._options.action(resource, result),
-                "severity": facts.severity,
-                "category": facts.category,
-                "location": location,
-            }
+            head, middle, tail = self._known(result)
+            action = self._options.action(resource, result)
+            row = f'{head}{identity}{middle}"{action}"{tail}{location}'
             if result.properties:
-                row["properties"] = dict(result.properties)
+                row += f',{_STEP}"properties": {_nested(dict(result.properties))}'
             if result.generated:
-                row["generated"] = list(result.generated)
+                row += f',{_STEP}"generated": {_nested(list(result.generated))}'
             if result.updated:
-                row["overwritten"] = list(result.updated)
+                row += f',{_STEP}"overwritten": {_nested(list(result.updated))}'
             if result.unmade:
-                row["notGenerated"] = result.unmade
-            self._rows.append(row)
+                row += f',{_STEP}"notGenerated": {_quoted(result.unmade)}'
+            comma = "," if self._rows.size else ""
+            self._rows.write(f"{comma}\n    {row}\n    }}")
 
-    def finish(self, counts: Counter[Status]) -> str:
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """The report, ending with a newline."""
-        report = {"summary": summary(counts), "results": self._rows}
-        return json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+        totals = json.dumps(summary(counts), indent=2).replace("\n", "\n  ")
+        yield f'{{\n  "summary": {totals},\n  "results": ['
+        yield from self._rows.pieces()
+        yield f"{_NEXT_LINE if self._rows.size else ''}]\n}}\n"
+
+    def _parts(self, result: RuleResult) -> tuple[str, str, str]:
+        """A row's text up to the resource, up to the action, and up to the location."""
+        facts = self._options.facts(result)
+        return (
+            f'{{{_STEP}"policy": {_quoted(result.policy)},{_STEP}"rule": {_quoted(result.rule)},'
+            f'{_STEP}"resource": ',
+            f',{_STEP}"result": "{result.status}",{_STEP}"message": {_quoted(result.message)},'
+            f'{_STEP}"action": ',
+            f',{_STEP}"severity": {_quoted(facts.severity)},'
+            f'{_STEP}"category": {_quoted(facts.category)},{_STEP}"location": ',
+        )
+
+
+def _nested(value: Json) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", _STEP)

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
+from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id
+from chartkit.report.spool import Spool
 
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_NOT_XML: Final = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff"
 """What XML 1.0 cannot hold, escaped or not."""
+_IN_TEXT: Final = re.compile(f"[&<>{_NOT_XML}]")
+_IN_ATTRIBUTE: Final = re.compile(f'[&<>"\\r\\n\\t{_NOT_XML}]')
+_REFERENCES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
+    control: f"&#{ord(control):02};" for control in "\r\n\t"
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,40 +41,61 @@ class TestCase:
 Suites = Iterable[tuple[str, Sequence[TestCase]]]
 """Test cases by the name of their suite."""
 
+_DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
 
 def junit_xml(suites: Suites) -> str:
     """The document, ending with a newline."""
-    root = ElementTree.Element("testsuites")
     totals: Counter[str] = Counter()
+    parts: list[str] = []
     for name, cases in suites:
-        counts = Counter(case.outcome for case in cases)
-        suite = ElementTree.SubElement(root, "testsuite", name=_xml(name))
-        _count(suite, len(cases), counts)
+        counts = Counter([case.outcome for case in cases])
         totals.update(counts)
-        for case in cases:
-            _add(suite, case)
-    _count(root, totals.total(), totals)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
+        parts.append(_suite(name, counts, map(_case_xml, cases)))
+    return "".join(_document(totals, parts, is_empty=not parts))
 
 
-def _count(element: ElementTree.Element, tests: int, counts: Counter[str]) -> None:
-    numbers = {"tests": tests, "failures": counts["failure"], "errors": counts["error"]}
-    for name, number in {**numbers, "skipped": counts["skipped"]}.items():
-        element.set(name, str(number))
+def _document(totals: Counter[str], suites: Iterable[str], *, is_empty: bool) -> Iterator[str]:
+    """The pieces of the document; suites: text of whole suites."""
+    yield f"{_DECLARATION}<testsuites{_numbers(totals)}"
+    if is_empty:
+        yield " />\n"
+        return
+    yield ">\n"
+    yield from suites
+    yield "</testsuites>\n"
 
 
-def _add(suite: ElementTree.Element, case: TestCase) -> None:
-    names = {"classname": _xml(case.class_name), "name": _xml(case.name)}
-    element = ElementTree.SubElement(suite, "testcase", names)
-    if case.outcome:
-        inner = ElementTree.SubElement(element, case.outcome, message=_xml(case.reason))
-        inner.text = _xml(case.text)
+def _suite(name: str, counts: Counter[str], cases: Iterable[str]) -> str:
+    start = f'  <testsuite name="{_attribute(name)}"{_numbers(counts)}'
+    return f"{start}>\n{''.join(cases)}  </testsuite>\n" if counts else f"{start} />\n"
 
 
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)
+def _numbers(counts: Counter[str]) -> str:
+    numbers = (counts.total(), counts["failure"], counts["error"], counts["skipped"])
+    return ' tests="{}" failures="{}" errors="{}" skipped="{}"'.format(*numbers)
+
+
+def _case_xml(case: TestCase) -> str:
+    names = f'classname="{_attribute(case.class_name)}" name="{_attribute(case.name)}"'
+    start = f"    <testcase {names}"
+    if not case.outcome:
+        return f"{start} />\n"
+    inner = f'      <{case.outcome} message="{_attribute(case.reason)}"'
+    inner += f">{_text(case.text)}</{case.outcome}>" if case.text else " />"
+    return f"{start}>\n{inner}\n    </testcase>\n"
+
+
+def _attribute(text: str) -> str:
+    return _IN_ATTRIBUTE.sub(_reference, text)
+
+
+def _text(text: str) -> str:
+    return _IN_TEXT.sub(_reference, text)
+
+
+def _reference(match: re.Match[str]) -> str:
+    return _REFERENCES.get(match[0], "\ufffd")
 
 
 _OUTCOMES = {
@@ -85,20 +112,25 @@ class JUnitWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._suites: list[tuple[str, list[TestCase]]] = []
+        self._suites = Spool()
+        self._totals: Counter[str] = Counter()
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
         if results:
-            cases = [self._case(resource, result) for result in results]
-            self._suites.append((resource_id(resource), cases))
+            counts = Counter([_OUTCOMES[result.status] for result in results])
+            cases = [_case_xml(self._case(resource, result)) for result in results]
+            self._totals.update(counts)
+            self._suites.write(_suite(resource_id(resource), counts, cases))
 
-    def finish(self, counts: Counter[Status]) -> str:  # noqa: ARG002 - each suite counts its own
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
         """The report, ending with a newline."""
-        return junit_xml(self._suites)
+        yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
 
     def _case(self, resource: Resource, result: RuleResult) -> TestCase:
+        outcome, name = _OUTCOMES[result.status], result.rule or result.policy
+        if not outcome:
+            return TestCase(result.policy, name)
         reason = f"{result.status} ({self._options.action(resource, result)})"
         text = f"{result.message}\n{resource.location}"
-        name = result.rule or result.policy
-        return TestCase(result.policy, name, _OUTCOMES[result.status], reason, text)
+        return TestCase(result.policy, name, outcome, reason, text)

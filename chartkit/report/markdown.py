@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id, rule_id
+from chartkit.report.spool import Spool
 
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table of GitHub's Markdown, ending with a newline; what cells hold is shown as it is."""
-    lines = [headers, ["---"] * len(headers), *([_cell(cell) for cell in row] for row in rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return "".join((_line(headers), _line(["---"] * len(headers)), *map(_row, rows)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return _line([_cell(cell) for cell in cells])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |\n"
 
 
 def _cell(text: str) -> str:
@@ -28,20 +36,19 @@ class MarkdownWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._rows: list[tuple[str, ...]] = []
+        self._rows = Spool()
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
         for result in results:
             if self._options.detailed or result.status in _SHOWN:
                 names = (resource_id(resource), rule_id(result))
-                self._rows.append((str(result.status), *names, result.message))
+                self._rows.write(_row((str(result.status), *names, result.message)))
 
-    def finish(self, counts: Counter[Status]) -> str:
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """The report, ending with a newline."""
         headers = [str(status) for status in Status]
-        totals = markdown_table(headers, [[str(counts[status]) for status in Status]])
-        if not self._rows:
-            return totals
-        table = markdown_table(("Result", "Resource", "Rule", "Message"), self._rows)
-        return f"{totals}\n{table}"
+        yield markdown_table(headers, [[str(counts[status]) for status in Status]])
+        if self._rows.size:
+            yield "\n" + markdown_table(("Result", "Resource", "Rule", "Message"), ())
+            yield from self._rows.pieces()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Protocol
+from enum import StrEnum
+from typing import Final, Generic, Protocol, TypeVar
 
 from chartkit.model import Resource, RuleResult, Status
+
+T = TypeVar("T")
 
 KYVERNO: Final = "kyverno"
 """The source of results of policies with rules."""
@@ -31,15 +34,24 @@ class PolicyFacts:
     source: str = KYVERNO
 
 
+class ReportPer(StrEnum):
+    """What one PolicyReport is about."""
+
+    NAMESPACE = "namespace"
+    OBJECT = "object"
+
+
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
     """policies: facts by what tells policies apart (`RuleResult.policy_id`); detailed: passes and
-    skips too; colour: ANSI colours; now: the time that reports carry."""
+    skips too; colour: ANSI colours; now: the time that reports carry; per: of formats that are
+    several reports, what each is about."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
     colour: bool = False
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    per: ReportPer = ReportPer.NAMESPACE
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """The facts of the policy that said something."""
@@ -52,13 +64,37 @@ class ReportOptions:
 
 
 class Writer(Protocol):
-    """Takes results as they come; `finish` gives the report's text."""
+    """Takes results as they come; `finish` gives the report's text, piece by piece."""
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
 
-    def finish(self, counts: Counter[Status]) -> str:
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """The report, ending with a newline."""
+        ...
+
+
+class Remembered(Generic[T]):
+    """What a format makes of a result, made once for results that say the same of objects.
+
+    make may look at the policy, the rule, the status and the message, and at nothing else.
+    """
+
+    _LIMIT: Final = 4096
+
+    def __init__(self, make: Callable[[RuleResult], T]) -> None:
+        self._make = make
+        self._made: dict[tuple[str, ...], T] = {}
+
+    def __call__(self, result: RuleResult) -> T:
+        """What was made of an equal result, or is made now."""
+        key = (result.kind, result.policy, result.rule, result.status, result.message)
+        found = self._made.get(key)
+        if found is None:
+            if len(self._made) >= self._LIMIT:
+                self._made.clear()
+            found = self._made[key] = self._make(result)
+        return found
 
 
 def resource_id(resource: Resource) -> str:

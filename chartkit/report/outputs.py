@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
@@ -63,15 +63,20 @@ class Outputs:
     def finish(self, counts: Counter[Status]) -> None:
         """Writes every report; a file appears whole or not at all."""
         for output, writer in self._writers:
-            text = writer.finish(counts)
+            pieces = writer.finish(counts)
             if output.file is None:
-                self._stdout.write(text)
+                self._stdout.writelines(pieces)
             else:
-                write_whole(output.file, text)
+                write_pieces(output.file, pieces)
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Puts text in the place of path in one step; raises InputError where that cannot be done.
+    """Puts text in the place of path, as `write_pieces` does."""
+    write_pieces(path, (text,))
+
+
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Puts a text in the place of path in one step; raises InputError where that cannot be done.
 
     A link stays, and what it leads to is written; so does a file's mode. What is there and is no
     file (a device, a pipe) is written to.
@@ -79,9 +84,9 @@ def write_whole(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
-            path.write_text(text, "utf-8", newline="")
+            _write(path, pieces)
         else:
-            _replace(path.resolve(), text)
+            _replace(path.resolve(), pieces)
     except OSError as error:
         raise InputError(
             f"cannot be written: {error.strerror or error}", Location(str(path))
@@ -100,10 +105,15 @@ def write_over(path: Path, text: str) -> None:
     write_whole(path, text.replace("\n", ends))
 
 
-def _replace(path: Path, text: str) -> None:
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(pieces)
+
+
+def _replace(path: Path, pieces: Iterable[str]) -> None:
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
     try:
-        temporary.write_text(text, "utf-8", newline="")
+        _write(temporary, pieces)
         if path.is_file():
             temporary.chmod(path.stat().st_mode & 0o7777)
         temporary.replace(path)

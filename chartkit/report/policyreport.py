@@ -1,20 +1,25 @@
-"""PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1): one a namespace,
-and one for the cluster.
+"""PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1): one a namespace
+and one for the cluster, or one an object.
 
 The fields are those of the two APIs; results name their source as the reports that Kyverno's own
-controller writes: `kyverno`, `KyvernoValidatingPolicy` and so on.
+controller writes: `kyverno`, `KyvernoValidatingPolicy` and so on. A report an object has the shape
+of those that Kyverno's reports controller writes (`pkg/controllers/report/aggregate`).
 """
 
 from __future__ import annotations
 
+import re
+import uuid
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import KYVERNO, ReportOptions, summary
-from chartkit.yaml_dump import dump_documents
+from chartkit.report.model import KYVERNO, Remembered, ReportOptions, ReportPer, summary
+from chartkit.report.spool import Spool
+from chartkit.yaml_dump import dump_text, dump_yaml
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,64 +41,182 @@ OPENREPORTS: Final = ReportApi(
 )
 
 
-class PolicyReportWriter:
-    """A stream of YAML documents, sorted by namespace; the cluster's report comes first."""
+_SIMPLE_KEY: Final = re.compile(r"[A-Za-z][A-Za-z0-9_./-]{0,99}")
+_NO_RESULTS: Final = "# no results\n"
+_SEPARATOR: Final = "---\n"
+_MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+_IDENTITIES: Final = uuid.UUID("b0c3a4a4-6d0c-5c0e-9a52-3d5f3a1c7e10")
 
-    def __init__(self, options: ReportOptions, api: ReportApi = WGPOLICY) -> None:
+
+class ResultRows:
+    """The items of `results`, as YAML at the first column."""
+
+    def __init__(self, options: ReportOptions) -> None:
         self._options = options
+        self._time = int(options.now.timestamp())
+        self._known = Remembered(self._parts)
+
+    def text(self, results: Sequence[RuleResult], subject: str) -> str:
+        """Items for an object's results; subject: their `resources`, empty where they have none."""
+        rows: list[str] = []
+        for result in results:
+            head, tail = self._known(result)
+            rows += (head, subject, tail)
+            if result.properties:
+                rows.append(_properties(result.properties))
+        return "".join(rows)
+
+    def sort_key(self, result: RuleResult) -> tuple[str, str, str]:
+        """The order of Kyverno's reports: by policy, rule and source."""
+        return result.policy, result.rule, self._options.facts(result).source
+
+    def _parts(self, result: RuleResult) -> tuple[str, str]:
+        """An item's text before and behind the resources."""
+        facts = self._options.facts(result)
+        rule = f"  rule: {dump_text(result.rule, 2)}\n" if result.rule else ""
+        optional = {"severity": facts.severity, "category": facts.category}
+        return (
+            f"- source: {dump_text(facts.source, 2)}\n"
+            f"  policy: {dump_text(result.policy, 2)}\n{rule}"
+            f"  result: {result.status}\n"
+            f"  message: {dump_text(result.message, 2)}\n"
+            f"  scored: {'true' if facts.scored else 'false'}\n",
+            f"  timestamp:\n    seconds: {self._time}\n    nanos: 0\n"
+            + _members({key: value for key, value in optional.items() if value}, 2),
+        )
+
+
+class NamespaceReportWriter:
+    """A stream of YAML documents, a report a namespace, sorted by namespace; the cluster's report
+    comes first."""
+
+    def __init__(self, options: ReportOptions, api: ReportApi) -> None:
         self._api = api
-        self._results: dict[str, list[dict[str, Any]]] = {}
+        self._rows = ResultRows(options)
+        self._spool = Spool()
+        self._places: dict[str, array[int]] = {}
         self._counts: dict[str, Counter[Status]] = {}
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
         if not results:
             return
-        rows = self._results.setdefault(resource.namespace, [])
-        rows.extend(self._row(resource, result) for result in results)
-        counts = self._counts.setdefault(resource.namespace, Counter())
-        counts.update(result.status for result in results)
+        subject = _members(_reference(resource), 4).replace("    ", "  - ", 1)
+        subject = f"  resources:\n{subject}" if subject else ""
+        namespace, start = resource.namespace, self._spool.size
+        self._spool.write(self._rows.text(results, subject))
+        places = self._places.setdefault(namespace, array("Q"))
+        if places and places[-1] == start:
+            places[-1] = self._spool.size
+        else:
+            places.extend((start, self._spool.size))
+        counts = self._counts.setdefault(namespace, Counter())
+        counts.update([result.status for result in results])
 
-    def finish(self, counts: Counter[Status]) -> str:  # noqa: ARG002 - each report counts its own
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
         """The reports, ending with a newline."""
-        reports = [self._report(namespace) for namespace in sorted(self._results)]
-        return dump_documents(reports) if reports else "# no results\n"
+        if not self._places:
+            yield _NO_RESULTS
+        for number, namespace in enumerate(sorted(self._places)):
+            where = {"namespace": namespace} if namespace else {}
+            yield _SEPARATOR if number else ""
+            yield _head(self._api, namespace) + _metadata({"name": "chartkit", **where})
+            yield _middle(self._api, self._counts[namespace])
+            places = self._places[namespace]
+            for start, end in zip(places[::2], places[1::2], strict=True):
+                yield from self._spool.pieces(start, end)
 
-    def _report(self, namespace: str) -> dict[str, Any]:
-        metadata = {"name": "chartkit"}
-        if namespace:
-            metadata["namespace"] = namespace
-        api = self._api
-        return {
-            "apiVersion": api.version,
-            "kind": api.namespaced if namespace else api.cluster,
-            "metadata": metadata,
-            **({"source": KYVERNO} if api.has_source else {}),
-            "summary": summary(self._counts[namespace]),
-            "results": self._results[namespace],
-        }
 
-    def _row(self, resource: Resource, result: RuleResult) -> dict[str, Any]:
-        facts = self._options.facts(result)
-        subject = {
-            "apiVersion": resource.api_version,
-            "kind": resource.kind,
-            "name": resource.name,
-            "namespace": resource.namespace,
-        }
-        named = {key: value for key, value in subject.items() if value}
-        row: dict[str, Any] = {
-            "source": facts.source,
-            "policy": result.policy,
-            **({"rule": result.rule} if result.rule else {}),
-            "result": str(result.status),
-            "message": result.message,
-            "scored": facts.scored,
-            **({"resources": [named]} if named else {}),
-            "timestamp": {"seconds": int(self._options.now.timestamp()), "nanos": 0},
-        }
-        optional = {"severity": facts.severity, "category": facts.category}
-        row |= {key: value for key, value in optional.items() if value}
-        if result.properties:
-            row["properties"] = dict(result.properties)
-        return row
+class ObjectReportWriter:
+    """A stream of YAML documents, a report an object that has results, in the objects' order.
+
+    A report has the name that Kyverno's reports controller gives it: the object's UID. An object
+    that no cluster has stored gets one that is made of what identifies it, and no owner.
+    """
+
+    def __init__(self, options: ReportOptions, api: ReportApi) -> None:
+        self._api = api
+        self._rows = ResultRows(options)
+        self._spool = Spool()
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes one resource's results."""
+        if not results:
+            return
+        counts = Counter([result.status for result in results])
+        results = sorted(results, key=self._rows.sort_key)
+        self._spool.write(
+            (_SEPARATOR if self._spool.size else "")
+            + _head(self._api, resource.namespace)
+            + _object_metadata(resource)
+            + _middle(self._api, counts)
+            + self._rows.text(results, "")
+        )
+
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
+        """The reports, ending with a newline."""
+        if not self._spool.size:
+            yield _NO_RESULTS
+        yield from self._spool.pieces()
+
+
+def policy_report_writer(
+    options: ReportOptions, api: ReportApi = WGPOLICY
+) -> NamespaceReportWriter | ObjectReportWriter:
+    """The writer of reports of an API, a namespace or an object each."""
+    make = NamespaceReportWriter if options.per is ReportPer.NAMESPACE else ObjectReportWriter
+    return make(options, api)
+
+
+def _head(api: ReportApi, namespace: str) -> str:
+    return f"apiVersion: {api.version}\nkind: {api.namespaced if namespace else api.cluster}\n"
+
+
+def _metadata(members: Mapping[str, str]) -> str:
+    return f"metadata:\n{_members(members, 2)}"
+
+
+def _object_metadata(resource: Resource) -> str:
+    """A report's metadata and scope, as `controllers/report/aggregate` sets them."""
+    uid, reference = resource.uid, _reference(resource)
+    identity = "/".join(reference.values()) if resource.name else str(resource.location)
+    name = uid or str(uuid.uuid5(_IDENTITIES, identity))
+    where = {"namespace": resource.namespace} if resource.namespace else {}
+    text = _metadata({"name": name, **where}) + f"  labels:\n    {_MANAGED_BY}: {KYVERNO}\n"
+    if uid:
+        owner = {key: value for key, value in reference.items() if key != "namespace"}
+        members = _members({**owner, "uid": uid}, 4).replace("    ", "  - ", 1)
+        text += f"  ownerReferences:\n{members}"
+    if reference:
+        text += "scope:\n" + _members({**reference, **({"uid": uid} if uid else {})}, 2)
+    return text
+
+
+def _middle(api: ReportApi, counts: Counter[Status]) -> str:
+    """What stands between a report's metadata and its results."""
+    totals = "".join(f"  {status}: {count}\n" for status, count in summary(counts).items())
+    source = f"source: {KYVERNO}\n" if api.has_source else ""
+    return f"{source}summary:\n{totals}results:\n"
+
+
+def _reference(resource: Resource) -> dict[str, str]:
+    subject = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": resource.name,
+        "namespace": resource.namespace,
+    }
+    return {key: value for key, value in subject.items() if value}
+
+
+def _members(members: Mapping[str, str], indent: int) -> str:
+    edge = " " * indent
+    return "".join(f"{edge}{key}: {dump_text(value, indent)}\n" for key, value in members.items())
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    if all(map(_SIMPLE_KEY.fullmatch, properties)):
+        named = {dump_text(key): value for key, value in properties.items()}
+        return f"  properties:\n{_members(named, 4)}"
+    written = dump_yaml({"": {"properties": dict(properties)}})
+    return written.removeprefix("'':\n").removesuffix("...\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
 from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.model import ReportOptions, resource_id, rule_id
+from chartkit.report.spool import Spool
 
 _COLOURS = {
     Status.PASS: "green",
@@ -25,8 +26,8 @@ class TextWriter:
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
-        self._lines: list[str] = []
-        self._made: dict[str, list[str]] = {}
+        self._lines = Spool()
+        self._made: dict[str, Spool] = {}
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Takes one resource's results."""
@@ -39,16 +40,19 @@ class TextWriter:
             return
         names = dict.fromkeys((resource_id(resource), str(resource.location)))
         first, *place = names
-        self._lines.append("  ".join((self._bold(first), *place)))
+        lines = ["  ".join((self._bold(first), *place))]
         for result in results:
-            self._lines.extend(self._result(resource, result))
-        self._lines.append("")
+            lines.extend(self._result(resource, result))
+        self._lines.write("\n".join([*lines, "", ""]))
 
-    def finish(self, counts: Counter[Status]) -> str:
+    def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """The report, ending with a newline."""
-        total = ", ".join(f"{status}: {counts[status]}" for status in Status)
-        made = [line for head, lines in self._made.items() for line in (head, *lines, "")]
-        return "\n".join([*self._lines, *made, total]) + "\n"
+        yield from self._lines.pieces()
+        for head, lines in self._made.items():
+            yield f"{head}\n"
+            yield from lines.pieces()
+            yield "\n"
+        yield ", ".join(f"{status}: {counts[status]}" for status in Status) + "\n"
 
     def _note_made(self, resource: Resource, result: RuleResult) -> None:
         by = f"by {rule_id(result)} for {resource_id(resource)}"
@@ -57,11 +61,14 @@ class TextWriter:
             ("would be overwritten:", result.updated),
         ):
             for body in bodies:
-                line = f"  {resource_id(Resource(body))} {by}"
-                self._made.setdefault(head, []).append(line)
+                self._note(head, f"{resource_id(Resource(body))} {by}")
         if result.unmade:
-            line = f"  {by}: {single_line(result.unmade)}"
-            self._made.setdefault("could not be generated:", []).append(line)
+            self._note("could not be generated:", f"{by}: {single_line(result.unmade)}")
+
+    def _note(self, head: str, line: str) -> None:
+        if head not in self._made:
+            self._made[head] = Spool()
+        self._made[head].write(f"  {line}\n")
 
     def _result(self, resource: Resource, result: RuleResult) -> list[str]:
         facts = self._options.facts(result)

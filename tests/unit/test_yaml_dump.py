@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.documents import parse_yaml
-from chartkit.yaml_dump import dump_documents, dump_yaml
+from chartkit.yaml_dump import dump_documents, dump_text, dump_yaml
 
 TEXTS = ["y", "No", "08", "1e3", "0o17", "1_000", "<<", "~", "", "2020-01-01", "a: b", "# x", "-"]
 JSON = st.recursive(
@@ -32,6 +32,17 @@ def test_text_stays_text(text: str) -> None:
 @given(JSON)
 def test_everything_is_read_back_as_it_was(value: Any) -> None:
     assert parse_yaml(dump_yaml({"v": value})) == {"v": value}
+
+
+CHARACTERS = st.sampled_from("ab01 \n:#-?,[]{}&*!|>'\"%@`.~y=<_+\t\x07\x85é\u2028\ufeff\uffff😀")
+
+
+@given(st.text(CHARACTERS | st.characters(exclude_categories=["Cs"]), max_size=8), st.booleans())
+def test_text_alone_is_written_as_within_a_document(text: str, nested: bool) -> None:
+    document: Any = {"k": text, "z": 1}
+    whole = dump_yaml({"o": document} if nested else document).removesuffix("...\n")
+    edge, start = ("  ", "o:\n") if nested else ("", "")
+    assert whole == f"{start}{edge}k: {dump_text(text, len(edge))}\n{edge}z: 1\n"
 
 
 def test_text_of_several_lines_is_a_block() -> None:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from chartkit.documents import read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
-from chartkit.report import FORMATS, PolicyFacts, ReportOptions
+from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.markdown import markdown_table
 from chartkit.report.outputs import Output, Outputs, parse_all, write_whole
 
@@ -41,7 +42,7 @@ def report(name: str, given: ReportOptions) -> str:
     rows = [result(Status.FAIL, "first\nsecond"), result(Status.PASS, "fine", "q")]
     writer.add(POD, rows)
     writer.add(NODE, [result(Status.SKIP, "not now")])
-    return writer.finish(Counter({Status.FAIL: 1, Status.PASS: 1, Status.SKIP: 1}))
+    return "".join(writer.finish(Counter({Status.FAIL: 1, Status.PASS: 1, Status.SKIP: 1})))
 
 
 def test_text_shows_what_is_wrong_with_its_place() -> None:
@@ -102,7 +103,7 @@ def test_policy_reports_are_one_a_namespace_and_one_for_the_cluster() -> None:
 
 @pytest.mark.parametrize("name", sorted(FORMATS))
 def test_nothing_to_say_is_still_a_report(name: str) -> None:
-    text = FORMATS[name](options()).finish(Counter())
+    text = "".join(FORMATS[name](options()).finish(Counter()))
     assert text.endswith("\n")
 
 
@@ -183,6 +184,94 @@ def test_openreports_are_the_same_results_under_another_api() -> None:
     assert [one["results"] for one in new] == [one["results"] for one in old]
 
 
+def per_object(*given: tuple[Resource, list[RuleResult]], name: str = "policyreport") -> list[Any]:
+    writer = FORMATS[name](replace(options(), per=ReportPer.OBJECT))
+    for resource, results in given:
+        writer.add(resource, results)
+    return [document.body for document in read_text("".join(writer.finish(Counter())))]
+
+
+def stored(resource: Resource, uid: str) -> Resource:
+    return Resource({**resource.body, "metadata": {**resource.body["metadata"], "uid": uid}})
+
+
+def test_a_report_an_object_is_as_kyverno_writes_it() -> None:
+    rows = [result(Status.PASS, "fine", "z"), result(Status.FAIL, "no", "a")]
+    (found,) = per_object((stored(POD, "1-2"), rows), (NODE, []))
+    results = found.pop("results")
+    assert found == {
+        "apiVersion": "wgpolicyk8s.io/v1alpha2",
+        "kind": "PolicyReport",
+        "metadata": {
+            "name": "1-2",
+            "namespace": "shop",
+            "labels": {"app.kubernetes.io/managed-by": "kyverno"},
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "1-2"}],
+        },
+        "scope": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": "web",
+            "namespace": "shop",
+            "uid": "1-2",
+        },
+        "summary": {"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 0},
+    }
+    assert [row["rule"] for row in results] == ["a", "z"]
+    assert not any("resources" in row for row in results)
+
+
+def test_a_report_of_the_cluster_has_no_namespace() -> None:
+    (found,) = per_object((stored(NODE, "3"), [result(Status.FAIL)]), name="openreports")
+    assert (found["kind"], found["metadata"]["name"], found["source"]) == (
+        "ClusterReport",
+        "3",
+        "kyverno",
+    )
+    assert found["scope"] == {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "3"}
+    assert "namespace" not in found["metadata"]
+
+
+def test_an_object_of_a_file_has_a_name_of_its_own_and_no_owner() -> None:
+    failed = [result(Status.FAIL)]
+    nameless = [
+        Resource({"apiVersion": "v1", "kind": "Pod"}, Location("a.yaml", line)) for line in (1, 9)
+    ]
+    found = per_object(*((one, failed) for one in (POD, NODE, *nameless)))
+    assert len({one["metadata"]["name"] for one in found}) == 4
+    assert found == per_object(*((one, failed) for one in (POD, NODE, *nameless)))
+    assert not any("ownerReferences" in one["metadata"] or "uid" in one["scope"] for one in found)
+
+
+@pytest.mark.parametrize("name", ["policyreport", "openreports"])
+@pytest.mark.parametrize("per", list(ReportPer))
+def test_text_of_any_kind_is_read_back(name: str, per: ReportPer) -> None:
+    texts = [
+        "yes",
+        "a: b",
+        "'",
+        " x ",
+        "two\n\nlines\n\n",
+        "\n",
+        "tab\t",
+        "# no",
+        "",
+        "1e3",
+        "é \u2028",
+    ]
+    rows = [
+        RuleResult(text, text, RuleType.VALIDATION, Status.FAIL, text, properties={text: text})
+        for text in texts
+    ]
+    writer = FORMATS[name](replace(options(), per=per))
+    writer.add(POD, rows)
+    (found,) = [one.body for one in read_text("".join(writer.finish(Counter())))]
+    assert sorted(row["message"] for row in found["results"]) == sorted(texts)
+    for row in found["results"]:
+        text = row["message"]
+        assert (row["policy"], row.get("rule", ""), row["properties"]) == (text, text, {text: text})
+
+
 def test_junit_has_a_suite_an_object() -> None:
     root = ElementTree.fromstring(report("junit", options()))
     assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("3", "1", "1")
@@ -196,7 +285,7 @@ def test_junit_has_a_suite_an_object() -> None:
 def test_junit_holds_what_xml_cannot() -> None:
     writer = FORMATS["junit"](options())
     writer.add(POD, [result(Status.FAIL, "bell \x07 <&> \ud800 ]]>")])
-    root = ElementTree.fromstring(writer.finish(Counter()))
+    root = ElementTree.fromstring("".join(writer.finish(Counter())))
     assert root.find(".//failure").text.startswith("bell \ufffd <&> \ufffd ]]>")  # type: ignore[union-attr]
 
 
@@ -223,11 +312,11 @@ def test_what_would_be_generated_is_listed() -> None:
     given = replace(result(Status.PASS, ""), type=RuleType.GENERATION, generated=(made,))
     writer = FORMATS["text"](options())
     writer.add(NODE, [given])
-    text = writer.finish(Counter())
+    text = "".join(writer.finish(Counter()))
     assert text.startswith("would be generated:\n  Secret/shop/s by p/r for Node/n1\n")
     writer = FORMATS["json"](options())
     writer.add(NODE, [given])
-    assert json.loads(writer.finish(Counter()))["results"][0]["generated"] == [made]
+    assert json.loads("".join(writer.finish(Counter())))["results"][0]["generated"] == [made]
 
 
 def test_an_error_is_one_line_of_text_and_whole_elsewhere() -> None:
@@ -236,6 +325,6 @@ def test_an_error_is_one_line_of_text_and_whole_elsewhere() -> None:
     for name in ("text", "json"):
         writer = FORMATS[name](options())
         writer.add(POD, [result(Status.ERROR, whole)])
-        found[name] = writer.finish(Counter())
+        found[name] = "".join(writer.finish(Counter()))
     assert "        compilation failed: ERROR: no\n\n" in found["text"]
     assert json.dumps(whole) in found["json"]

@@ -12,9 +12,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.fetch import download
-from chartkit.fetch.limits import Limits
-from chartkit.registry.transport import Transport
+from chartkit.net.transport import Request, Transport
 from tests.loopback import at_length
 
 Hasty = Callable[[str], bool]
@@ -36,28 +34,17 @@ def first(asked: Sequence[str]) -> Hasty:
     return is_hasty
 
 
-def hasty_downloads(monkeypatch: pytest.MonkeyPatch, is_hasty: Hasty) -> None:
-    """Downloads keep their limits of time for these attempts alone."""
-    real = download._in_time
+def hasty(monkeypatch: pytest.MonkeyPatch, is_hasty: Hasty) -> None:
+    """Have servers asked within their limits of time in these attempts alone."""
+    real = Transport._in_time
 
-    def in_time(url: str, limits: Limits) -> Any:
-        calm = replace(limits, silence=_LONGEST, patience=_LONGEST)
-        return real(url, limits if is_hasty(url) else calm)
-
-    monkeypatch.setattr(download, "_in_time", in_time)
-
-
-def hasty_registries(monkeypatch: pytest.MonkeyPatch, is_hasty: Hasty) -> None:
-    """Registries are asked within their limits of time in these attempts alone."""
-    real = Transport._within
-
-    def within(transport: Transport, question: Any) -> Any:
-        given = transport._limits
-        if not is_hasty(question.url):
-            transport._limits = replace(given, silence=_LONGEST, patience=_LONGEST)
+    def in_time(transport: Transport, request: Request, *given: Any) -> Any:
+        limits = transport._limits
+        if not is_hasty(request.url):
+            transport._limits = replace(limits, silence=_LONGEST, patience=_LONGEST)
         try:
-            return real(transport, question)
+            return real(transport, request, *given)
         finally:
-            transport._limits = given
+            transport._limits = limits
 
-    monkeypatch.setattr(Transport, "_within", within)
+    monkeypatch.setattr(Transport, "_in_time", in_time)

@@ -15,8 +15,9 @@ from chartkit.fetch.download import download
 from chartkit.fetch.folders import read_archive, read_folder
 from chartkit.fetch.limits import Limits
 from chartkit.fetch.lockfile import Lock, Origin, SourceKind, digest, digest_of_all
-from chartkit.fetch.urls import is_url, split_url
+from chartkit.fetch.urls import checked_url
 from chartkit.model import Location
+from chartkit.net.urls import is_url, shown_source
 
 _SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
 _ARCHIVE: Final = "/archive/"
@@ -45,7 +46,7 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> Taken:
         _no_ref(ref, source)
         content = download(source, limits)
         origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
-        return Taken(origin, without_wrapper(unpack(content, source, limits)))
+        return Taken(origin, without_wrapper(unpack(content, shown_source(source), limits)))
     path = project / source
     if path.is_dir() and is_checkout(path):
         commit, files = read_checkout(path, ref, limits)
@@ -62,7 +63,7 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> Taken:
 
 def default_name(source: str) -> str:
     """A library's name as its source suggests it; may be empty."""
-    path = split_url(source).path if is_url(source) else Path(source).resolve().as_posix()
+    path = checked_url(source).path if is_url(source) else Path(source).resolve().as_posix()
     before, found, _ = path.partition(_ARCHIVE)
     last = (before if found and is_url(source) else path).rstrip("/").rpartition("/")[2]
     return _UNNAMEABLE.sub("-", _SUFFIX.sub("", last).lower()).strip(".-")
@@ -70,4 +71,5 @@ def default_name(source: str) -> str:
 
 def _no_ref(ref: str, source: str) -> None:
     if ref:
-        raise InputError("a ref is for a git checkout", Location(source), "leave --ref out")
+        place = Location(shown_source(source))
+        raise InputError("a ref is for a git checkout", place, "leave --ref out")

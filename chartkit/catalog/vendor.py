@@ -19,6 +19,7 @@ from chartkit.errors import InputError
 from chartkit.fetch.limits import DEFAULT, Limits
 from chartkit.fetch.lockfile import CHARTS, VENDOR, Lock, SourceKind, read_lock
 from chartkit.model import Location
+from chartkit.net.urls import shown_source
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 
@@ -120,7 +121,7 @@ def vendored_names(name: str | None, project: Path) -> list[str]:
 def _indexed(name: str, folder: Path, taken: Taken) -> Indexed:
     indexed = index_files(name, folder, taken.files)
     if not indexed.entries:
-        place = Location(taken.origin.location)
+        place = Location(taken.origin.shown)
         first = f"; {indexed.problems[0]}" if indexed.problems else ""
         hint = "a library is folders with policies of Kyverno in YAML files"
         raise InputError(f"holds no policy{first}", place, hint)
@@ -130,7 +131,8 @@ def _indexed(name: str, folder: Path, taken: Taken) -> Indexed:
 def _free_name(name: str, source: str, project: Path) -> str:
     if not _NAME.fullmatch(name) or name == CHARTS:
         hint = "give one by --name: lower-case letters, digits, '-' and '.'"
-        raise InputError(f"'{name}' cannot be the name of a library", Location(source), hint)
+        place = Location(shown_source(source))
+        raise InputError(f"'{name}' cannot be the name of a library", place, hint)
     taken = [each for each in libraries(project) if each.name == name and not each.vendored]
     if taken:
         what = f"there is a library '{name}' already"
@@ -158,4 +160,4 @@ def source_text(lock: Lock) -> str:
     origin = lock.origin
     revision = origin.revision[:12]
     at = f"{origin.ref} ({revision})" if origin.ref else revision
-    return f"{origin.location} at {at}" if origin.kind is SourceKind.GIT else origin.location
+    return f"{origin.shown} at {at}" if origin.kind is SourceKind.GIT else origin.shown

@@ -16,8 +16,9 @@ from chartkit.errors import InputError
 from chartkit.fetch.download import download
 from chartkit.fetch.limits import Limits
 from chartkit.fetch.lockfile import digest
-from chartkit.fetch.urls import split_url
+from chartkit.fetch.urls import checked_url
 from chartkit.model import Body, Json, Location
+from chartkit.net.urls import shown_url
 
 INDEX: Final = "index.yaml"
 _LARGEST_INDEX: Final = 32_000_000
@@ -38,13 +39,14 @@ def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
     """What a repository's index says of a version of a chart; raises InputError."""
     index = f"{repository.rstrip('/')}/{INDEX}"
     content = download(index, replace(limits, archive=min(limits.archive, _LARGEST_INDEX)))
-    entries = _entries(content, index, name)
+    place = shown_url(index)
+    entries = _entries(content, place, name)
     for entry in entries:
         if plain_version(str(entry.get("version"))) == plain_version(version):
             return _offer(entry, index, f"{name} {version}")
     newest = ", ".join(_newest(entries)) or "none"
     hint = f"the newest are {newest}"
-    raise InputError(f"has no version {version} of {name}", Location(index), hint)
+    raise InputError(f"has no version {version} of {name}", Location(place), hint)
 
 
 def fetch(offer: Offer, limits: Limits) -> bytes:
@@ -54,7 +56,7 @@ def fetch(offer: Offer, limits: Limits) -> bytes:
     if found != offer.sha256:
         what = f"is not what the index says: its SHA-256 is {found}, and not {offer.sha256}"
         hint = "it was changed after it was published, or on its way: ask who publishes it"
-        raise InputError(what, Location(offer.url), hint)
+        raise InputError(what, Location(shown_url(offer.url)), hint)
     return content
 
 
@@ -76,16 +78,16 @@ def _entries(content: bytes, index: str, name: str) -> list[Body]:
 
 
 def _offer(entry: Body, index: str, what: str) -> Offer:
+    place = Location(shown_url(index))
     urls, found = entry.get("urls"), _digest(entry.get("digest"))
     if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
-        raise InputError(f"does not say where {what} is", Location(index))
+        raise InputError(f"does not say where {what} is", place)
     if not found:
         hint = "download the archive yourself, see that it is the right one, and give it by --from"
-        raise InputError(f"has no digest for {what}", Location(index), hint)
+        raise InputError(f"has no digest for {what}", place, hint)
     url = urljoin(index, urls[0])
-    if split_url(index).scheme == "https" and split_url(url).scheme != "https":
-        raise InputError(f"leads from https to {url}", Location(index))
-    split_url(url)
+    if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
+        raise InputError(f"leads from https to {shown_url(url)}", place)
     return Offer(url, found)
 
 

@@ -11,8 +11,8 @@ from typing import Final
 from chartkit.chart import swap
 from chartkit.errors import InputError
 from chartkit.fetch.lockfile import LOCK_FILE, Lock, digest, lock_text, read_lock
-from chartkit.fetch.urls import is_url
 from chartkit.model import Diagnostic, Location, Severity
+from chartkit.net.urls import is_url
 
 RULE_CHANGED: Final = "CK501"
 """A file of a vendored folder is not as the lock file has it."""

@@ -44,7 +44,7 @@ class Vendored:
     @property
     def source(self) -> str:
         """Where it comes from, for people."""
-        return self.lock.origin.location
+        return self.lock.origin.shown
 
     @property
     def lock_place(self) -> Location:

@@ -30,8 +30,9 @@ from chartkit.fetch.lockfile import (
     read_lock,
 )
 from chartkit.fetch.paths import is_left_out
-from chartkit.fetch.urls import is_url, split_url
+from chartkit.fetch.urls import checked_url
 from chartkit.model import Location
+from chartkit.net.urls import is_url, shown_url
 
 _KYVERNO: Final = "https://kyverno.github.io/kyverno"
 REPOSITORIES: Final[Mapping[str, str]] = MappingProxyType(
@@ -76,9 +77,10 @@ def vendor_chart(
     _require_name(name)
     wanted = plain_version(version)
     origin, content = _take(name, wanted, source, project, limits)
-    files = _chart_root(content, origin.location)
-    chart = read_chart(files, origin.location, limits)
-    _require_wanted(chart, name, wanted, origin.location)
+    place = origin.shown
+    files = _chart_root(content, place)
+    chart = read_chart(files, place, limits)
+    _require_wanted(chart, name, wanted, place)
     lock = Lock(origin, {each: digest(found) for each, found in files.items()})
     folder = folder_of(project, name)
     with held(project):
@@ -113,16 +115,17 @@ def _take(
 
 def _download(name: str, version: str, url: str, limits: Limits) -> tuple[Origin, dict[str, bytes]]:
     if url.partition(":")[0].lower() == _OCI:
-        hint = f"`helm pull {url} --version {version}` writes an archive: give that by --from"
-        raise InputError("OCI registries are not read", Location(url), hint)
-    if split_url(url).path.lower().endswith(_ARCHIVES):
+        place = shown_url(url)
+        hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
+        raise InputError("OCI registries are not read", Location(place), hint)
+    if checked_url(url).path.lower().endswith(_ARCHIVES):
         content = download(url, limits)
         origin = Origin(SourceKind.ARCHIVE, url, version, digest(content))
-        return origin, unpack(content, url, limits)
+        return origin, unpack(content, shown_url(url), limits)
     offer = helm_repository.find(url, name, version, limits)
     content = helm_repository.fetch(offer, limits)
     origin = Origin(SourceKind.REPOSITORY, url, version, offer.sha256)
-    return origin, unpack(content, offer.url, limits)
+    return origin, unpack(content, shown_url(offer.url), limits)
 
 
 def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:

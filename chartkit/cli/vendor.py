@@ -51,7 +51,7 @@ def vendor_chart(
     if not done.changed:
         click.echo(f"{done.folder}: {what} is there already, as it was published")
         return
-    origin, count = done.lock.origin.location, len(done.lock.files)
+    origin, count = done.lock.origin.shown, len(done.lock.files)
     before = ""
     if done.replaced == done.chart.version:
         before = ", put back as it was"

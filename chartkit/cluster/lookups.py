@@ -24,8 +24,8 @@ from chartkit.engine.services import ServiceAnswer, ServiceCall, ServiceSource
 from chartkit.engine.signatures import UNASKED, SignatureSource
 from chartkit.engine.user_values import UserLookups, UserValues
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
-from chartkit.fetch.patience import pauses
 from chartkit.model import Body, Json
+from chartkit.net.deadline import pauses
 from chartkit.signatures.blobs import LocalBlobs, trusted_by
 
 MOST_REMEMBERED: Final = 10_000

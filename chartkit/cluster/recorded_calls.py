@@ -27,7 +27,7 @@ from chartkit.engine.services import (
 )
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.services.urls import shown
+from chartkit.services.faults import shown
 
 _FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
     "failed": LookupFailed,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.net import limits as net
+
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What is refused beyond.
+class Limits(net.Limits):
+    """What is refused beyond, in addition to the limits of a request.
 
     archive: bytes of an archive; files, file, total: how many files, bytes of one and of all;
     ratio: how many times its own size an archive may unpack to, where that is more than
-    ratio_from bytes; silence: seconds that a server may say nothing; patience: seconds for one
-    whole download; attempts: how often a server is asked; pause: seconds before the second
-    attempt, doubled for each further one.
+    ratio_from bytes.
     """
+
+    silence: float = 20.0
+    patience: float = 300.0
 
     archive: int = 64_000_000
     files: int = 20_000
@@ -23,10 +26,6 @@ class Limits:
     total: int = 128_000_000
     ratio: int = 100
     ratio_from: int = 8_000_000
-    silence: float = 20.0
-    patience: float = 300.0
-    attempts: int = 3
-    pause: float = 0.5
 
 
 DEFAULT: Final = Limits()
@@ -34,8 +33,8 @@ DEFAULT: Final = Limits()
 
 
 def waiting(seconds: float | None) -> Limits:
-    """The limits for who waits so long for a server that says nothing; None: as long as usual."""
+    """Return the limits with other seconds for a server that says nothing; None: the usual ones."""
     if seconds is None:
         return DEFAULT
     patience = seconds * DEFAULT.patience / DEFAULT.silence
-    return replace(DEFAULT, silence=seconds, patience=patience)
+    return replace(DEFAULT, connect=seconds, silence=seconds, patience=patience)

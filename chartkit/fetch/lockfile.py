@@ -13,6 +13,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+from chartkit.net.urls import shown_source
 
 LOCK_FILE: Final = "chartkit.lock"
 VENDOR: Final = "vendor"
@@ -46,6 +47,11 @@ class Origin:
     location: str
     ref: str
     revision: str
+
+    @property
+    def shown(self) -> str:
+        """The location for people: of a URL without its query."""
+        return shown_source(self.location)
 
 
 @dataclass(frozen=True, slots=True)

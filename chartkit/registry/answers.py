@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.model import Json
-from chartkit.registry.transport import Answer
+from chartkit.net.transport import Answer
 
 _LONGEST: Final = 400
 """Characters of what a server says that are passed on."""

@@ -6,15 +6,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
-from chartkit.fetch.addresses import is_forbidden, literal
+from chartkit.net.addresses import is_forbidden_host, is_inside, literal
+from chartkit.net.transport import Answer
+from chartkit.net.urls import shown_url
 from chartkit.registry.answers import printable, said
 from chartkit.registry.credentials import Login
 from chartkit.registry.errors import RegistryError
-from chartkit.registry.transport import Answer, Question, Transport, shown
+from chartkit.registry.transport import Question, Transport
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
@@ -71,14 +73,21 @@ def fetch_token(transport: Transport, wanted: Wanted, who: Login | None, limit: 
     _check_realm(realm, wanted)
     service = wanted.challenge.parameters.get("service", "")
     parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
+    via = _via(realm, wanted)
     question, what = _by_name(realm, parameters, who, limit)
     if who is not None and who.identity:
         exchange = _by_identity(realm, parameters, who, limit)
-        answer = transport.ask(exchange)
+        answer = transport.ask(replace(exchange, via=via))
         # A token service that knows no such question may still take a name and a password.
         if answer.status != _NOT_FOUND:
-            return _read(answer, f"POST {shown(realm)}")
-    return _read(transport.ask(question), what)
+            return _read(answer, f"POST {shown_url(realm)}")
+    return _read(transport.ask(replace(question, via=via)), what)
+
+
+def _via(realm: str, wanted: Wanted) -> str:
+    """Return the registry's URL where the token service is on another host."""
+    own = urlsplit(realm).netloc == wanted.registry
+    return "" if own else f"http{'' if wanted.plain else 's'}://{wanted.registry}/"
 
 
 def _read(answer: Answer, what: str) -> str:
@@ -107,7 +116,7 @@ def _by_name(
         headers["Authorization"] = who.authorization
     joint = "&" if urlsplit(realm).query else "?"
     question = Question(f"{realm}{joint}{query}", headers, limit)
-    return question, f"GET {shown(realm)}?{printable(query)}"
+    return question, f"GET {shown_url(realm)}?{printable(query)}"
 
 
 def _token(content: bytes) -> str:
@@ -143,5 +152,6 @@ def _check_realm(realm: str, wanted: Wanted) -> None:
             f'{_INVALID}realm scheme "http" not allowed for a secure registry; use https'
         )
     address = literal(host)
-    if address is not None and not own and (address.is_private or is_forbidden(address)):
+    inside = address is not None and is_inside(address)
+    if not own and (inside or is_forbidden_host(host)):
         raise RegistryError(f'{_INVALID}realm host "{host}" is a private or link-local address')

@@ -10,8 +10,9 @@ from typing import Final
 
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.values.registry_reference import RegistryReference
-from chartkit.fetch.addresses import is_loopback
 from chartkit.model import Json
+from chartkit.net.addresses import is_loopback
+from chartkit.net.transport import Answer
 from chartkit.registry.answers import printable, said, said_by_head
 from chartkit.registry.cache import Cache, digest_of, is_digest
 from chartkit.registry.challenges import Wanted, fetch_token, read_challenge
@@ -19,7 +20,7 @@ from chartkit.registry.depth import is_deeper
 from chartkit.registry.errors import MissingError, RegistryError
 from chartkit.registry.keychain import Keychain
 from chartkit.registry.settings import Settings
-from chartkit.registry.transport import Answer, Question, Transport
+from chartkit.registry.transport import Question, Transport
 
 OCI_INDEX: Final = "application/vnd.oci.image.index.v1+json"
 DOCKER_INDEX: Final = "application/vnd.docker.distribution.manifest.list.v2+json"

@@ -32,18 +32,3 @@ class RegistryError(LookupFailed):
 
 class MissingError(RegistryError):
     """The registry says that it has no such thing (404)."""
-
-
-class PassingError(RegistryError):
-    """Another attempt may do better. pause: seconds that the server asks to be left alone, if it
-    does; host: who cannot be reached at all, if that is why."""
-
-    pause: float | None = None
-    host: str = ""
-
-
-def unreachable(message: str, host: str) -> PassingError:
-    """A host that cannot be reached now."""
-    made = PassingError(message, unanswered=True)
-    made.host = host
-    return made

@@ -12,32 +12,24 @@ from typing import Final
 from chartkit.engine.values.registry_reference import DEFAULT_REGISTRY
 from chartkit.errors import InputError
 from chartkit.model import Location
+from chartkit.net import limits as net
 
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
 _ALIAS: Final = "docker.io"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What is refused beyond.
+class Limits(net.Limits):
+    """What is refused beyond, in addition to the limits of a request.
 
     document: bytes of a manifest or configuration; held: bytes of documents that are kept in
-    memory, for each who is asked as; token: bytes of a token's answer; silence:
-    seconds that a server may say nothing; patience: seconds for one whole answer; attempts: how
-    often a server is asked; pause: seconds before the second attempt, doubled for each further
-    one; longest_pause: the longest that a server may ask to be left alone; redirects: how many are
-    followed; depth: how many indexes may stand in one another.
+    memory, for each who is asked as; token: bytes of a token's answer; depth: how many indexes may
+    stand in one another.
     """
 
     document: int = 4 * 1024 * 1024
     held: int = 64 * 1024 * 1024
     token: int = 256 * 1024
-    silence: float = 10.0
-    patience: float = 30.0
-    attempts: int = 3
-    pause: float = 0.5
-    longest_pause: float = 20.0
-    redirects: int = 5
     depth: int = 2
 
 

@@ -1,25 +1,19 @@
-"""Makes calls of services: each once, to hosts that the user names, and to no other.
-
-`urllib3` encrypts and speaks HTTP. Whom it connects to, where redirects lead, how much is read and
-how long is waited is decided here.
-"""
+"""Makes calls of services: each once, to hosts that the user names, and to no other."""
 
 from __future__ import annotations
 
-import http.client
 import re
-import socket
+import ssl
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Final
 
 from urllib3 import BaseHTTPResponse, HTTPHeaderDict
-from urllib3.exceptions import HTTPError
 
-from chartkit import __version__
 from chartkit.engine.services import (
     MOST_BYTES,
     BadUrlError,
@@ -29,42 +23,40 @@ from chartkit.engine.services import (
     ServiceCall,
     masked,
 )
+from chartkit.engine.values.pem import certificates
 from chartkit.engine.values.quoting import quote
 from chartkit.errors import LookupFailed
-from chartkit.fetch.addresses import Address, is_forbidden, is_inside
-from chartkit.fetch.patience import pauses, within
-from chartkit.services.connections import (
-    DialError,
-    ForbiddenAddressError,
-    Resolver,
-    connection,
-    reach,
-    resolve,
-)
-from chartkit.services.faults import cause_of, failed
-from chartkit.services.hosts import PORTS, AllowedHosts, Named, Place
-from chartkit.services.urls import Destination, read_url, redirected, scheme_of, shown
+from chartkit.net import limits as net
+from chartkit.net.body import read_body
+from chartkit.net.connections import Dial, Resolver, resolve
+from chartkit.net.deadline import pauses, within
+from chartkit.net.errors import DialError, Fault, NetworkError
+from chartkit.net.routes import Hop
+from chartkit.net.transport import Request, Transport
+from chartkit.net.trust import system_trust, trust_in
+from chartkit.net.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
+from chartkit.services.faults import bad_url, cause_of, failed, failure_of, shown, unspoken
+from chartkit.services.hosts import AllowedHosts
 
-_CHUNK: Final = 65536
 _OVERHEAD: Final = 1000
-_REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
-_KEEPS_METHOD: Final = frozenset({307, 308})
+_TRUSTS: Final = 8
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
 _NO_HEADER_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "trailer"})
 """Headers that Go writes by itself, whatever a policy says."""
-_ANYWHERE: Final = frozenset({"accept", "content-type"})
-"""Headers that follow a redirect to another origin."""
+_GUARDED: Final = "a redirect leads to an address of this machine, of a private network or a cloud"
+_FORBIDDEN: Final = "its name leads to a link-local address or a cloud's metadata service"
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What is refused beyond. connect: seconds to be connected; patience: seconds for a whole call
-    (Kyverno's `apiCallTimeout`); redirects: how many are followed, as Go does; remembered: bytes
-    of answers that are kept for who asks the same again."""
+class Limits(net.Limits):
+    """What is refused beyond, in addition to the limits of a request: patience is Kyverno's
+    `apiCallTimeout`, which ends what is silent, and as many redirects are followed as Go does.
 
-    connect: float = 10.0
-    patience: float = 30.0
+    remembered: bytes of answers that are kept for who asks the same again.
+    """
+
+    silence: float = 60.0
     redirects: int = 10
     remembered: int = 64 * 1024 * 1024
 
@@ -119,7 +111,7 @@ class Services:
     def _tried(self, call: ServiceCall) -> Outcome:
         def work() -> Outcome:
             try:
-                return self._follow(call)
+                return self._asked(call)
             except LookupFailed as error:
                 return type(error)(masked(error.message, call), hint=error.hint)
 
@@ -127,113 +119,71 @@ class Services:
             return within(self._limits.patience, work)
         except TimeoutError:
             cause = f"no answer within {self._limits.patience:g} seconds"
-            return self._silent(call, cause)
+            self._down[read_url(call.url).place] = cause
+            return failed(call, call.url, cause)
 
-    def _silent(self, call: ServiceCall, cause: str) -> LookupFailed:
-        here = read_url(call.url)
-        self._down[here.place] = cause
-        return failed(call, here.shown, cause)
-
-    def _follow(self, call: ServiceCall) -> ServiceAnswer:
-        before: Destination | None = None
-        first, url = "", call.url
-        headers = _headers(call)
-        for _ in range(self._limits.redirects + 1):
-            here = _destination(call, url, before)
-            first = first or here.place.host
-            named = self._named(here, before)
-            guarded = here.place.host != first and not named.is_itself
-            with self._sent(call, here, headers, self._dial(here, named, guarded)) as said:
-                location = said.headers.get("Location")
-                if said.status not in _REDIRECTING or not location:
-                    return _read(said)
-            url, before = redirected(here, location), here
-            call = _redirected_call(call, said.status)
-            headers = _headers_beyond(headers, here, url)
-        raise failed(call, shown(url), f"stopped after {self._limits.redirects} redirects")
-
-    def _named(self, here: Destination, before: Destination | None) -> Named:
-        named = self._allowed.find(here.scheme, here.place)
-        way = "" if before is None else f"{before.shown} redirects there, and "
-        if named is None:
-            text = f"{here.place} is not asked: {way}--allow-network does not name it"
-            raise NotAllowedError(text)
-        if before is not None and before.scheme == "https" and here.scheme == "http":
-            text = f"{here.place} is not asked: {way}an encrypted call does not become a plain one"
-            raise NotAllowedError(text)
-        return named
-
-    def _dial(self, here: Destination, named: Named, guarded: bool) -> _Dial:
-        return _Dial(named.reached_at(here.place.port), guarded, self._resolver, self._limits)
-
-    @contextmanager
-    def _sent(
-        self, call: ServiceCall, here: Destination, headers: HTTPHeaderDict, dial: _Dial
-    ) -> Iterator[BaseHTTPResponse]:
-        """What comes back, with its body still to be read."""
-        if here.place in self._down:
-            raise failed(call, here.shown, self._down[here.place])
-        sent = HTTPHeaderDict(headers)
-        if here.authorization and "authorization" not in sent:
-            sent["Authorization"] = here.authorization
-        # Longer than the patience for the whole call, which is what ends it.
-        seconds = self._limits.patience + self._limits.connect
-        with closing(connection(here, dial, call.authorities, seconds)) as made:
+    def _asked(self, call: ServiceCall) -> ServiceAnswer:
+        _check_url(call)
+        route = partial(self._route, call)
+        trust = partial(_trust, call.authorities)
+        request = Request(call.url, _headers(call), call.method, call.body)
+        with closing(Transport(self._limits, route, trust, proxies=False)) as transport:
             try:
-                made.request(
-                    call.method,
-                    here.target,
-                    body=call.body,
-                    headers=sent,
-                    preload_content=False,
-                    decode_content=False,
-                )
-                response = made.getresponse()
-            except ForbiddenAddressError:
-                raise NotAllowedError(f"{here.place} is not asked: {dial.refusal}") from None
-            except DialError as error:
-                self._down[here.place] = str(error)
-                raise failed(call, here.shown, str(error)) from None
-            except (OSError, ValueError, HTTPError, http.client.HTTPException) as error:
-                raise failed(call, here.shown, cause_of(error)) from None
-            yield response
+                with transport.sent(request) as response:
+                    return _read(response)
+            except NetworkError as error:
+                raise self._failure(call, error) from None
+
+    def _failure(self, call: ServiceCall, error: NetworkError) -> LookupFailed:
+        here = error.url
+        if here is not None and error.fault is Fault.DOWNGRADE:
+            text = "an encrypted call does not become a plain one"
+            return _not_asked(read_url(error.target).place, here, text)
+        if here is not None and error.fault in (Fault.FORBIDDEN, Fault.INSIDE):
+            why = _GUARDED if error.fault is Fault.INSIDE else _FORBIDDEN
+            return NotAllowedError(f"{here.place} is not asked: {why}")
+        if here is not None and isinstance(error, DialError):
+            self._down[here.place] = cause_of(error)
+        return failure_of(call, error, self._limits.redirects)
+
+    def _route(self, call: ServiceCall, here: Url, path: Sequence[Hop]) -> Dial:
+        """Return the way to a host that the user names: by a redirect to another one not into
+        private networks, unless the user said where that host is."""
+        named = self._allowed.find(here.scheme, here.place)
+        before = path[-1].url if path else None
+        if named is None:
+            raise _not_asked(here.place, before, "--allow-network does not name it")
+        if here.place in self._down:
+            raise failed(call, here.text, self._down[here.place])
+        guarded = bool(path) and here.place.host != path[0].url.place.host
+        to = named.reached_at(here.place.port)
+        return Dial(to, guarded and not named.is_itself, self._resolver)
 
 
-@dataclass(frozen=True, slots=True)
-class _Dial:
-    """A connection that is made when it is called. guarded: not into private networks, for a
-    redirect leads to another host than the policy's, and the user did not say where that is."""
-
-    place: Place
-    guarded: bool
-    resolver: Resolver
-    limits: Limits
-
-    @property
-    def refusal(self) -> str:
-        """Why an address was refused."""
-        if self.guarded:
-            return "a redirect leads to an address of this machine, of a private network or a cloud"
-        return "its name leads to a link-local address or a cloud's metadata service"
-
-    def __call__(self) -> socket.socket:
-        return reach(self.place, self.resolver, self._is_refused, self.limits.connect)
-
-    def _is_refused(self, address: Address) -> bool:
-        return is_forbidden(address) or (self.guarded and is_inside(address))
+def _not_asked(place: Place, before: Url | None, why: str) -> NotAllowedError:
+    way = "" if before is None else f"{shown(before.text)} redirects there, and "
+    return NotAllowedError(f"{place} is not asked: {way}{why}")
 
 
-def _destination(call: ServiceCall, url: str, before: Destination | None) -> Destination:
-    if scheme_of(url) not in PORTS:
-        cause = f"unsupported protocol scheme {quote(scheme_of(url))}"
-        raise failed(call, shown(url), cause)
+def _check_url(call: ServiceCall) -> None:
+    if scheme_of(call.url) not in PORTS:
+        raise failed(call, call.url, unspoken(call.url))
     try:
-        return read_url(url)
-    except BadUrlError as error:
-        if before is None:
-            raise
-        cause = f"failed to parse Location header: {error.message}"
-        raise failed(call, before.shown, cause) from None
+        read_url(call.url)
+    except UrlError as error:
+        raise bad_url(call.url, error) from None
+
+
+@lru_cache(maxsize=_TRUSTS)
+def _trust(authorities: str) -> ssl.SSLContext:
+    """Return the trust in a policy's certificates (PEM) alone, or in the system's where it has
+    none."""
+    if not authorities:
+        return system_trust()
+    try:
+        return trust_in(b"".join(certificates(authorities)))
+    except (ssl.SSLError, ValueError):
+        raise LookupFailed("failed to parse PEM CA bundle") from None
 
 
 def _headers(call: ServiceCall) -> HTTPHeaderDict:
@@ -242,52 +192,22 @@ def _headers(call: ServiceCall) -> HTTPHeaderDict:
     for name, value in call.headers:
         if not _HEADER_NAME.match(name):
             cause = f"net/http: invalid header field name {quote(name)}"
-            raise failed(call, shown(call.url), cause)
+            raise failed(call, call.url, cause)
         if _NO_HEADER_VALUE.search(value):
             cause = f"net/http: invalid header field value for {quote(name)}"
-            raise failed(call, shown(call.url), cause)
+            raise failed(call, call.url, cause)
         if name.lower() not in _OWN:
             # The bytes of UTF-8, as Go sends them: `http.client` writes Latin-1.
             made.add(name, value.encode("utf-8", "replace").decode("latin-1"))
-    made.setdefault("User-Agent", f"chartkit/{__version__}")
-    made.setdefault("Accept-Encoding", "identity")
     return made
 
 
-def _redirected_call(call: ServiceCall, status: int) -> ServiceCall:
-    if call.method == "GET" or status in _KEEPS_METHOD:
-        return call
-    return replace(call, method="GET", body=None)
-
-
-def _headers_beyond(headers: HTTPHeaderDict, here: Destination, url: str) -> HTTPHeaderDict:
-    """What still goes along to where a redirect leads."""
-    try:
-        same = read_url(url).origin == here.origin
-    except BadUrlError:
-        same = False
-    if same:
-        return headers
-    kept = HTTPHeaderDict()
-    for name, value in headers.items():
-        if name.lower() in _ANYWHERE:
-            kept.add(name, value)
-    return kept
-
-
 def _read(response: BaseHTTPResponse) -> ServiceAnswer:
-    content = bytearray()
+    content, fault = read_body(response, MOST_BYTES)
     ending = Ending.WHOLE
-    try:
-        while len(content) <= MOST_BYTES and (part := response.read(_CHUNK)):
-            content += part
-    except (OSError, HTTPError, http.client.HTTPException):
-        ending = Ending.CUT
-    if len(content) > MOST_BYTES:
-        ending = Ending.TOO_LARGE
-    return ServiceAnswer(
-        response.status, response.reason or "", bytes(content[:MOST_BYTES]), ending
-    )
+    if fault is not None:
+        ending = Ending.TOO_LARGE if fault.fault is Fault.TOO_LARGE else Ending.CUT
+    return ServiceAnswer(response.status, response.reason or "", content, ending)
 
 
 def _may_pass(outcome: Outcome) -> bool:

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from chartkit.errors import InputError
-from chartkit.fetch.addresses import is_forbidden, is_loopback, literal
-
-PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
-"""The port that a URL means where it names none."""
+from chartkit.net.addresses import is_forbidden_host, is_loopback, literal
+from chartkit.net.urls import PORTS, Place, normal_host
 
 _OPTION: Final = "--allow-network"
 _HOST: Final = re.compile(
     r"(?:(?P<name>[A-Za-z0-9_.-]+)|\[(?P<address>[0-9A-Fa-f:.]+)\])(?::(?P<port>[0-9]{1,5}))?\Z",
     re.ASCII,
 )
-_METADATA: Final = frozenset({"metadata.google.internal", "metadata.goog", "metadata.internal"})
 _SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A host, as `normal` writes it, and a port."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +67,6 @@ def read_hosts(texts: Sequence[str]) -> AllowedHosts:
     return AllowedHosts([_named(text) for text in texts])
 
 
-def normal(host: str) -> str:
-    """A host as hosts are compared: in small letters, without brackets and the final dot."""
-    return host.strip("[]").lower().rstrip(".")
-
-
 def _named(text: str) -> Named:
     written, equals, other = text.partition("=")
     host, port = _place(written, text)
@@ -99,12 +80,12 @@ def _place(written: str, text: str) -> tuple[str, int | None]:
     match = _HOST.match(written)
     if match is None:
         raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
-    host = normal(match["name"] or match["address"])
+    host = normal_host(match["name"] or match["address"])
     port = None if match["port"] is None else int(match["port"])
     address = literal(host)
     if not host or (match["address"] and address is None) or (port is not None and port > 65535):
         raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
-    if host in _METADATA or (address is not None and is_forbidden(address)):
+    if is_forbidden_host(host):
         text = f"{_OPTION} '{text}': link-local addresses and metadata services are never asked"
         raise InputError(text)
     return (host if address is None else str(address)), port

@@ -15,7 +15,7 @@ from chartkit.errors import InputError
 from chartkit.fetch.limits import Limits
 from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
-from tests.hasty import first, hasty_downloads
+from tests.hasty import first, hasty
 from tests.unit.chart.vendored_files import (
     chart,
     index,
@@ -110,7 +110,7 @@ def test_what_may_pass_is_tried_again(
 ) -> None:
     answers = repository(chart())
     with serving({path: in_turn(fault, answer) for path, answer in answers.items()}) as server:
-        hasty_downloads(monkeypatch, first(server.asked))
+        hasty(monkeypatch, first(server.asked))
         assert _take(tmp_path, server.url, limits=STEADY).changed
     _is_whole(tmp_path, chart())
 
@@ -203,7 +203,7 @@ def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
 def test_a_server_that_fails(
     tmp_path: Path, path: str, answer: Answer, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hasty_downloads(monkeypatch, lambda url: url.endswith(path))
+    hasty(monkeypatch, lambda url: url.endswith(path))
     error = _server({path: answer}, tmp_path, quick(answer, _CALM))
     assert error.message.startswith(message)
     assert str(error.location).endswith(path)

@@ -14,7 +14,7 @@ from chartkit.fetch.limits import DEFAULT, Limits
 CALM = replace(DEFAULT, attempts=2, pause=0.01)
 """Limits that no answer passes which is only late."""
 STEADY = replace(CALM, silence=0.4)
-"""Limits for who hangs first and answers then; with `hasty_downloads`."""
+"""Limits for who hangs first and answers then; with `hasty`."""
 Answer = Callable[[socket.socket, threading.Event], None]
 """Writes to a connection; the event is set when the server is to end."""
 
@@ -82,7 +82,7 @@ def quick(answer: Answer, limits: Limits = CALM) -> Limits:
     """Limits under which a slow answer fails soon, and for nothing else than its slowness.
 
     A machine may stand still for a second, so only the one limit is short that is asked about,
-    and where other requests are made besides, `hasty_downloads` spares them.
+    and where other requests are made besides, `hasty` spares them.
     """
     if answer is hang:
         return replace(limits, silence=0.4)

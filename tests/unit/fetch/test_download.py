@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.fetch.download import download
-from tests.hasty import first, hasty_downloads
+from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.fetch.hostile_server import (
@@ -63,7 +63,7 @@ def test_follows_redirects() -> None:
 )
 def test_what_may_pass_is_tried_again(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving({"/x": in_turn(answer, body(b"whole"))}) as server:
-        hasty_downloads(monkeypatch, first(server.asked))
+        hasty(monkeypatch, first(server.asked))
         assert download(f"{server.url}/x", STEADY) == b"whole"
         assert server.asked == ["/x", "/x"]
 

@@ -12,7 +12,7 @@ import pytest
 from chartkit.registry import Registries, Settings
 from chartkit.registry.errors import RegistryError
 from chartkit.registry.settings import Limits
-from tests.hasty import first, hasty_registries
+from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.unit.registry.conftest import CONFIG
 from tests.unit.registry.registry_server import (
@@ -241,7 +241,7 @@ def _fine(_handler: Handler) -> bool:
 def test_another_attempt_helps(
     registry: Registry, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hasty_registries(monkeypatch, first(registry.asked))
+    hasty(monkeypatch, first(registry.asked))
     registry.faults["/v2/team/app/manifests/1"] = [fault, _fine]
     found = _ask(QUICK).digest(f"{registry.host}/team/app:1")
     assert found == digest_of(_manifest(registry)[1])
@@ -323,7 +323,7 @@ def test_addresses_that_are_never_asked(host: str) -> None:
 def test_a_name_that_leads_to_such_an_address_is_told_nothing(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chartkit.registry.addresses.is_forbidden", lambda _address: True)
+    monkeypatch.setattr("chartkit.net.connections.is_forbidden", lambda _address: True)
     port = registry.host.partition(":")[2]
     with pytest.raises(RegistryError, match="an address that is never asked"):
         _ask().digest(f"localhost:{port}/team/app:1")

@@ -21,7 +21,7 @@ from chartkit.model import Body
 from chartkit.registry import Registries, Settings
 from chartkit.registry.settings import Limits
 from chartkit.signatures.source import Signatures
-from tests.hasty import hasty_registries
+from tests.hasty import hasty
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.registry.conftest import CONFIG
@@ -193,7 +193,7 @@ def test_what_is_a_verdict(
     )
     limits = Limits(pause=0.01, attempts=2)
     # A machine may stand still for a while, so only the one limit is short that is asked about.
-    hasty_registries(monkeypatch, lambda url: urlsplit(url).path in registry.faults)
+    hasty(monkeypatch, lambda url: urlsplit(url).path in registry.faults)
     if fault is slow:
         limits = replace(limits, silence=0.3)
     elif fault is _trickle:

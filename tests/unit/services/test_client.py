@@ -314,8 +314,8 @@ def test_nor_later_when_a_name_leads_elsewhere(
     port = service.port
     service.moves("/", f"http://inner.example:{port}/x")
     service.moves("/x", "/y")
-    inside = iter([False, True])
-    monkeypatch.setattr("chartkit.services.client.is_inside", lambda _address: next(inside))
+    inside = iter([False, False, True])
+    monkeypatch.setattr("chartkit.net.connections.is_inside", lambda _address: next(inside))
     names: dict[str, Any] = {"prices": ["127.0.0.1"], "inner": ["127.0.0.1"]}
     services = _services(f"{NAME}:{port}", f"inner.example:{port}", **names)
     assert isinstance(_error(services, f"http://{NAME}:{port}/"), NotAllowedError)

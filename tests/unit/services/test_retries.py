@@ -14,7 +14,7 @@ import pytest
 from chartkit.cli.main import main
 from chartkit.engine.services import BadUrlError, NotAllowedError, ServiceCall
 from chartkit.errors import LookupFailed
-from chartkit.fetch.patience import pauses
+from chartkit.net.deadline import pauses
 from chartkit.services import Services, read_hosts
 from tests.unit.services.service import Fault, Service, cut, no_http
 

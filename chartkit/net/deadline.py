@@ -1,4 +1,4 @@
-"""Work that may never end, left behind when its time is over; and work that is tried again."""
+"""Work that may never end, left behind when its time is over; and pauses between attempts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Found = TypeVar("Found")
 _FIRST: Final = 0.01
 _FACTOR: Final = 5
 _LONGEST: Final = 2.0
-"""Seconds: whoever waits longer between tries is not waited for."""
+"""Seconds; a pause that would be longer ends the attempts."""
 
 
 def pauses(tries: int) -> Iterator[float]:
@@ -27,7 +27,7 @@ def pauses(tries: int) -> Iterator[float]:
 
 
 def within(seconds: float, work: Callable[[], Found]) -> Found:
-    """What the work gives, if it does in time; raises TimeoutError.
+    """Return what the work gives, if it does in time; raises TimeoutError.
 
     A server that sends a byte now and then keeps every single read alive, and a name server may
     take its time: only another thread can be left behind. What the work raises is told on standard

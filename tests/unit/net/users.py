@@ -1,0 +1,47 @@
+"""The three that ask other machines, alike: each as a function that gives an error's text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+
+from chartkit.engine.services import ServiceCall
+from chartkit.errors import ChartkitError, LookupFailed
+from chartkit.fetch.download import download
+from chartkit.fetch.limits import DEFAULT
+from chartkit.registry import Registries, Settings
+from chartkit.registry.settings import Limits
+from chartkit.services import Services, read_hosts
+
+Refusal = Callable[[str], str]
+"""Asks a URL and gives the message of the refusal."""
+_QUICK = Limits(attempts=1)
+
+
+def download_refusal(url: str) -> str:
+    """What a download (`policies vendor`, `vendor chart`) says."""
+    with pytest.raises(ChartkitError) as caught:
+        download(url, replace(DEFAULT, attempts=1))
+    return str(caught.value)
+
+
+def registry_refusal(url: str) -> str:
+    """What a registry at a URL's host says, which is asked without encryption."""
+    host = urlsplit(url).netloc
+    registries = Registries(Settings(limits=_QUICK, plain=frozenset({host})))
+    with pytest.raises(LookupFailed) as caught:
+        registries.digest(f"{host}/team/app:1")
+    return str(caught.value)
+
+
+def service_refusal(url: str) -> str:
+    """What `--allow-network` and the call say, with the host named."""
+    with pytest.raises(ChartkitError) as caught:
+        Services(read_hosts([urlsplit(url).netloc])).ask(ServiceCall("GET", url))
+    return str(caught.value)
+
+
+USERS: tuple[Refusal, ...] = (download_refusal, registry_refusal, service_refusal)

@@ -12,9 +12,10 @@ from typing import Any
 
 from chartkit.chart import compat
 from chartkit.chart.compat import CLUSTERS_ANNOTATION
+from chartkit.chart.known_faults import faults_of
 from chartkit.chart.project import Environment, PolicyType
 from chartkit.chart.render import dry_run
-from chartkit.chart.versions import Version, parse_version
+from chartkit.chart.versions import Release, Version, parse_release, parse_version
 from chartkit.documents import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Diagnostic, Location, Severity
@@ -51,14 +52,17 @@ def pair(
     kubernetes: Version | None,
     today: date,
     location: Location | None = None,
+    release: Release | None = None,
 ) -> Subject:
-    """A Kyverno version, and a cluster to judge it against if there is one."""
+    """A Kyverno version, and a cluster to judge it against if there is one; release: Kyverno's
+    with its patch where that is known, whose known faults are then named."""
+    faults = tuple(faults_of(release, location))
     if kubernetes is None:
         row = compat.compatibility(kyverno, location)
         ended = compat.end_of_life(row, today, location)
-        return Subject(name, kyverno, None, "unknown", row, (), tuple(ended))
+        return Subject(name, kyverno, None, "unknown", row, (), (*ended, *faults))
     verdict = compat.judge(kyverno, kubernetes, today, location)
-    found = tuple(compat.diagnostics(verdict, location))
+    found = (*compat.diagnostics(verdict, location), *faults)
     row = verdict.compatibility
     return Subject(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
 
@@ -75,7 +79,7 @@ def cluster(kubernetes: Version) -> Subject:
 
 def environment(env: Environment, today: date) -> Subject:
     """A project's environment: its pair of versions, and the form of its policies."""
-    subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"))
+    subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"), env.release)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
     found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
@@ -98,7 +102,8 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
         hint = "appVersion says which Kyverno the chart is for"
         raise InputError("names no Kyverno version", place, hint)
     kyverno = parse_version(body["appVersion"], "Kyverno", place)
-    subject = pair(str(folder), kyverno, kubernetes, today, place)
+    release = parse_release(body["appVersion"])
+    subject = pair(str(folder), kyverno, kubernetes, today, place, release)
     given = _given_range(body)
     if given is None or subject.row is None:
         return subject

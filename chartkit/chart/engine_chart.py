@@ -22,7 +22,7 @@ CHART_NAME = "kyverno"
 NAMESPACE = "kyverno"
 """Where the charts are installed."""
 CHART_VERSION = "3.9.0"
-APP_VERSION = "v1.19.0"
+APP_VERSION = "v1.19.1"
 SUPPORTED_KYVERNO = "1.19"
 
 _MIGRATED = ("kyverno", "policies")

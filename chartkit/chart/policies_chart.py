@@ -65,7 +65,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 
 CHART_VERSION = "3.9.0"
-APP_VERSION = "v1.19.0"
+APP_VERSION = "v1.19.1"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""

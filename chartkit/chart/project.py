@@ -15,7 +15,7 @@ from types import MappingProxyType
 from chartkit.chart import schema
 from chartkit.chart.monitoring import Monitoring, read_monitoring
 from chartkit.chart.policy_reporter import PolicyReporter, read_policy_reporter
-from chartkit.chart.versions import Version, parse_version
+from chartkit.chart.versions import Release, Version, parse_release, parse_version
 from chartkit.documents import Document, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
@@ -87,7 +87,8 @@ class Workload:
 class Environment:
     """One environment.
 
-    kyverno, kubernetes: the versions that run there; eks: whether the cluster is Amazon's;
+    kyverno, kubernetes: the versions that run there; release: Kyverno's with its patch, None where
+    it names none; eks: whether the cluster is Amazon's;
     engine: whether the engine chart installs Kyverno there; policy_type: the form of its policies,
     None where it leaves that to the chart;
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
@@ -114,6 +115,7 @@ class Environment:
     monitoring: Monitoring | None
     policy_reporter: PolicyReporter | None
     document: Document = field(repr=False, compare=False)
+    release: Release | None = None
 
     @property
     def kube_version(self) -> str:
@@ -227,6 +229,7 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         monitoring=read_monitoring(document, place),
         policy_reporter=read_policy_reporter(document, place),
         document=document,
+        release=parse_release(body["kyverno"]),
     )
 
 

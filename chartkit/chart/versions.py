@@ -10,6 +10,8 @@ from chartkit.model import Location
 
 _VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?([-+][0-9A-Za-z.+_-]{1,100})?")
 
+_PRE_RELEASE = re.compile(r"-(alpha|beta|rc)\b")
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Version:
@@ -29,6 +31,26 @@ class Version:
     def next_minor(self) -> Version:
         """The minor version after this one."""
         return Version(self.major, self.minor + 1)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Release:
+    """A release with its patch number; ordered, and printed as `1.19.0`."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+def parse_release(text: object) -> Release | None:
+    """Return the release in `1.19.0` or `v1.19.0-fips`; None where no final release is named."""
+    found = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None or found[3] is None or _PRE_RELEASE.match(found[4] or ""):
+        return None
+    return Release(int(found[1]), int(found[2]), int(found[3]))
 
 
 def parse_version(text: object, subject: str, location: Location | None = None) -> Version:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from chartkit.chart import compat, ha
+from chartkit.chart.known_faults import known_faults, running_release
 from chartkit.checks.model import Outcome, Row, counted, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import RenderError
@@ -23,6 +24,21 @@ def compatibility(subject: Subject) -> Iterable[Row]:
     if env.eks:
         right += " (Amazon EKS)"
     return rows(env.name, "compatibility", compat.diagnostics(verdict, place), right, place)
+
+
+def faults(subject: Subject) -> Iterable[Row]:
+    """Which policies run into a known fault of the Kyverno release that is installed?"""
+    env, engine = subject.environment, subject.engine
+    for fault in known_faults():
+        release, place = env.release, env.locate("kyverno")
+        if engine is not None:
+            release = running_release(engine.rendered.resources, fault.controller)
+            place = engine.lint_subject().locate(fault.image_path)
+        for policy in subject.policies.rendered.resources if fault.is_in(release) else ():
+            if fault.concerns(policy):
+                message = f"{policy.kind}/{policy.name}: Kyverno {release} {fault.text}"
+                found = fault.diagnostic(message, place)
+                yield Row(env.name, "known faults", Outcome.WARNING, message, place, found.hint)
 
 
 def values(subject: Subject) -> Iterable[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chartkit.chart.library import LibraryPolicy
-from chartkit.checks.cluster import availability, compatibility, helm, values
+from chartkit.checks.cluster import availability, compatibility, faults, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.checks.examples import examples, without_examples
 from chartkit.checks.model import Outcome, Row
@@ -24,7 +24,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found = [*compatibility(subject), *values(subject)]
     if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
         return found
-    found += [*helm(subject), *availability(subject)]
+    found += [*helm(subject), *availability(subject), *faults(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
     found += own_policies(subject, carried or ())

@@ -10,7 +10,7 @@ import click
 
 from chartkit.chart import compat_report
 from chartkit.chart.project import FILE_NAME, read_project
-from chartkit.chart.versions import parse_version
+from chartkit.chart.versions import parse_release, parse_version
 from chartkit.cli.output_option import output_option
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -48,7 +48,8 @@ def _subjects(
         if path is not None:
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
-        return [compat_report.pair(f"Kyverno {version}", version, cluster, today)]
+        name, release = f"Kyverno {version}", parse_release(kyverno)
+        return [compat_report.pair(name, version, cluster, today, release=release)]
     if path is not None and (path / "Chart.yaml").exists():
         return [compat_report.chart(path, cluster, today)]
     if cluster is not None:

@@ -30,6 +30,23 @@ def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status
     assert subject["supported"] is (code == 0)
 
 
+def test_a_release_with_a_known_fault(tmp_path: Path) -> None:
+    fault = "warning CK105: Kyverno 1.19.0 deletes and re-creates every hour all that is generated"
+    cluster = ("--kubernetes", "1.35")
+    done = chartkit(tmp_path, "check-compat", "--kyverno", "v1.19.0", *cluster)
+    assert (done.code, fault in done.out) == (0, True)
+    assert "1.19.1 does not: https://github.com/kyverno/kyverno/issues/17594" in done.out
+    for release in ("1.19", "1.19.1", "1.19.0-rc.1"):
+        assert "CK105" not in chartkit(tmp_path, "check-compat", "--kyverno", release).out
+    (tmp_path / "Chart.yaml").write_text(CHART)
+    assert fault in chartkit(tmp_path, "check-compat", ".").out
+    (tmp_path / "Chart.yaml").unlink()
+    (tmp_path / "chartkit.yaml").write_text(
+        'environments:\n  prd: {kyverno: "1.19.0", kubernetes: "1.35"}\n'
+    )
+    assert f"chartkit.yaml:2:9: {fault}" in chartkit(tmp_path, "check-compat").out
+
+
 def test_what_fits(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "check-compat", "--kyverno", "1.12", "--kubernetes", "1.34")
     assert "Kyverno 1.12 supports 1.26–1.29" in done.out

@@ -88,7 +88,7 @@ def test_notes_name_policies_by_their_action(tmp_path: Path) -> None:
     assert "Mode: Enforce" in notes
     assert re.search(r"refused \(1\):\n  mine\n", notes)
     assert re.search(r"reported \(0\):\n  none\n", notes)
-    assert "Kyverno: 1.19.0 (assumed" in notes
+    assert "Kyverno: 1.19.1 (assumed" in notes
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from chartkit.shown import shown
+
 Json = Any
 """A JSON value: dict with string keys, list, str, int, float, bool or None."""
 
@@ -24,7 +26,7 @@ class Location:
     path: str = ""
 
     def __str__(self) -> str:
-        text = self.file
+        text = shown(self.file)
         if self.line:
             text += f":{self.line}"
             if self.column:
@@ -41,12 +43,14 @@ class Severity(StrEnum):
 
 
 def single_line(text: str) -> str:
-    """A text of several lines as one, for tables; the pictures that CEL draws below what it
-    complains of (` | a. == 1`) are left out."""
+    """Return a text of several lines as one that `shown` made safe, for tables.
+
+    The pictures that CEL draws below what it complains of (` | a. == 1`) are left out.
+    """
     if "\n" not in text:
-        return text
+        return shown(text)
     lines = (line for line in text.splitlines() if not line.startswith(_DRAWN))
-    return " ".join(line.strip() for line in lines if line.strip())
+    return shown(" ".join(line.strip() for line in lines if line.strip()))
 
 
 _DRAWN: Final = " | "
@@ -65,7 +69,7 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = f"{self.location}: " if self.location else ""
-        hint = f" ({self.hint})" if self.hint else ""
+        hint = f" ({single_line(self.hint)})" if self.hint else ""
         return f"{place}{self.severity} {self.rule_id}: {single_line(self.message)}{hint}"
 
 

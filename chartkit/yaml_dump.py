@@ -8,7 +8,9 @@ from typing import Any, Final
 
 import yaml
 
+from chartkit.json_text import without_surrogates
 from chartkit.model import Json
+from chartkit.shown import escape_controls, without_commands
 from chartkit.yaml_builder import resolve_plain
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -28,6 +30,10 @@ class _KubernetesDumper(yaml.CSafeDumper):
 
 
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    if escape_controls(text) != text or without_commands(text) != text:
+        # Where an output writes such a character out, it must be between double quotes; there, no
+        # line of the text is a line of the output.
+        return dumper.represent_scalar(_TEXT_TAG, without_surrogates(text), style='"')
     if "\n" in text:
         return dumper.represent_scalar(_TEXT_TAG, text, style="|")
     if not isinstance(resolve_plain(text), str) or text == "<<":

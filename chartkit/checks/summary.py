@@ -10,6 +10,7 @@ import click
 
 from chartkit.checks.model import Outcome, Row
 from chartkit.model import single_line
+from chartkit.shown import shown
 
 _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "WHERE", "WHAT")
 _COLOURS = {
@@ -55,7 +56,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _cells(row: Row) -> tuple[str, ...]:
     where = str(row.location) if row.location else ""
-    return row.environment, row.check, str(row.outcome), where, single_line(row.message)
+    return shown(row.environment), row.check, str(row.outcome), where, single_line(row.message)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], outcome: Outcome | None) -> str:

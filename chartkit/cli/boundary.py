@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from chartkit.errors import ChartkitError
+from chartkit.shown import shown
 
 BUG = 3
 USAGE = 2
@@ -37,7 +38,7 @@ def run(command: Callable[[], Any]) -> int:
         error.show()
         return USAGE
     except click.ClickException as error:
-        click.echo(_usage(error), err=True)
+        click.echo(shown(_usage(error)), err=True)
         return USAGE
     except ChartkitError as error:
         for line in _lines(error):
@@ -53,7 +54,8 @@ def run(command: Callable[[], Any]) -> int:
     except OSError as error:
         if error.errno not in _SYSTEM_SAYS:
             return _bug(error)
-        click.echo(f"{error.filename or 'the output'}: {error.strerror}", err=True)
+        place = shown(str(error.filename)) if error.filename else "the output"
+        click.echo(f"{place}: {error.strerror}", err=True)
         return USAGE
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
         return _bug(error)
@@ -63,7 +65,7 @@ def run(command: Callable[[], Any]) -> int:
 def _lines(error: ChartkitError) -> list[str]:
     """One line an error; an error that carries diagnostics gives one for each."""
     diagnostics = getattr(error, "diagnostics", ())
-    return [str(each) for each in diagnostics] or [" ".join(str(error).split())]
+    return [str(each) for each in diagnostics] or [shown(" ".join(str(error).split()))]
 
 
 def _usage(error: click.ClickException) -> str:

@@ -97,4 +97,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     def run() -> Any:
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
 
-    raise SystemExit(boundary.run(run))
+    with terminal.guarded():
+        code = boundary.run(run)
+    raise SystemExit(code)

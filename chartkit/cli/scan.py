@@ -13,7 +13,7 @@ import click
 
 from chartkit.cli.cluster_options import cluster_options, load_cluster, open_cluster
 from chartkit.cli.request_options import Requests, load_requests, request_options
-from chartkit.cli.terminal import wants_colour
+from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, Status
 
@@ -207,5 +207,5 @@ def _progress(total: int) -> Iterator[Any]:
     if total < 500 or not sys.stderr.isatty():
         yield lambda: None
         return
-    with click.progressbar(length=total, label="scanning", file=sys.stderr) as bar:
+    with click.progressbar(length=total, label="scanning", file=unguarded(sys.stderr)) as bar:
         yield lambda: bar.update(1)

@@ -2,14 +2,75 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
+import re
 import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Final, TextIO, cast
+
+from chartkit.shown import escape_controls
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def wants_colour() -> bool:
     """Whether standard output is shown to somebody who wants colours (https://no-color.org)."""
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_plain
+
+
+class _Guarded:
+    """A text stream to which no control character of a stranger's gets.
+
+    Colours of our own do, where a terminal shows them. What the terminal's encoding lacks is
+    written out, too.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded = stream
+        self._colours = stream.isatty()
+
+    def write(self, text: str) -> int:
+        self.unguarded.write(self._plain(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def _plain(self, text: str) -> str:
+        if not self._colours or "\x1b" not in text:
+            return escape_controls(text)
+        parts = _COLOUR.split(text)
+        codes = [*_COLOUR.findall(text), ""]
+        return "".join(
+            escape_controls(part) + code for part, code in zip(parts, codes, strict=True)
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unguarded, name)
+
+
+@contextlib.contextmanager
+def guarded() -> Iterator[None]:
+    """Guards standard output and standard error while a command runs."""
+    before = sys.stdout, sys.stderr
+    for stream in before:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = (cast(TextIO, _Guarded(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """Return the stream itself, for what moves the cursor on purpose."""
+    found: TextIO = getattr(stream, "unguarded", stream)
+    return found
 
 
 def open_closed() -> None:

@@ -85,7 +85,8 @@ class Reader:
         except RefusedError as error:
             places = list(self.namespaces) if served.namespaced else []
             if begun or error.status != FORBIDDEN or not places:
-                hint = f" ({_CLUSTER_WIDE})" if served.namespaced and not places else ""
+                is_narrow = error.status == FORBIDDEN and served.namespaced and not places
+                hint = f" ({_CLUSTER_WIDE})" if is_narrow else ""
                 self.unread[served.name] = f"{_reason(error)}{hint}"
                 return
             yield from self._by_namespace(served, places)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from chartkit.compare.fields import FieldChange, differences
-from chartkit.model import Body, Json, Resource
-
-_SECRET_FIELDS = ("data", "stringData")
-_HIDDEN = "(hidden)"
+from chartkit.model import Body, Resource
+from chartkit.secret_values import without_secret_values
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,8 +60,7 @@ def compare(before: Iterable[Resource], after: Iterable[Resource]) -> list[Objec
 
 
 def _change(identity: Identity, before: Body | None, after: Body | None) -> ObjectChange | None:
-    if identity.kind == "Secret" and not identity.group:
-        before, after = _without_values(before, after), _without_values(after, before)
+    before, after = without_secret_values(before, after), without_secret_values(after, before)
     if before is None or after is None:
         what = What.ADDED if before is None else What.REMOVED
         return ObjectChange(identity, what, before, after)
@@ -71,26 +68,3 @@ def _change(identity: Identity, before: Body | None, after: Body | None) -> Obje
         return None
     fields = tuple(differences(before, after))
     return ObjectChange(identity, What.CHANGED, before, after, fields) if fields else None
-
-
-def _without_values(body: Body | None, other: Body | None) -> Body | None:
-    """A Secret without its values, which no report may show; one that the other side has
-    otherwise still differs from it."""
-    if body is None:
-        return None
-    hidden = dict(body)
-    for field in _SECRET_FIELDS:
-        if isinstance(body.get(field), Mapping):
-            there = (other or {}).get(field)
-            hidden[field] = {
-                key: _hidden(value, there.get(key) if isinstance(there, Mapping) else None)
-                for key, value in body[field].items()
-            }
-    return hidden
-
-
-def _hidden(value: Json, other: Json) -> str:
-    if other is None or value == other:
-        return _HIDDEN
-    # Which of two is which is no secret, and the two must differ.
-    return f"{_HIDDEN[:-1]}, {'one' if str(value) < str(other) else 'another'} value)"

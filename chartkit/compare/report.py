@@ -16,6 +16,7 @@ from chartkit.compare.objects import ObjectChange, What, compare
 from chartkit.compare.risk import Level, Risk, risk
 from chartkit.compare.sides import Side
 from chartkit.model import Body, Json
+from chartkit.shown import markdown_block, markdown_cell, shown
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
 _COLOURS: Final = {Level.HIGH: "red", Level.MEDIUM: "yellow", Level.LOW: "cyan"}
@@ -58,10 +59,10 @@ def as_text(found: Sequence[Comparison], colour: bool = False) -> str:
 
 
 def _text(found: Comparison, colour: bool) -> str:
-    lines = [f"{found.before} → {found.after}: {_totals(found)}"]
+    lines = [f"{shown(found.before)} → {shown(found.after)}: {_totals(found)}"]
     for each in found.changes:
         sign = _SIGNS[each.change.what]
-        line = f"{sign} {each.change.identity}"
+        line = f"{sign} {shown(str(each.change.identity))}"
         reason = f": {each.risk.reason}" if each.risk.reason else ""
         level = f"{each.risk.level}".ljust(6)
         if colour:
@@ -79,16 +80,22 @@ def as_markdown(found: Sequence[Comparison], colour: bool = False) -> str:  # no
 
 
 def _markdown(found: Comparison) -> str:
-    lines = [f"### {found.before} → {found.after}", "", f"{_totals(found)}", ""]
+    lines = [
+        f"### {markdown_cell(found.before)} → {markdown_cell(found.after)}",
+        "",
+        f"{_totals(found)}",
+        "",
+    ]
     if found.changes:
         lines += ["| risk | object | change | why |", "|---|---|---|---|"]
     for each in found.changes:
         cells = (f"{each.risk.level}", f"{each.change.identity}", f"{each.change.what}")
-        lines.append(f"| {' | '.join(map(_cell, (*cells, each.risk.reason)))} |")
+        lines.append(f"| {' | '.join(map(markdown_cell, (*cells, each.risk.reason)))} |")
     for each in found.changes:
         fields = list(_fields(each.change))
         if fields:
-            lines += ["", f"**{_cell(str(each.change.identity))}**", "", "```", *fields, "```"]
+            lines += ["", f"**{markdown_cell(str(each.change.identity))}**", ""]
+            lines += markdown_block(fields)
     return "\n".join(lines) + "\n"
 
 
@@ -126,19 +133,15 @@ def _fields(change: ObjectChange) -> Iterator[str]:
 
 def _field(field: FieldChange) -> str:
     if isinstance(field.before, Absent):
-        return f"+ {field.name}: {_shown(field.after)}"
+        return f"+ {shown(field.name)}: {_shown(field.after)}"
     if isinstance(field.after, Absent):
-        return f"- {field.name}: {_shown(field.before)}"
-    return f"{field.name}: {_shown(field.before)} → {_shown(field.after)}"
+        return f"- {shown(field.name)}: {_shown(field.before)}"
+    return f"{shown(field.name)}: {_shown(field.before)} → {_shown(field.after)}"
 
 
 def _shown(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = shown(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
-
-
-def _cell(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*").replace("<", "&lt;")
 
 
 def _body(each: Judged) -> Body:

@@ -14,6 +14,7 @@ from typing import Final
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id
 from chartkit.report.spool import Spool
+from chartkit.shown import without_commands
 
 _NOT_XML: Final = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff"
 """What XML 1.0 cannot hold, escaped or not."""
@@ -82,7 +83,7 @@ def _case_xml(case: TestCase) -> str:
     if not case.outcome:
         return f"{start} />\n"
     inner = f'      <{case.outcome} message="{_attribute(case.reason)}"'
-    inner += f">{_text(case.text)}</{case.outcome}>" if case.text else " />"
+    inner += f">{_text(without_commands(case.text))}</{case.outcome}>" if case.text else " />"
     return f"{start}>\n{inner}\n    </testcase>\n"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
+from chartkit.shown import markdown_cell
 
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
@@ -18,17 +19,11 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def _row(cells: Sequence[str]) -> str:
-    return _line([_cell(cell) for cell in cells])
+    return _line([markdown_cell(cell) for cell in cells])
 
 
 def _line(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |\n"
-
-
-def _cell(text: str) -> str:
-    for plain, shown in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("*", "\\*")):
-        text = text.replace(plain, shown)
-    return "<br>".join(text.strip().splitlines())
 
 
 class MarkdownWriter:

@@ -10,6 +10,7 @@ import click
 from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
+from chartkit.shown import shown, shown_lines
 
 _COLOURS = {
     Status.PASS: "green",
@@ -38,7 +39,7 @@ class TextWriter:
             results = [result for result in results if result.status in _SHOWN]
         if not results:
             return
-        names = dict.fromkeys((resource_id(resource), str(resource.location)))
+        names = dict.fromkeys((shown(resource_id(resource)), str(resource.location)))
         first, *place = names
         lines = ["  ".join((self._bold(first), *place))]
         for result in results:
@@ -55,13 +56,13 @@ class TextWriter:
         yield ", ".join(f"{status}: {counts[status]}" for status in Status) + "\n"
 
     def _note_made(self, resource: Resource, result: RuleResult) -> None:
-        by = f"by {rule_id(result)} for {resource_id(resource)}"
+        by = f"by {shown(rule_id(result))} for {shown(resource_id(resource))}"
         for head, bodies in (
             ("would be generated:", result.generated),
             ("would be overwritten:", result.updated),
         ):
             for body in bodies:
-                self._note(head, f"{resource_id(Resource(body))} {by}")
+                self._note(head, f"{shown(resource_id(Resource(body)))} {by}")
         if result.unmade:
             self._note("could not be generated:", f"{by}: {single_line(result.unmade)}")
 
@@ -78,10 +79,9 @@ class TextWriter:
         message = result.message or "(no message)"
         if result.status is Status.ERROR:
             message = single_line(message)
-        indented = message.rstrip().splitlines() or [""]
         return [
-            f"  {status} {rule_id(result)} ({about})",
-            *(f"        {line}" for line in indented),
+            f"  {status} {shown(rule_id(result))} ({about})",
+            *(f"        {line}" for line in shown_lines(message)),
         ]
 
     def _status(self, status: Status) -> str:

@@ -17,6 +17,8 @@ from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
+from chartkit.secret_values import without_secret_values
+from chartkit.shown import shown
 from chartkit.yaml_diff import yaml_diff
 from chartkit.yaml_dump import dump_documents
 
@@ -49,7 +51,7 @@ def run_preview(
     admissions: Admissions,
     lookups: Lookups,
 ) -> Iterator[Preview]:
-    """Every object that something would become of, in order."""
+    """Return every object that rules would write, in order; Secrets without their values."""
     existing = {_key(one.body): one.body for one in map(as_submitted, found)}
     for given in found:
         resource = as_submitted(given)
@@ -65,6 +67,7 @@ def run_preview(
             made.extend(
                 Made(existing.get(_key(body)), body, (rule_id(result),)) for body in result.updated
             )
+        made = list(map(_without_secret_values, made))
         problems = tuple(_problems(results))
         if made or problems:
             yield Preview(resource, tuple(made), problems)
@@ -85,6 +88,11 @@ def _made_of_it(resource: Resource, results: Sequence[RuleResult]) -> Iterator[M
         yield Made(resource.body, last, tuple(map(rule_id, changed)))
 
 
+def _without_secret_values(made: Made) -> Made:
+    after = without_secret_values(made.after, made.before) or {}
+    return replace(made, before=without_secret_values(made.before, made.after), after=after)
+
+
 def _key(body: Body) -> tuple[str, str, str, str]:
     one = Resource(body)
     return one.api_version, one.kind, one.namespace, one.name
@@ -94,13 +102,13 @@ def to_text(previews: Sequence[Preview], colour: bool) -> str:
     """Mutated objects as unified diffs of YAML, new ones whole."""
     lines: list[str] = []
     for preview in previews:
-        lines.append(f"# {resource_id(preview.resource)}  {preview.resource.location}")
+        lines.append(f"# {shown(resource_id(preview.resource))}  {preview.resource.location}")
         for made in preview.made:
-            lines.append(f"# by {', '.join(made.rules)}")
+            lines.append(f"# by {shown(', '.join(made.rules))}")
             lines.extend(_diff(made, colour) if made.before is not None else _whole(made))
         for problem in preview.problems:
-            message = " ".join(problem.message.split())
-            lines.append(f"# {problem.status} {rule_id(problem)}: {message}")
+            message = shown(" ".join(problem.message.split()))
+            lines.append(f"# {problem.status} {shown(rule_id(problem))}: {message}")
         lines.append("")
     changed = [made for preview in previews for made in preview.made]
     mutated = sum(made.before is not None for made in changed)
@@ -110,7 +118,7 @@ def to_text(previews: Sequence[Preview], colour: bool) -> str:
 
 
 def _diff(made: Made, colour: bool) -> Iterator[str]:
-    name = resource_id(Resource(made.after))
+    name = shown(resource_id(Resource(made.after)))
     colours = {"+": "green", "-": "red", "@": "cyan"}
     for line in yaml_diff(made.before or {}, made.after, f"a/{name}", f"b/{name}"):
         yield click.style(line, fg=colours.get(line[:1])) if colour else line

@@ -11,6 +11,7 @@ import click
 
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import markdown_table
+from chartkit.shown import shown, shown_lines
 from chartkit.testing.coverage import Coverage, RuleCoverage
 from chartkit.testing.model import CaseResult, Row, Verdict
 
@@ -28,15 +29,17 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
     """For people: what is wrong, with wanted, got and the message, then the totals."""
     lines: list[str] = []
     for case in results:
-        shown = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
-        if shown or case.error or case.diagnostics:
+        rows = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
+        if rows or case.error or case.diagnostics:
             lines.append(
-                click.style(str(case.path), bold=True) if options.colour else str(case.path)
+                click.style(shown(str(case.path)), bold=True)
+                if options.colour
+                else shown(str(case.path))
             )
             lines.extend(_indented(f"error: {case.error}", 2) if case.error else [])
             for diagnostic in case.diagnostics:
                 lines.extend(_indented(str(diagnostic), 2))
-            for row in shown:
+            for row in rows:
                 lines.extend(_row_lines(row, options))
             lines.append("")
     if options.coverage is not None:
@@ -100,17 +103,17 @@ def _row_lines(row: Row, options: Options) -> list[str]:
         colours = {Verdict.PASS: "green", Verdict.FAIL: "red", Verdict.SKIP: "cyan"}
         verdict = click.style(verdict, fg=colours[row.verdict])
     rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
-    lines = [f"  {verdict} {rule} {row.resource}  {row.location}"]
+    lines = [f"  {verdict} {shown(rule)} {shown(row.resource)}  {row.location}"]
     if row.verdict is Verdict.PASS:
-        return [*lines, f"       {row.reason}"] if row.reason != "Ok" else lines
-    found = f"       wanted {row.wanted or 'nothing'}, got {row.got or 'nothing'}"
+        return [*lines, f"       {shown(row.reason)}"] if row.reason != "Ok" else lines
+    found = f"       wanted {shown(row.wanted) or 'nothing'}, got {shown(row.got) or 'nothing'}"
     if not row.reason.startswith("Want "):
-        found += f": {row.reason}"
+        found += f": {shown(row.reason)}"
     return [*lines, found, *_indented(row.message, 7)]
 
 
 def _indented(text: str, width: int) -> list[str]:
-    return [" " * width + line for line in text.rstrip().splitlines()]
+    return [" " * width + line for line in shown_lines(text)] if text.strip() else []
 
 
 def _totals(results: Sequence[CaseResult]) -> str:
@@ -167,7 +170,7 @@ def _coverage_lines(coverage: Coverage) -> list[str]:
     lines = [f"coverage of {len(coverage.rules)} rules"]
     for title, rules in _gaps(coverage):
         lines.append(f"  {title}: {len(rules)}")
-        lines.extend(f"    {name}  {place}" for name, place in map(_names, rules))
+        lines.extend(f"    {shown(name)}  {place}" for name, place in map(_names, rules))
     return [*lines, ""]
 
 

@@ -1,0 +1,92 @@
+"""chartkit.shown: nothing in a text of strangers does anything where it is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chartkit.documents import parse_yaml
+from chartkit.shown import (
+    escape_controls,
+    markdown_block,
+    markdown_cell,
+    shown,
+    shown_lines,
+)
+from chartkit.yaml_dump import dump_yaml
+
+CONTROLS = [
+    *map(chr, range(32)),
+    *map(chr, range(0x7F, 0xA0)),
+    *"\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff",
+    "\ud800",
+    "\udfff",
+]
+
+
+@pytest.mark.parametrize("character", CONTROLS)
+def test_every_control_character_is_written_out(character: str) -> None:
+    assert shown(f"a{character}b").isprintable()
+    assert shown(f"a{character}b").isascii()
+    if character not in "\t\n":
+        assert character not in escape_controls(f"a{character}b ä")
+        assert character not in escape_controls(f"a{character}b")
+
+
+@pytest.mark.parametrize("text", ["", "plain", "ä → 😀", "a b", "a::b", "# title", "##"])
+def test_other_texts_are_shown_as_they_are(text: str) -> None:
+    assert shown(text) == text
+    assert escape_controls(text) == text
+    assert shown_lines(text) == [text]
+
+
+@pytest.mark.parametrize(
+    "text", ["::error::x", "  ::error::x", "a ##[error]x", "##vso[task]", "###[x]"]
+)
+def test_commands_of_continuous_integration(text: str) -> None:
+    [line] = shown_lines(f"{text}\n")
+    for made in (shown(text), line):
+        assert not made.lstrip().startswith("::")
+        assert "##[" not in made
+        assert "##vso[" not in made
+
+
+def test_lines() -> None:
+    assert shown_lines("a\nb\r\n\n c\rd\n") == ["a", "b", "", " c\\rd"]
+
+
+def test_whole_outputs() -> None:
+    text = json.dumps({"a\x7f": "\u202e\x9b\n"}, ensure_ascii=False)
+    assert json.loads(escape_controls(text)) == json.loads(text)
+    assert escape_controls("a\tb\n") == "a\tb\n"
+
+
+@given(st.text())
+def test_yaml_is_the_same_when_it_is_written_out(text: str) -> None:
+    written = dump_yaml({"a": text, text: [text]})
+    assert parse_yaml(escape_controls(written)) == parse_yaml(written)
+
+
+FORBIDDEN = ("![", "](", "@team", "http://", "https://", "www.evil", "<b>h", "#12", "\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![x](http://127.0.0.1/p) [click](http://evil.invalid) @team",
+        "<b>https://evil.invalid</b> www.evil.invalid #12",
+        "a\n\n# title\n::error::",
+        "`a` | b",
+    ],
+)
+def test_markdown_is_made_of_nothing(text: str) -> None:
+    cell = markdown_cell(text)
+    assert not [each for each in FORBIDDEN if each in cell]
+    assert " | " not in cell.replace("\\|", "")
+
+
+def test_a_block_of_code_ends_at_its_own_end() -> None:
+    assert markdown_block(["a", "```", "````b"]) == ["`````", "a", "```", "````b", "`````"]

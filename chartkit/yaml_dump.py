@@ -29,10 +29,16 @@ class _KubernetesDumper(yaml.CSafeDumper):
         return True
 
 
+def _does_something(text: str) -> bool:
+    """Return whether an output writes characters of a text out, or a line of it is a command.
+
+    Such a text stands between double quotes, where the same is meant and no line is its own.
+    """
+    return escape_controls(text) != text or without_commands(text) != text
+
+
 def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
-    if escape_controls(text) != text or without_commands(text) != text:
-        # Where an output writes such a character out, it must be between double quotes; there, no
-        # line of the text is a line of the output.
+    if _does_something(text):
         return dumper.represent_scalar(_TEXT_TAG, without_surrogates(text), style='"')
     if "\n" in text:
         return dumper.represent_scalar(_TEXT_TAG, text, style="|")
@@ -61,9 +67,10 @@ def dump_text(text: str, indent: int = 0) -> str:
 
     indent: the column of the key.
     """
-    if _ONE_LINE.fullmatch(text):
+    is_quoted = _does_something(text)
+    if not is_quoted and _ONE_LINE.fullmatch(text):
         return text if _is_plain(text) else "'" + text.replace("'", "''") + "'"
-    if _BLOCK.fullmatch(text) and " \n" not in text:
+    if not is_quoted and _BLOCK.fullmatch(text) and " \n" not in text:
         kept = text.rstrip("\n")
         ends = len(text) - len(kept)
         chomping = "-" if not ends else "+" if ends > 1 else ""

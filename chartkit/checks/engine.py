@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
 
@@ -11,9 +12,11 @@ from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.flags import allows_http
-from chartkit.checks.model import Outcome, Row, counted, rows
+from chartkit.checks.model import Outcome, Row, counted, listed, rows
 from chartkit.checks.subject import Chart, Subject
+from chartkit.checks.unsent import Unsent, asks_kyverno
 from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.configuration import Reason
 from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, action_of, is_policy
@@ -47,7 +50,7 @@ def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     return rows(subject.environment.name, "policies", found, right, place)
 
 
-def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
     """What will the policies say of what runs there?"""
     env = subject.environment
     if not subject.workloads:
@@ -56,27 +59,28 @@ def workloads(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     for workload in subject.workloads:
         found = read_workload(workload, env.kube_version)
         shown = workload.path.as_posix()
-        yield from _scan(subject, compiled, found, "workloads", shown, workload.location)
+        yield from _scan(subject, compiled, unsent, found, ("workloads", shown), workload.location)
 
 
-def own_pods(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
     """What will the policies say of Kyverno's own pods, and of what is installed beside it?
 
     Those of `helm test` do not count.
     """
     if subject.engine is not None:
-        yield from _own(subject, compiled, subject.engine, "engine's pods", "Kyverno's own")
+        what = ("engine's pods", "Kyverno's own")
+        yield from _own(subject, compiled, unsent, subject.engine, what)
     for chart in subject.others:
-        yield from _own(subject, compiled, chart, "workloads", chart.name)
+        yield from _own(subject, compiled, unsent, chart, ("workloads", chart.name))
 
 
 def _own(
-    subject: Subject, compiled: PolicySet, chart: Chart, check: str, what: str
+    subject: Subject, compiled: PolicySet, unsent: Unsent, chart: Chart, what: tuple[str, str]
 ) -> Iterable[Row]:
     rendered = chart.rendered
     hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
     found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
-    return _scan(subject, compiled, found, check, what, chart.values.location)
+    return _scan(subject, compiled, unsent, found, what, chart.values.location)
 
 
 def read_workload(workload: Workload, kube_version: str) -> Sequence[Resource]:
@@ -103,25 +107,65 @@ def _read(workload: Workload, kube_version: str) -> tuple[Resource, ...]:
 def _scan(
     subject: Subject,
     compiled: PolicySet,
+    unsent: Unsent,
     found: Sequence[Resource],
-    check: str,
-    what: str,
+    what: tuple[str, str],
     place: Location,
 ) -> list[Row]:
+    """what: the check, and what it looks at."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
     labels = namespace_labels(found)
     diagnostics: list[Diagnostic] = []
+    away = [_Away(each, unsent.reasons(each, labels)) for each in found]
+    order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
+        given = next(order)
         for result in results:
             if result.status in _SHOWN:
+                policy = by_id[result.policy_id]
+                if given.reasons and asks_kyverno(policy):
+                    given.violations += 1
+                    continue
                 own = labels.get(resource.namespace, {})
-                diagnostics.append(_violation(resource, result, by_id[result.policy_id], own))
+                diagnostics.append(_violation(resource, result, policy, own))
 
     lookups = Statements().lookups(compiled.policies, found)
     run_scan(compiled.policies, found, take, labels, lookups=lookups)
-    right = f"{what}: {counted(len(found), 'object', 'objects')}, no violation"
-    return rows(subject.environment.name, check, diagnostics, right, place)
+    diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
+    right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
+    return rows(subject.environment.name, what[0], diagnostics, right, place)
+
+
+@dataclass(slots=True)
+class _Away:
+    """An object, why it does not come to Kyverno (empty where it does), and how many violations
+    it would have there."""
+
+    resource: Resource
+    reasons: Sequence[Reason]
+    violations: int = 0
+
+
+def _kept_away(unsent: Unsent, found: Sequence[_Away]) -> Iterator[Diagnostic]:
+    """A note for each filter, with the objects that no policy is asked about because of it."""
+    by_place: dict[Location | None, list[_Away]] = {}
+    for each in found:
+        by_place.setdefault(unsent.locate(each.reasons[0]), []).append(each)
+    for place, objects in by_place.items():
+        # Those with violations come first.
+        ordered = sorted(objects, key=lambda each: not each.violations)
+        shown = listed([_identity(each.resource) for each in ordered])
+        reasons = listed(list(dict.fromkeys(str(each.reasons[0]) for each in ordered)), 1)
+        violations = sum(each.violations for each in objects)
+        message = f"not sent to Kyverno: {reasons}: {shown}"
+        if violations:
+            message += f"; {counted(violations, 'violation does', 'violations do')} not count"
+        yield Diagnostic("unsent", Severity.NOTE, message, place)
+
+
+def _identity(resource: Resource) -> str:
+    return "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
 
 
 def _violation(
@@ -129,9 +173,8 @@ def _violation(
 ) -> Diagnostic:
     action = action_of(policy, result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
-    identity = "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
-    message = f"{identity}: {name}: {' '.join(result.message.split())}"
+    message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
     hint = "mend it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     severity = Severity.ERROR if refused else Severity.WARNING
     return Diagnostic(name, severity, message, resource.location, hint)

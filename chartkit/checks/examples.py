@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
 
 from chartkit.chart.library import (
     BAD_FILE,
@@ -21,55 +22,60 @@ from chartkit.chart.library import (
 )
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set
-from chartkit.checks.model import Outcome, Row, counted, rows
+from chartkit.checks.exclusions import Exclusions
+from chartkit.checks.model import Outcome, Row, counted, listed, rows
 from chartkit.checks.part import part_of
+from chartkit.checks.reach import never_acts, unreachable
 from chartkit.checks.subject import Subject
+from chartkit.checks.unsent import Unsent, asks_kyverno
 from chartkit.documents import read_file, resources
-from chartkit.engine.kinds import in_namespace
+from chartkit.engine.configuration import Reason
 from chartkit.engine.policies import is_policy
-from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import judge
 
-Patterns: TypeAlias = tuple[str, ...]
-"""Names of namespaces, with wildcards."""
-
 _HIDDEN = (
-    "an exclusion may hide it; one by names or selector turns Kyverno's rules for pod controllers "
-    "off: exclude namespaces"
+    "an exclusion may hide it{places}; one by names or selector turns Kyverno's rules for pod "
+    "controllers off: exclude namespaces"
 )
-
-_NAMED = 4
-"""How many examples a line names."""
+_SWITCH_OFF = "exclude less, or switch it off: policies: {{{name}: {{enabled: false}}}}"
 
 
-def examples(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
-    """Do the policies' own good and bad resources come out right?
+def examples(
+    subject: Subject, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
+) -> Iterable[Row]:
+    """Do the policies' own good and bad resources come out right, and can they here?
 
-    carried: the policies of the chart; those without metadata.yaml have no examples.
+    carried: the policies of the chart; those without metadata.yaml have no examples; here: the
+    policies as the environment has them.
     """
     rendered = [each.name for each in subject.policies.rendered.resources if is_policy(each)]
     known = {each.name: each for each in carried if each.plain is None}
     policies = [known[name] for name in rendered if name in known]
-    found: list[Diagnostic] = []
-    judged: list[str] = []
-    left_out = {each.name: _left_out(subject, each) for each in policies}
+    shown = {each.name: _Shown(each) for each in policies}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
-                    hidden = left_out[policy.name] if expected_bad else ()
-                    judged += [policy.name] * len(_shown(file, hidden))
-                    found += _judged(policy.name, compiled[policy.name], file, hidden, expected_bad)
-    place = subject.policies.values.location
-    found.extend(_without_examples(each) for each in policies if each.name not in judged)
-    shown = counted(len(judged), "example", "examples")
-    right = f"{shown} of {counted(len(set(judged)), 'policy', 'policies')} come out right"
-    return rows(subject.environment.name, "examples", found, right, place)
+                    each = compiled[policy.name]
+                    judged = _judged(policy.name, each, file, expected_bad)
+                    shown[policy.name].add(each, judged)
+    exclusions = Exclusions(subject)
+    found = [each for one in shown.values() for each in one.wrong]
+    found += [each for one in shown.values() for each in _unexplained(one, exclusions)]
+    found += _left_out(shown.values(), exclusions)
+    found += [each for one in shown.values() for each in _speechless(one, unsent)]
+    plain = {each.name for each in carried if each.plain is not None}
+    found += unreachable(here, unsent, plain)
+    found += [_without_examples(each) for each in policies if not shown[each.name].judged]
+    right = [one for one in shown.values() if one.judged]
+    count = counted(sum(one.judged for one in right), "example", "examples")
+    text = f"{count} of {counted(len(right), 'policy', 'policies')} come out right"
+    return rows(subject.environment.name, "examples", found, text, subject.policies.values.location)
 
 
 def without_examples(subject: Subject) -> Iterable[Row]:
@@ -148,70 +154,124 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What became of a file of examples: how many there are, what is wrong about them, the bad ones
+    that the policy acted on, and those that it let pass."""
+
+    count: int
+    wrong: tuple[Diagnostic, ...]
+    acting: tuple[Resource, ...]
+    missed: tuple[Resource, ...]
+
+
 @lru_cache(maxsize=4096)
-def _judged(
-    policy: str, compiled: PolicySet, file: Path, left_out: Patterns, expected_bad: bool
-) -> tuple[Diagnostic, ...]:
-    """What is wrong about the objects of a file; environments with the same policies share it."""
+def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _Judged:
+    """The objects of a file; environments with the same policies share it."""
     found: list[Diagnostic] = []
+    acting: list[Resource] = []
     missed: list[Resource] = []
-    for resource in _shown(file, left_out):
+    for resource in _read(file):
         verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
         if verdict.error:
             message = f"{policy} cannot decide about its {which}: {verdict.error}"
             found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
-        elif expected_bad and not verdict.acts:
-            missed.append(resource)
-        elif verdict.acts and not expected_bad:
+        elif expected_bad:
+            (acting if verdict.acts else missed).append(resource)
+        elif verdict.acts:
             message = f"{policy} {verdict.does} its {which}"
             found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
-    return (*found, *_missed(policy, missed))
+    return _Judged(len(_read(file)), tuple(found), tuple(acting), tuple(missed))
 
 
-def _missed(policy: str, bad: Sequence[Resource]) -> Iterator[Diagnostic]:
-    """One finding for all bad examples of a file that a policy lets pass: one cause hides many."""
-    if bad:
-        names = ", ".join(_called(each) for each in bad[:_NAMED])
-        if len(bad) > _NAMED:
-            names += f" and {counted(len(bad) - _NAMED, 'other', 'others')}"
+class _Shown:
+    """What the examples of one policy showed in an environment.
+
+    acting: the bad ones that it acted on; missed: those that it let pass; asked: whether Kyverno
+    evaluates it when objects are admitted, cleans: whether Kyverno does so on a schedule.
+    """
+
+    def __init__(self, policy: LibraryPolicy) -> None:
+        self.policy = policy
+        self.judged = 0
+        self.wrong: list[Diagnostic] = []
+        self.acting: list[Resource] = []
+        self.missed: list[Resource] = []
+        self.asked = self.cleans = False
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.policy.name
+
+    def add(self, compiled: PolicySet, judged: _Judged) -> None:
+        """Adds what one file showed."""
+        self.judged += judged.count
+        self.wrong += judged.wrong
+        self.acting += judged.acting
+        self.missed += judged.missed
+        self.asked = self.asked or any(map(asks_kyverno, compiled.policies))
+        self.cleans = self.cleans or bool(compiled.cleanup)
+
+
+def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
+    """One finding for all bad examples of a file that a policy lets pass, and that no exclusion
+    leaves out: one cause hides many."""
+    given = exclusions.of(shown.name)
+    by_file: dict[str, list[Resource]] = {}
+    for each in shown.missed:
+        if not any(one.leaves_out(each) for one in given):
+            by_file.setdefault(each.location.file, []).append(each)
+    places = ", ".join(str(one.location) for one in given)
+    hint = _HIDDEN.format(places=f" ({places})" if places else "")
+    for bad in by_file.values():
+        names = listed([_called(each) for each in bad])
         which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
-        message = f"{policy} does nothing about {which}"
-        yield Diagnostic(policy, Severity.ERROR, message, bad[0].location, _HIDDEN)
+        message = f"{shown.name} does nothing about {which}"
+        yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
+
+
+def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagnostic]:
+    """A note for each exclusion that leaves examples out, and a warning for each policy of which
+    that leaves nothing."""
+    by_place: dict[Location, dict[str, int]] = {}
+    for one in shown:
+        places = [place for each in one.missed for place in _places(each, one, exclusions)]
+        for place in places:
+            counts = by_place.setdefault(place, {})
+            counts[one.name] = counts.get(one.name, 0) + 1
+        if places and not one.acting:
+            message = f"{one.name} can do nothing here: exclusions leave out all its bad examples"
+            hint = _SWITCH_OFF.format(name=one.name)
+            yield Diagnostic(one.name, Severity.WARNING, message, places[0], hint)
+    for place, counts in by_place.items():
+        count = counted(sum(counts.values()), "bad example", "bad examples")
+        message = f"this exclusion leaves out {count} of {listed(list(counts))}"
+        yield Diagnostic("exclusion", Severity.NOTE, message, place)
+
+
+def _places(resource: Resource, shown: _Shown, exclusions: Exclusions) -> Iterator[Location]:
+    """The first exclusion that leaves an example out."""
+    found = (one.location for one in exclusions.of(shown.name) if one.leaves_out(resource))
+    yield from islice(found, 1)
+
+
+def _speechless(shown: _Shown, unsent: Unsent) -> Iterator[Diagnostic]:
+    """A warning for a policy all of whose objects are kept away from it before it is asked."""
+    if not shown.acting or not (shown.asked or shown.cleans):
+        return
+    all_reasons: dict[Reason, None] = {}
+    for each in shown.acting:
+        reasons = unsent.reasons(each, {}) if shown.asked else unsent.filtered(each)
+        if not reasons:
+            return
+        all_reasons |= dict.fromkeys(reasons)
+    yield never_acts(shown.name, all_reasons, unsent)
 
 
 def _called(resource: Resource) -> str:
     return f"{resource.kind} {resource.name}"
-
-
-def _left_out(subject: Subject, policy: LibraryPolicy) -> Patterns:
-    """The namespaces that the policy leaves alone as a whole: what stands there shows nothing.
-
-    None where every bad example stands there, for then nothing shows that the policy acts at all.
-    """
-    own = subject.environment.policies.get(policy.name)
-    exclusions = (*subject.environment.exclude, *(own.exclude if own else ()))
-    patterns = tuple(
-        pattern
-        for each in exclusions
-        if set(each.resources) == {"namespaces"}
-        for pattern in each.resources["namespaces"]
-    )
-    files = [example.bad for example in policy.examples if example.bad is not None]
-    return patterns if any(_shown(file, patterns) for file in files) else ()
-
-
-def _shown(file: Path, left_out: Patterns) -> tuple[Resource, ...]:
-    """The objects of a file that stand in none of these namespaces, and are none of them."""
-    matchers = [compile_wildcard(pattern) for pattern in left_out]
-    return tuple(
-        each for each in _read(file) if not any(matches(_place(each)) for matches in matchers)
-    )
-
-
-def _place(resource: Resource) -> str:
-    given = in_namespace(resource)
-    return given.name if given.kind == "Namespace" else given.namespace
 
 
 @lru_cache(maxsize=512)

@@ -42,6 +42,7 @@ class Exclusions:
     def __init__(self, subject: Subject) -> None:
         self._values = subject.policies.lint_subject()
         self._merged = self._values.values
+        self._known: dict[str, Sequence[Given]] = {}
         self._written = {
             name: (*subject.environment.exclude, *given.exclude)
             for name, given in (subject.resolved.policies if subject.resolved else {}).items()
@@ -49,6 +50,11 @@ class Exclusions:
 
     def of(self, policy: str) -> Sequence[Given]:
         """Those of a policy: the ones for every policy first."""
+        if policy not in self._known:
+            self._known[policy] = self._read(policy)
+        return self._known[policy]
+
+    def _read(self, policy: str) -> Sequence[Given]:
         own = ("policies", policy, "exclude")
         if not mapping(mapping(mapping(self._merged, own[0]), policy), own[2]):
             own = ("policyExclude", policy, "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,6 +40,13 @@ class Row:
 def counted(count: int, one: str, more: str) -> str:
     """A count with its words: `1 object`, `2 objects`."""
     return f"{count} {one if count == 1 else more}"
+
+
+def listed(names: Sequence[str], most: int = 4) -> str:
+    """Names in a row, and how many more there are: `a, b and 3 others`."""
+    more = len(names) - most
+    shown = ", ".join(names[:most])
+    return f"{shown} and {counted(more, 'other', 'others')}" if more > 0 else shown
 
 
 def rows(

@@ -12,6 +12,7 @@ from chartkit.checks.model import Outcome, Row
 from chartkit.checks.own_policies import own_policies
 from chartkit.checks.permissions import permissions
 from chartkit.checks.subject import Subject
+from chartkit.checks.unsent import Unsent
 
 
 def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
@@ -29,9 +30,13 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found += policies_compile(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
-    found += without_examples(subject) if carried is None else examples(subject, carried)
-    found += workloads(subject, compiled)
-    found += own_pods(subject, compiled)
+    unsent = Unsent(subject)
+    if carried is None:
+        found += without_examples(subject)
+    else:
+        found += examples(subject, carried, compiled, unsent)
+    found += workloads(subject, compiled, unsent)
+    found += own_pods(subject, compiled, unsent)
     return found
 
 

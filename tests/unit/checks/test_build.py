@@ -131,16 +131,31 @@ def test_a_workload_that_is_a_chart_with_values(tmp_path: Path) -> None:
     assert (row.outcome, str(row.location)) == (Outcome.FAIL, f"{chart}/templates/pod.yaml:2")
 
 
-def test_an_exclusion_that_hides_a_bad_example_fails(tmp_path: Path) -> None:
+def test_an_exclusion_that_hides_bad_examples_is_named(tmp_path: Path) -> None:
     environment = NEW + "    exclude: [{namespaces: [default]}]\n"
+    done = run(project(tmp_path, environment))
+    assert not done.failed
+    (note,) = rows(done, "examples", Outcome.NOTE)
+    assert re.fullmatch(
+        r"this exclusion leaves out \d+ bad examples of disallow-\S+, disallow-\S+", note.message
+    )
+    warned = rows(done, "examples", Outcome.WARNING)
+    assert [row.message.partition(" ")[0] for row in warned] == [
+        "disallow-host-path",
+        "disallow-latest-tag",
+    ]
+    assert all(": exclusions leave out all its bad examples" in row.message for row in warned)
+    assert {str(row.location) for row in (note, *warned)} == {f"{tmp_path}/chartkit.yaml:7:15"}
+
+
+def test_an_exclusion_that_hides_examples_by_accident_fails(tmp_path: Path) -> None:
+    # An exclusion by name has Kyverno make no rules for Deployments.
+    environment = NEW + "    policyType: ClusterPolicy\n    exclude: [{names: [unused]}]\n"
     done = run(project(tmp_path, environment))
     failed = rows(done, "examples", Outcome.FAIL)
     assert failed
     assert all("does nothing about " in row.message for row in failed)
-    # One row a file, however many of its examples are hidden.
-    assert len({row.location.file for row in failed if row.location}) == len(failed)
-    assert any(re.search(r" \d+ bad examples: \w+ \S+, \w+ ", row.message) for row in failed)
-    assert "an exclusion may hide it" in (failed[0].hint or "")
+    assert f"an exclusion may hide it ({tmp_path}/chartkit.yaml:8:15)" in (failed[0].hint or "")
 
 
 def _rename(folder: Path, name: str) -> None:

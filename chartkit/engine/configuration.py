@@ -1,0 +1,206 @@
+"""Kyverno's ConfigMap, as far as it keeps requests away from its policies.
+
+Source: `pkg/config` of Kyverno 1.19 (`parseKinds`, `ToFilter`, `WebhookConfig`); the selectors and
+match conditions of webhooks mean what they mean to an API server.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.policy import LabelSelector, Requirement
+from chartkit.engine.policy_reader import read_selector
+from chartkit.engine.request import Request
+from chartkit.engine.selectors import compile_selector
+from chartkit.engine.values.wildcard import Matcher, compile_wildcard
+from chartkit.engine.webhook_conditions import WebhookConditions
+from chartkit.errors import EvaluationError
+from chartkit.kind_selectors import parse_kind_selector
+from chartkit.model import Body, Json, Resource
+
+RESOURCE_FILTERS: Final = "resourceFilters"
+NAMESPACE_SELECTOR: Final = "namespaceSelector"
+OBJECT_SELECTOR: Final = "objectSelector"
+MATCH_CONDITIONS: Final = "matchConditions"
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""The label that every namespace has."""
+_FILTER: Final = re.compile(r"\[([^\[\]]*)\]")
+_NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a request does not come to a policy: the key of the ConfigMap, and the part of it.
+
+    text: the filter, or the requirement or condition that does not hold.
+    """
+
+    key: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.key} {self.text}"
+
+
+class ResourceFilter:
+    """One entry of `resourceFilters`, such as `[Pod/*,kube-system,*]`."""
+
+    __slots__ = ("_kind", "_name", "_namespace", "text")
+
+    def __init__(self, text: str) -> None:
+        """text: between the brackets; what follows a third comma has Kyverno repeat the entry
+        before it, which changes nothing."""
+        parts = text.split(",")
+        known = parts[0] != "" and len(parts) <= 3
+        namespace, name = (*parts[1:3], "", "")[:2]
+        self.text = f"[{text}]"
+        self._kind: tuple[Matcher, ...] | None = None
+        if known:
+            self._kind = tuple(map(compile_wildcard, parse_kind_selector(parts[0])))
+        self._namespace, self._name = compile_wildcard(namespace), compile_wildcard(name)
+
+    def leaves_out(
+        self, kind: GroupVersionKind, subresource: str, namespace: str, name: str
+    ) -> bool:
+        """Whether requests for an object are left out; name: empty where it is still to be made."""
+        if self._kind is None:
+            return False
+        values = (*kind, subresource)
+        if not all(fits(value) for fits, value in zip(self._kind, values, strict=True)):
+            return False
+        if self._namespace(namespace) and self._name(name):
+            return True
+        return kind == _NAMESPACE and self._namespace(name)
+
+
+def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
+    """Every `[kind,namespace,name]` of a text; what stands between them is passed over."""
+    return tuple(ResourceFilter(found[1]) for found in _FILTER.finditer(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What requests the API server does not send to Kyverno, and what Kyverno lets pass unseen.
+
+    filters: `resourceFilters`; namespace_selector, object_selector: those of its webhooks;
+    conditions: their match conditions, each with its name.
+    """
+
+    filters: tuple[ResourceFilter, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    object_selector: LabelSelector | None = None
+    conditions: tuple[tuple[str, WebhookConditions], ...] = ()
+
+    def filtered(self, resource: Resource, subresource: str = "") -> Iterator[Reason]:
+        """The resource filters that leave an object out; background scans, which pass over them by
+        default, aside."""
+        kind, name = kind_of(resource), resource.name
+        for each in self.filters:
+            if each.leaves_out(kind, subresource, resource.namespace, name):
+                yield Reason(RESOURCE_FILTERS, each.text)
+
+    def unsent(
+        self,
+        resource: Resource,
+        namespace_labels: Mapping[str, str] | None,
+        subresource: str = "",
+    ) -> Iterator[Reason]:
+        """Why the creation of an object comes to no policy; nothing where it does.
+
+        namespace_labels: those of its namespace, None where nobody knows them: then only its name
+        counts against it.
+        """
+        yield from self.filtered(resource, subresource)
+        yield from self._by_namespace(resource, namespace_labels)
+        for part in _parts(self.object_selector):
+            if not compile_selector(part)(_labels(resource.body)):
+                yield Reason(OBJECT_SELECTOR, _shown(part))
+        attributes = Attributes(Request(resource, namespace_labels=namespace_labels or {}))
+        for name, condition in self.conditions:
+            if not _holds(condition, attributes):
+                yield Reason(MATCH_CONDITIONS, name)
+
+    def _by_namespace(
+        self, resource: Resource, labels: Mapping[str, str] | None
+    ) -> Iterator[Reason]:
+        kind = kind_of(resource)
+        if kind == _NAMESPACE:
+            known: Mapping[str, str] = {**_labels(resource.body), NAME_LABEL: resource.name}
+        elif is_cluster_scoped(kind) or not resource.namespace:
+            return
+        else:
+            known = {**(labels or {}), NAME_LABEL: resource.namespace}
+        certain = kind == _NAMESPACE or labels is not None
+        for part in _parts(self.namespace_selector):
+            keys = [*part.labels, *(one.key for one in part.expressions)]
+            if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(known):
+                yield Reason(NAMESPACE_SELECTOR, _shown(part))
+
+
+def read_configuration(data: Mapping[str, Json]) -> Configuration:
+    """The configuration in a ConfigMap's data; what Kyverno cannot read counts as missing."""
+    webhooks = _json(data.get("webhooks"))
+    webhooks = webhooks if isinstance(webhooks, dict) else {}
+    conditions = _json(data.get(MATCH_CONDITIONS))
+    return Configuration(
+        parse_resource_filters(str(data.get(RESOURCE_FILTERS) or "")),
+        _selector(webhooks.get(NAMESPACE_SELECTOR)),
+        _selector(webhooks.get(OBJECT_SELECTOR)),
+        tuple(
+            (str(one.get("name")), WebhookConditions([one]))
+            for one in (conditions if isinstance(conditions, list) else ())
+            if isinstance(one, dict)
+        ),
+    )
+
+
+def _json(text: Json) -> Json:
+    try:
+        return json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+
+
+def _selector(body: Json) -> LabelSelector | None:
+    try:
+        return read_selector(body)
+    except (AttributeError, KeyError, TypeError):
+        return None
+
+
+def _parts(selector: LabelSelector | None) -> Iterator[LabelSelector]:
+    """A selector for each of its labels and requirements, all of which must hold."""
+    if selector is not None:
+        for key, value in selector.labels.items():
+            yield LabelSelector({key: value})
+        for one in selector.expressions:
+            yield LabelSelector(expressions=(one,))
+
+
+def _shown(part: LabelSelector) -> str:
+    texts = [f"{key}={value}" for key, value in part.labels.items()]
+    return ", ".join([*texts, *map(_requirement, part.expressions)])
+
+
+def _requirement(one: Requirement) -> str:
+    values = f" [{', '.join(one.values)}]" if one.values else ""
+    return f"{one.key} {one.operator}{values}"
+
+
+def _labels(body: Body) -> Mapping[str, str]:
+    metadata = body.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return labels if isinstance(labels, dict) else {}
+
+
+def _holds(condition: WebhookConditions, attributes: Attributes) -> bool:
+    try:
+        return condition.hold(attributes)
+    except EvaluationError:
+        return True  # It needs to know the user; what is not certain is sent.

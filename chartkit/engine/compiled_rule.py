@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.conditions import Conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import ContextEntries
@@ -52,11 +53,21 @@ class CompiledRule:
         """What the rule says of a request that it matches; None: nothing. Never raises for what
         stands in the policy or the object."""
         try:
-            return self._run(base, request, facts)
+            result = self._run(base, request, facts)
         except ChartkitError as error:
-            return self._answer(Status.ERROR, error.message)
+            result = self._answer(Status.ERROR, error.message)
         except RecursionError:
-            return self._answer(Status.ERROR, _TOO_DEEP)
+            result = self._answer(Status.ERROR, _TOO_DEEP)
+        budget = base.budget
+        return result if budget.steps == budget.whole else self._settled(result, budget)
+
+    def _settled(self, result: RuleResult | None, budget: Budget) -> RuleResult | None:
+        """The result of a rule that has taken something; an error where it was too much."""
+        problem = budget.end()
+        if problem is None:
+            return result
+        result = self._answer(Status.ERROR, problem.message)
+        return replace(result, patched={}) if self.rule.kind is RuleKind.MUTATE else result
 
     def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
         if request.operation is Operation.DELETE and self.rule.kind is RuleKind.MANIFESTS:

@@ -12,6 +12,7 @@ import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.images import ImagesLoader, has_images
 from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
@@ -56,13 +57,19 @@ class _Shared:
 class Context:
     """What one rule can see of one admission request."""
 
-    __slots__ = ("_held", "_level", "_shared", "_slots", "data", "is_delete", "lookups")
+    __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "lookups")
 
     def __init__(
-        self, data: dict[str, Json], lookups: Lookups = OFFLINE, is_delete: bool = False
+        self,
+        data: dict[str, Json],
+        lookups: Lookups = OFFLINE,
+        is_delete: bool = False,
+        budget: Budget | None = None,
     ) -> None:
-        """data: the top-level names; is_delete: whether `request.object` means the old object."""
+        """data: the top-level names; is_delete: whether `request.object` means the old object;
+        budget: what all that is done in the context counts on, one of its own by default."""
         self.data = data
+        self.budget = Budget() if budget is None else budget
         self.lookups = lookups
         self.is_delete = is_delete
         self._level = 0
@@ -72,7 +79,7 @@ class Context:
 
     def child(self) -> Context:
         """A context for a rule or a foreach element; what is set there stays there."""
-        made = Context(dict(self.data), self.lookups, self.is_delete)
+        made = Context(dict(self.data), self.lookups, self.is_delete, self.budget)
         made._level = self._level + 1
         made._shared = self._shared
         slots = self._slots
@@ -88,12 +95,14 @@ class Context:
     def query(self, expression: Expression) -> Json:
         """What an expression finds; the entries it names are loaded first.
 
-        Raises `QueryError` for a failed search, and what a loader raises.
+        Raises `QueryError` for a failed search, `BudgetError`, and what a loader raises.
         """
+        budget = self.budget
+        budget.steps -= expression.steps
         if self._slots:
             self._load_named(expression.text)
         try:
-            return expression.search(self.data)
+            return expression.search(self.data, budget)
         except JMESPathError as error:
             raise QueryError(f"JMESPath query failed: {error}") from error
 
@@ -108,8 +117,9 @@ class Context:
             expression = compile_expression(query)
         except JMESPathError as error:
             raise QueryError(f"incorrect query {query}: {error}") from error
+        self.budget.spend(expression.steps + len(query), "an expression")
         try:
-            return expression.search(self.data)
+            return expression.search(self.data, self.budget)
         except JMESPathError as error:
             raise QueryError(f"JMESPath query failed: {error}") from error
 
@@ -233,6 +243,7 @@ def admission_context(
     namespace: str = "",
     user: Mapping[str, Json] | None = None,
     lookups: Lookups = OFFLINE,
+    budget: Budget | None = None,
 ) -> Context:
     """The context of one admission request, as Kyverno's command-line program makes it.
 
@@ -251,7 +262,7 @@ def admission_context(
         info = user.get("userInfo")
         name = info.get("username") if isinstance(info, dict) else None
         data.update(service_account(name if isinstance(name, str) else ""))
-    context = Context(data, lookups, operation == "DELETE")
+    context = Context(data, lookups, operation == "DELETE", budget)
     if resource is not None and has_images(resource):
         context.defer(ImagesLoader(resource))
     return context

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from chartkit.engine.budget import Budget, BudgetError, check_object
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.context import Context, admission_context
@@ -83,6 +84,7 @@ class _Run:
     __slots__ = (
         "_admissions",
         "_base",
+        "_budget",
         "_common",
         "_evidence",
         "_facts",
@@ -102,6 +104,7 @@ class _Run:
         self._named: Resource | None = None
         self._evidence: RequestEvidence | None = None
         self._unscored: set[str] = set()
+        self._budget = Budget()
         self._take(request, request.resource)
 
     def _take(self, request: Request, plain: Resource) -> None:
@@ -109,7 +112,7 @@ class _Run:
         self.request = request
         self._plain = plain
         self._facts = Facts(request)
-        self._base = context_of(request, self.lookups)
+        self._base = context_of(request, self.lookups, self._budget)
         self._admissions: dict[tuple[str, Operation], Admission] = {}
         self._common: Admission | None = None
 
@@ -162,6 +165,8 @@ class _Run:
         result = judge.run(admission)
         if result is None:
             return admission
+        if result.patched:
+            result = _sized(result)
         if not policy.scored:
             self._unscored.add(result.policy_id)
         result = _reported(result, policy.scored)
@@ -234,7 +239,7 @@ class _Run:
             result = rule.run(base, request, facts)
             if result is None:
                 continue
-            result = _reported(result, policy.scored)
+            result = _reported(_sized(result) if result.patched else result, policy.scored)
             results.append(result)
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)
@@ -292,7 +297,17 @@ class _Run:
             return request, self._facts, self._base
         old = (request.old or request.resource) if operation is Operation.UPDATE else None
         request = replace(request, operation=operation, old=old)
-        return request, Facts(request), context_of(request, self.lookups)
+        return request, Facts(request), context_of(request, self.lookups, self._budget)
+
+
+def _sized(result: RuleResult) -> RuleResult:
+    """The result of a mutation; an error where it made an object that no API server takes."""
+    try:
+        check_object(result.patched, "the mutated object")
+    except BudgetError as error:
+        patched: Body | None = None if result.kind else {}
+        return replace(result, status=Status.ERROR, message=error.message, patched=patched)
+    return result
 
 
 def _reported(result: RuleResult, scored: bool) -> RuleResult:
@@ -325,8 +340,10 @@ _APPLIED: Final = {
 """What counts as applied where a policy applies one rule alone."""
 
 
-def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:
-    """What expressions see of a request; nothing of it is copied."""
+def context_of(
+    request: Request, lookups: Lookups = OFFLINE, budget: Budget | None = None
+) -> Context:
+    """What expressions see of a request; nothing of it is copied. budget: that of its rules."""
     body = request.resource.body
     deleted = request.operation is Operation.DELETE
     old = body if deleted else request.old.body if request.old is not None else None
@@ -337,6 +354,7 @@ def context_of(request: Request, lookups: Lookups = OFFLINE) -> Context:
         namespace=request.resource.namespace,
         user=_user_info(request.user) if request.user is not None else None,
         lookups=lookups,
+        budget=budget,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chartkit.engine.budget import ITERATION
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.decision import Block, Check, Checked
 from chartkit.engine.entries import ContextEntries, compile_entries
@@ -128,9 +129,11 @@ def _run(
 ) -> tuple[Checked | None, int]:
     """The first decision that is no pass, and how many elements passed."""
     applied = 0
+    budget, loops = context.budget, f"a foreach over {len(elements)} elements"
     for index, element in enumerate(elements):
         if element is None:
             continue
+        budget.spend(ITERATION, loops)
         inner = context.child()
         inner.set_element(element, index, nesting)
         is_object = isinstance(element, dict)

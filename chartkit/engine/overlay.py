@@ -42,7 +42,7 @@ def compile_single_pattern(block: Block, rule: Rule) -> Judge:
             (pattern,) = find(context)
         except SubstitutionError as error:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
-        mismatch = pattern.check(value)
+        mismatch = pattern.check(value, context.budget)
         if mismatch is None:
             return passed
         if mismatch.kind is MismatchKind.SKIP:
@@ -68,7 +68,7 @@ def compile_any_pattern(block: Block, rule: Rule) -> Judge:
             return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
         mismatches: list[Mismatch] = []
         for index, pattern in enumerate(patterns):
-            mismatch = pattern.check(value)
+            mismatch = pattern.check(value, context.budget)
             if mismatch is None:
                 return _passed(passed, index, rule.name)
             mismatches.append(mismatch)

@@ -63,7 +63,11 @@ class CleanupPolicy:
         """Whether it would delete an object: pass for yes, fail for no. Never raises for what
         stands in the policy or the object."""
         try:
-            deletes = self._deletes(request, lookups)
+            context = Context({}, lookups)
+            deletes = self._deletes(request, context)
+            problem = context.budget.end()
+            if problem is not None:
+                raise problem
         except ChartkitError as error:
             return self._answer(Status.ERROR, error.message)
         except RecursionError:
@@ -72,8 +76,7 @@ class CleanupPolicy:
             return self._answer(Status.PASS, _MATCHED)
         return self._answer(Status.FAIL, _UNMATCHED)
 
-    def _deletes(self, request: Request, lookups: Lookups) -> bool:
-        context = Context({}, lookups)
+    def _deletes(self, request: Request, context: Context) -> bool:
         self._entries.attach(context)
         resource = request.resource
         if self.namespace and resource.namespace != self.namespace:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.conditions.comparison import Prepare
 from chartkit.engine.conditions.operators import OPERATORS
 from chartkit.engine.conditions.parse import Condition, FlatList, parse_conditions
 from chartkit.engine.int64 import mark_literals
+from chartkit.engine.values.wildcard import has_wildcard
 from chartkit.engine.variables import SubstitutionError, Template, compile_template
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
@@ -117,16 +119,45 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
     if operator is None:
         return _unknown
     if value.is_constant:
-        return _against_constant(key, operator(value.value))
+        return _against_constant(key, operator(value.value), value.value)
     return _against_template(key, value, operator)
+
+
+def _count(key: Json, value: Json, budget: Budget) -> None:
+    """Counts what is compared: each member of one with each of the other, where wildcards may
+    stand, and else both once."""
+    budget.visit(key, _COMPARISON)
+    budget.visit(value, _COMPARISON)
+    keys, values = _members(key), _members(value)
+    budget.spend(_wild(keys) * len(values) + _wild(values) * len(keys), _COMPARISON)
+
+
+def _members(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _wild(members: list[Json]) -> int:
+    return sum(isinstance(one, str) and has_wildcard(one) for one in members)
+
+
+_LISTS = frozenset({list, dict})
+_COMPARISON = "a condition"
 
 
 def _unknown(_: Context) -> bool:
     raise EvaluationError("failed to create handler for condition operator: %!w(<nil>)")
 
 
-def _against_constant(key: Template, compare: Callable[[Json], bool]) -> Callable[[Context], bool]:
-    return lambda context: compare(_key(key, context))
+def _against_constant(
+    key: Template, compare: Callable[[Json], bool], value: Json
+) -> Callable[[Context], bool]:
+    def holds(context: Context) -> bool:
+        found = _key(key, context)
+        if found.__class__ in _LISTS:
+            _count(found, value, context.budget)
+        return compare(found)
+
+    return holds
 
 
 def _against_template(
@@ -140,6 +171,8 @@ def _against_template(
             raise EvaluationError(
                 f"failed to substitute variables in condition value: {error.message}"
             ) from error
+        if found.__class__ in _LISTS or against.__class__ in _LISTS:
+            _count(found, against, context.budget)
         return operator(against)(found)
 
     return holds

@@ -56,7 +56,8 @@ class ApiCallLoader(EntryLoader):
         value = answer.body
         path = call.get("jmesPath")
         if path:
-            value = self._search(path, value, f"{quote(path)} for context entry {quote(self.name)}")
+            shown = f"{quote(path)} for context entry {quote(self.name)}"
+            value = self._search(path, value, shown, context)
         context.add((self.name,), stored(value, context, "failed to marshal JMESPath result"))
         return True
 
@@ -178,14 +179,14 @@ class ApiCallLoader(EntryLoader):
     def _transform(self, data: Json, context: Context) -> Json:
         path = self._resolved_path(context)
         try:
-            value = self._search(path, data, f"{path} for context entry {self.name}")
+            value = self._search(path, data, f"{path} for context entry {self.name}", context)
         except EvaluationError as error:
             raise self._failed("store", error.message) from error
         return stored(value, context, self._stored_failure("APICall results for"))
 
-    def _search(self, path: str, data: Json, shown: str) -> Json:
+    def _search(self, path: str, data: Json, shown: str, context: Context) -> Json:
         try:
-            return self._path.expression(path).search(data)
+            return self._path.expression(path).search(data, context.budget)
         except JMESPathError as error:
             raise EvaluationError(f"failed to apply JMESPath {shown}: {error}") from error
 

@@ -86,8 +86,10 @@ class Path:
 def stored(value: Json, context: Context, failure: str) -> Json:
     """The value as it stands in a context: passed through JSON, its size counted.
 
-    failure: what stands before the cause where it cannot be kept (`EvaluationError`).
+    failure: what stands before the cause where it cannot be kept (`EvaluationError`). Raises
+    `BudgetError` for one that no text could hold.
     """
+    context.budget.weigh(value, "a context entry")
     try:
         text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError) as error:

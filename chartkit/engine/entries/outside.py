@@ -91,7 +91,7 @@ class GlobalReferenceLoader(EntryLoader):
         if not path:
             return data
         try:
-            return self._path.expression(path).search(data)
+            return self._path.expression(path).search(data, context.budget)
         except JMESPathError as error:
             raise EvaluationError(
                 f"failed to apply JMESPath {path} for context entry {self.name}: {error}"
@@ -122,7 +122,7 @@ class ImageRegistryLoader(EntryLoader):
         except LookupFailed as error:
             raise EvaluationError(error.message) from error
         if path:
-            data = self._apply(path, data)
+            data = self._apply(path, data, context)
         return stored(data, context, f"failed to add resource data to context: {self.name}")
 
     def _resolve(self, template: Template, written: str, failed: str, context: Context) -> Json:
@@ -134,9 +134,9 @@ class ImageRegistryLoader(EntryLoader):
                 f"{error.message}"
             ) from error
 
-    def _apply(self, path: str, data: Json) -> Json:
+    def _apply(self, path: str, data: Json, context: Context) -> Json:
         try:
-            return self._path.expression(path).search(data)
+            return self._path.expression(path).search(data, context.budget)
         except JMESPathError as error:
             raise EvaluationError(
                 f"failed to apply JMESPath ({self._path.text}) results to context entry "

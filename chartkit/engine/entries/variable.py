@@ -34,7 +34,7 @@ class VariableLoader(EntryLoader):
         if self._value is None:
             output = self._query(path, default, context) if path else default
         elif path:
-            output = self._search(path, value, default)
+            output = self._search(path, value, default, context)
         else:
             output = value
         if output is None:
@@ -74,7 +74,7 @@ class VariableLoader(EntryLoader):
             return default
         return default if found is None else found
 
-    def _search(self, path: str, value: Json, default: Json) -> Json:
+    def _search(self, path: str, value: Json, default: Json, context: Context) -> Json:
         try:
             expression = self._path.expression(path)
         except JMESPathError as error:
@@ -83,7 +83,7 @@ class VariableLoader(EntryLoader):
                 raise self._failed(path, cause) from error
             return default
         try:
-            return expression.search(value)
+            return expression.search(value, context.budget)
         except JMESPathError as error:
             if default is None:
                 raise self._failed(path, str(error)) from error

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from chartkit.engine.budget import ITERATION, BudgetError
 from chartkit.engine.conditions import compile_conditions
 from chartkit.engine.entries import compile_entries
 from chartkit.engine.foreach import compile_list
@@ -40,12 +41,12 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
 
     def handle(context: Context, request: Request) -> RuleResult | None:
         cluster = context.lookups.cluster(policy.key, rule.name)
-        store = Store(cluster, request.resource.body)
+        store = Store(cluster, request.resource.body, context.budget)
         passed = RuleResult(policy.key, rule.name, RuleType.GENERATION, Status.PASS, "")
         try:
             for step in steps:
                 step(context, store)
-        except (CloneListError, NoSource):
+        except (BudgetError, CloneListError, NoSource):
             raise
         except ChartkitError as error:
             # One object that cannot be made fails the whole update request.
@@ -75,9 +76,11 @@ def _compile_loop(body: Body, writer: Writer) -> Step:
     pattern = compile_pattern(body)
 
     def step(context: Context, store: Store) -> None:
-        for index, element in enumerate(elements(context)):
+        found = elements(context)
+        for index, element in enumerate(found):
             if element is None:
                 continue
+            context.budget.spend(ITERATION, f"a foreach over {len(found)} elements")
             inner = context.child()
             inner.set_element(element, index, 0)
             entries.attach(inner)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from chartkit.engine.budget import Budget, check_object
 from chartkit.engine.cluster import Cluster, ObjectKey, key_of
 from chartkit.engine.mutate.nodes import same
 from chartkit.engine.policy import LabelSelector
@@ -14,10 +15,11 @@ from chartkit.model import Body
 class Store:
     """A cluster, the object that triggered the rule, and what the rule has made so far."""
 
-    __slots__ = ("_cluster", "_made", "_trigger", "_updated", "trigger")
+    __slots__ = ("_cluster", "_made", "_trigger", "_updated", "budget", "trigger")
 
-    def __init__(self, cluster: Cluster, trigger: Body) -> None:
+    def __init__(self, cluster: Cluster, trigger: Body, budget: Budget) -> None:
         self.trigger = trigger
+        self.budget = budget
         self._cluster = cluster
         self._trigger = Cluster((trigger,))
         self._made: dict[ObjectKey, Body] = {}
@@ -50,7 +52,11 @@ class Store:
                 yield body
 
     def write(self, key: ObjectKey, body: Body) -> None:
-        """Creates an object or writes over one; what the API server alone sets stays."""
+        """Creates an object or writes over one; what the API server alone sets stays.
+
+        Raises `BudgetError` for an object that no API server takes.
+        """
+        check_object(body, "a generated object")
         there = None if key in self._made else self.find(key)
         if there is None:
             self._made[key] = body

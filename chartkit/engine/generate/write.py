@@ -68,6 +68,7 @@ class Writer:
     def _put(self, data: Body, target: ObjectKey, store: Store) -> None:
         if store.find(target) is not None and not self.synchronize:
             return
+        store.budget.weigh(data, "a generated object")
         labels = managed_labels(self.policy, self.rule.name, store.trigger)
         store.write(target, _finished(data, target, labels))
 

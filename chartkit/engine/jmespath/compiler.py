@@ -8,7 +8,9 @@ one does depends on the tree alone, so each node is compiled strictly (a missing
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.calls import compile_call
 from chartkit.engine.jmespath.declaration import (
     ExpressionReference,
@@ -37,6 +39,9 @@ _FOLLOW_FIRST = frozenset(
 )
 _CHAINS = frozenset({Kind.SUBEXPRESSION, Kind.INDEX_EXPRESSION, Kind.PIPE})
 _FALSY = frozenset({str, list, dict, bool})
+_PROJECTION: Final = "a projection"
+_FILTER: Final = "a filter"
+_SLICE: Final = "a slice"
 
 
 def compile_node(node: Node, strict: bool = True) -> Search:
@@ -65,7 +70,7 @@ def _field(node: Node, strict: bool) -> Search:
 def _chain(names: tuple[str, ...], strict: bool) -> Search:
     if strict:
 
-        def find(value: Json) -> Json:
+        def find(value: Json, _: Budget) -> Json:
             name = ""
             try:
                 for name in names:
@@ -78,7 +83,7 @@ def _chain(names: tuple[str, ...], strict: bool) -> Search:
 
         return find
 
-    def find_or_null(value: Json) -> Json:
+    def find_or_null(value: Json, _: Budget) -> Json:
         try:
             for name in names:
                 value = value[name]
@@ -115,13 +120,13 @@ def _index_expression(node: Node, strict: bool) -> Search:
 
 
 def _then(first: Search, second: Search) -> Search:
-    return lambda value: second(first(value))
+    return lambda value, budget: second(first(value, budget), budget)
 
 
 def _swallow(search: Search) -> Search:
-    def find(value: Json) -> Json:
+    def find(value: Json, budget: Budget) -> Json:
         try:
-            return search(value)
+            return search(value, budget)
         except NotFoundError:
             return None
 
@@ -131,7 +136,7 @@ def _swallow(search: Search) -> Search:
 def _index(node: Node, _: bool) -> Search:
     index: int = node.value
 
-    def find(value: Json) -> Json:
+    def find(value: Json, _: Budget) -> Json:
         if not isinstance(value, list):
             return None
         try:
@@ -145,11 +150,12 @@ def _index(node: Node, _: bool) -> Search:
 def _slice(node: Node, _: bool) -> Search:
     part = slice(*node.value)
 
-    def find(value: Json) -> Json:
+    def find(value: Json, budget: Budget) -> Json:
         if not isinstance(value, list):
             return None
         if part.step == 0:
             raise JMESPathError("Invalid slice, step cannot be 0")
+        budget.spend(len(value), _SLICE)
         return value[part]
 
     return find
@@ -159,20 +165,23 @@ def _projection(node: Node, _: bool) -> Search:
     first = compile_node(node.children[0], False)
     if node.children[1].kind is Kind.IDENTITY:
 
-        def present(value: Json) -> Json:
-            elements = first(value)
+        def present(value: Json, budget: Budget) -> Json:
+            elements = first(value, budget)
             if not isinstance(elements, list):
                 return None
+            budget.spend(len(elements), _PROJECTION)
             return [element for element in elements if element is not None]
 
         return present
     apply = compile_node(node.children[1], False)
+    weight = node.children[1].weight
 
-    def project(value: Json) -> Json:
-        elements = first(value)
+    def project(value: Json, budget: Budget) -> Json:
+        elements = first(value, budget)
         if not isinstance(elements, list):
             return None
-        return [found for element in elements if (found := apply(element)) is not None]
+        budget.spend(len(elements) * weight, _PROJECTION)
+        return [found for element in elements if (found := apply(element, budget)) is not None]
 
     return project
 
@@ -181,15 +190,18 @@ def _filter(node: Node, _: bool) -> Search:
     first = _quiet(node.children[0])
     apply = compile_node(node.children[1], False)
     holds = compile_node(node.children[2], False)
+    weight = node.children[1].weight + node.children[2].weight
 
-    def select(value: Json) -> Json:
-        elements = first(value)
+    def select(value: Json, budget: Budget) -> Json:
+        elements = first(value, budget)
         if not isinstance(elements, list):
             return None
+        budget.spend(len(elements) * weight, _FILTER)
         return [
             found
             for element in elements
-            if not is_false(holds(element)) and (found := apply(element)) is not None
+            if not is_false(holds(element, budget))
+            and (found := apply(element, budget)) is not None
         ]
 
     return select
@@ -198,13 +210,14 @@ def _filter(node: Node, _: bool) -> Search:
 def _flatten(node: Node, _: bool) -> Search:
     first = _quiet(node.children[0])
 
-    def flatten(value: Json) -> Json:
-        elements = first(value)
+    def flatten(value: Json, budget: Budget) -> Json:
+        elements = first(value, budget)
         if not isinstance(elements, list):
             return None
         flat: list[Json] = []
         for element in elements:
             if isinstance(element, list):
+                budget.spend(len(element) + 1, _PROJECTION)
                 flat.extend(element)
             else:
                 flat.append(element)
@@ -218,15 +231,17 @@ def _value_projection(node: Node, _: bool) -> Search:
     apply = compile_node(node.children[1], False)
     # Kyverno visits as many nulls as there are members before the members themselves.
     visits_nulls = not _keeps_null(node.children[1])
+    weight = node.children[1].weight
 
-    def project(value: Json) -> Json:
-        members = first(value)
+    def project(value: Json, budget: Budget) -> Json:
+        members = first(value, budget)
         if not isinstance(members, dict):
             return None
         elements: list[Json] = list(members.values())
+        budget.spend(2 * len(elements) * weight, _PROJECTION)
         if visits_nulls:
             elements = [None] * len(elements) + elements
-        return [found for element in elements if (found := apply(element)) is not None]
+        return [found for element in elements if (found := apply(element, budget)) is not None]
 
     return project
 
@@ -235,9 +250,9 @@ def _quiet(node: Node) -> Search:
     """The node with every error taken as null, as these projections take their left side."""
     search = compile_node(node, False)
 
-    def find(value: Json) -> Json:
+    def find(value: Json, budget: Budget) -> Json:
         try:
-            return search(value)
+            return search(value, budget)
         except CrashError:
             raise
         except JMESPathError:
@@ -249,13 +264,15 @@ def _quiet(node: Node) -> Search:
 def _comparator(node: Node, _: bool) -> Search:
     left, right = (compile_node(child, False) for child in node.children)
     if node.value is Token.EQ:
-        return lambda value: deep_equal(left(value), right(value))
+        return lambda value, budget: deep_equal(left(value, budget), right(value, budget), budget)
     if node.value is Token.NE:
-        return lambda value: not deep_equal(left(value), right(value))
+        return lambda value, budget: (
+            not deep_equal(left(value, budget), right(value, budget), budget)
+        )
     holds = _ORDER[node.value]
 
-    def compare(value: Json) -> Json:
-        first, second = left(value), right(value)
+    def compare(value: Json, budget: Budget) -> Json:
+        first, second = left(value, budget), right(value, budget)
         if is_number(first) and is_number(second):
             return holds(float(first), float(second))
         return None
@@ -274,9 +291,9 @@ _ORDER: dict[Token, Callable[[float, float], bool]] = {
 def _or(node: Node, _: bool) -> Search:
     left, right = (compile_node(child, False) for child in node.children)
 
-    def either(value: Json) -> Json:
-        found = left(value)
-        return right(value) if is_false(found) else found
+    def either(value: Json, budget: Budget) -> Json:
+        found = left(value, budget)
+        return right(value, budget) if is_false(found) else found
 
     return either
 
@@ -285,40 +302,44 @@ def _and(node: Node, strict: bool) -> Search:
     left = compile_node(node.children[0], False)
     right = compile_node(node.children[1], strict)
 
-    def both(value: Json) -> Json:
-        found = left(value)
-        return found if is_false(found) else right(value)
+    def both(value: Json, budget: Budget) -> Json:
+        found = left(value, budget)
+        return found if is_false(found) else right(value, budget)
 
     return both
 
 
 def _not(node: Node, _: bool) -> Search:
     operand = compile_node(node.children[0], False)
-    return lambda value: is_false(operand(value))
+    return lambda value, budget: is_false(operand(value, budget))
 
 
 def _pipe(node: Node, _: bool) -> Search:
     left, right = (compile_node(child, False) for child in node.children)
-    return lambda value: right(left(value))
+    return lambda value, budget: right(left(value, budget), budget)
 
 
 def _identity(_: Node, __: bool) -> Search:
-    return lambda value: value
+    return lambda value, _: value
 
 
 def _literal(node: Node, _: bool) -> Search:
     literal = node.value
-    return lambda _: literal
+    return lambda _, __: literal
 
 
 def _multi_select_list(node: Node, _: bool) -> Search:
     members = [compile_node(child, False) for child in node.children]
-    return lambda value: None if value is None else [member(value) for member in members]
+    return lambda value, budget: (
+        None if value is None else [member(value, budget) for member in members]
+    )
 
 
 def _multi_select_hash(node: Node, _: bool) -> Search:
     members = [(child.value, compile_node(child.children[0], False)) for child in node.children]
-    return lambda value: None if value is None else {key: member(value) for key, member in members}
+    return lambda value, budget: (
+        None if value is None else {key: member(value, budget) for key, member in members}
+    )
 
 
 def _reference(node: Node, _: bool) -> Search:
@@ -326,7 +347,7 @@ def _reference(node: Node, _: bool) -> Search:
     strict = compile_node(child)
     # Compiled once: references stand inside references, and two each would double every level.
     reference = ExpressionReference(child, strict, _swallow(strict))
-    return lambda _: reference
+    return lambda _, __: reference
 
 
 def _function(node: Node, _: bool) -> Search:
@@ -334,7 +355,7 @@ def _function(node: Node, _: bool) -> Search:
 
 
 def _empty(_: Node, __: bool) -> Search:
-    def fail(_: Json) -> Json:
+    def fail(_: Json, __: Budget) -> Json:
         raise JMESPathError("Unknown AST node: ASTEmpty")
 
     return fail

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from itertools import repeat
+from typing import Any, Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.errors import InvalidTypeError
 from chartkit.engine.jmespath.nodes import Node
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.model import Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_COMPARISON: Final = "a comparison"
 
-Search = Callable[[Json], Json]
-"""A compiled expression: from a value to what it finds there."""
+Search = Callable[[Json, Budget], Json]
+"""A compiled expression: from a value to what it finds there, within a budget."""
 
 
 class ItemsList(list[Json]):
@@ -36,6 +39,11 @@ class ExpressionReference:
     node: Node
     strict: Search
     lenient: Search
+
+    def found(self, members: list[Json], budget: Budget) -> Iterator[Json]:
+        """What the expression finds in each member, null for a missing key."""
+        budget.spend(len(members) * self.node.weight, "an expression of each element")
+        return (self.lenient(member, budget) for member in members)
 
     def __str__(self) -> str:
         return f"{{{self.node}}}"
@@ -61,7 +69,7 @@ class Type:
     def __str__(self) -> str:
         return "|".join(self.names)
 
-    def check(self, value: Json) -> None:
+    def check(self, value: Json, budget: Budget) -> None:
         """Raises `InvalidTypeError` for a value of another type."""
         if self.classes is None or value.__class__ in self.classes:
             return
@@ -69,6 +77,7 @@ class Type:
             all(member.__class__ in classes for member in value) for classes in self.elements
         ):
             return
+        budget.weigh(value, "a value of a wrong type")
         text = str(value) if isinstance(value, ExpressionReference) else go_sprint(value)
         names = ", ".join(f'"{name}"' for name in self.names)
         expected = f"[]jmespath.JpType{{{names}}}"
@@ -93,6 +102,10 @@ ANY = Type(("any",), None)
 class FunctionSpec:
     """One function of the language.
 
+    A call counts what it is given. counts: whether the implementation takes the budget as its
+    first argument and counts what it makes, before it makes it: one that can return many times
+    what it is given, or looks at more than its members, must.
+
     parameters: the types it takes; variadic: the last one may stand any number of times (and
     Kyverno then checks no types); returns: the type of its result; doc: what it does, in one
     sentence; example: a call; implementation: takes the checked arguments.
@@ -104,6 +117,7 @@ class FunctionSpec:
     doc: str
     example: str
     variadic: bool
+    counts: bool
     implementation: Callable[..., Json]
 
     @property
@@ -120,11 +134,14 @@ def function(
     doc: str,
     example: str,
     variadic: bool = False,
+    counts: bool = False,
 ) -> Callable[[Callable[..., Any]], FunctionSpec]:
     """Declares a function; the decorated name becomes its `FunctionSpec`."""
 
     def declare(implementation: Callable[..., Any]) -> FunctionSpec:
-        return FunctionSpec(name, parameters, returns, doc, example, variadic, implementation)
+        return FunctionSpec(
+            name, parameters, returns, doc, example, variadic, counts, implementation
+        )
 
     return declare
 
@@ -134,19 +151,23 @@ def is_number(value: Json) -> bool:
     return value.__class__ in _NUMBERS
 
 
-def deep_equal(left: Json, right: Json) -> bool:
+def deep_equal(left: Json, right: Json, budget: Budget) -> bool:
     """Go's `reflect.DeepEqual`: values of other types are never equal, numbers are float64."""
     kind = left.__class__
+    if kind is str:
+        return bool(left == right)
     if kind is not right.__class__:
         return is_number(left) and is_number(right) and float(left) == float(right)
     if kind is int:
         return bool(left == right) or float(left) == float(right)
     if kind is dict:
+        budget.spend(len(left), _COMPARISON)
         return len(left) == len(right) and all(
-            key in right and deep_equal(member, right[key]) for key, member in left.items()
+            key in right and deep_equal(member, right[key], budget) for key, member in left.items()
         )
     if kind is list or kind is ItemsList:
-        return len(left) == len(right) and all(map(deep_equal, left, right))
+        budget.spend(len(left), _COMPARISON)
+        return len(left) == len(right) and all(map(deep_equal, left, right, repeat(budget)))
     if kind is ExpressionReference:
         return bool(left.node == right.node)
     return bool(left == right)

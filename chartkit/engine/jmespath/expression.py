@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from chartkit.engine.budget import QUERY, Budget
 from chartkit.engine.jmespath.compiler import compile_node
 from chartkit.engine.jmespath.declaration import Search, to_json
 from chartkit.engine.jmespath.errors import JMESPathError
@@ -25,21 +26,23 @@ class Expression:
     """An expression, compiled once.
 
     text: as it was written; roots: the top-level names that it reads from its input, with
-    `WHOLE_INPUT` where it reads everything.
+    `WHOLE_INPUT` where it reads everything; steps: what a search costs without its loops.
     """
 
     text: str
     roots: frozenset[str]
+    steps: int
     _search: Search = field(repr=False, compare=False)
 
-    def search(self, data: Json) -> Json:
-        """What the expression finds in a value; raises `JMESPathError`.
+    def search(self, data: Json, budget: Budget | None = None) -> Json:
+        """What the expression finds in a value; raises `JMESPathError`, and `BudgetError` where
+        the search takes more than the budget has (without one: more than a rule may take).
 
         Numbers found are plain int or float (float64), or `Int64` where Go has an integer.
         Nothing in data is changed, and the result may share parts with it.
         """
         try:
-            return self._search(data)
+            return self._search(data, Budget() if budget is None else budget)
         except RecursionError:
             raise JMESPathError("the value nests too deeply") from None
 
@@ -51,11 +54,16 @@ def compile_expression(text: str) -> Expression:
     search = compile_node(node)
     if _makes_go_values(node):
         search = _converted(search)
-    return Expression(text, frozenset(_roots(node)), search)
+    return Expression(text, frozenset(_roots(node)), QUERY + node.weight, search)
 
 
 def _converted(search: Search) -> Search:
-    return lambda value: to_json(search(value))
+    def find(value: Json, budget: Budget) -> Json:
+        found = search(value, budget)
+        budget.weigh(found, "the value of an expression")
+        return to_json(found)
+
+    return find
 
 
 def _makes_go_values(node: Node) -> bool:

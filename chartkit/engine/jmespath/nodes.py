@@ -44,19 +44,22 @@ class Kind(IntEnum):
 class Node:
     """One node; what value holds depends on the kind (a name, a literal, a slice's parts).
 
-    depth: how many nodes stand below each other; trees beyond `MAX_DEPTH` are refused.
+    depth: how many nodes stand below each other; trees beyond `MAX_DEPTH` are refused; weight: how
+    many nodes the tree has, for what a loop over it costs.
     """
 
     kind: Kind
     value: Any = None
     children: tuple[Node, ...] = ()
     depth: int = field(init=False, default=1, compare=False)
+    weight: int = field(init=False, default=1, compare=False)
 
     def __post_init__(self) -> None:
         depth = 1 + max((child.depth for child in self.children), default=0)
         if depth > MAX_DEPTH:
             raise ExpressionSyntaxError("expression nests too deeply")
         object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "weight", 1 + sum(child.weight for child in self.children))
 
     def __str__(self) -> str:
         """The node as Go's `%v` prints the structure."""

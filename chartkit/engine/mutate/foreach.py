@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from chartkit.engine.budget import ITERATION
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.foreach import compile_list
 from chartkit.engine.int64 import has_float64, mark_literals
 from chartkit.engine.mutate.nodes import same
 from chartkit.engine.mutate.patcher import MERGE, Patched, Patcher, compile_element_patcher, failed
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Body, Json, Status
 
@@ -41,7 +43,7 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
     """What patches an object with the blocks of a foreach, one after the other."""
     loops = [_compile_loop(block, rule, policy, nesting) for block in blocks]
 
-    def patch(context: Context, resource: Body) -> Patched:
+    def patch(context: Context, resource: Body, work: Workspace) -> Patched:
         changed = 0
         for loop in loops:
             try:
@@ -49,7 +51,7 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
             except EvaluationError as error:
                 reason = error.message
                 return failed(f"failed to evaluate list {loop.text}: {reason}: {reason}")
-            done = _run(loop, elements, nesting, context, resource)
+            done = _run(loop, elements, nesting, context, resource, work)
             if done.status is Status.ERROR:
                 return failed(f"failed to mutate elements: {done.message}")
             if done.status is Status.PASS:
@@ -93,16 +95,23 @@ def _compile_loop(body: Body, rule: Rule, policy: Policy, nesting: int) -> _Loop
 
 
 def _run(
-    loop: _Loop, elements: list[Json], nesting: int, context: Context, resource: Body
+    loop: _Loop,
+    elements: list[Json],
+    nesting: int,
+    context: Context,
+    resource: Body,
+    work: Workspace,
 ) -> Patched:
     before = resource
+    budget, loops = context.budget, f"a foreach over {len(elements)} elements"
     indexed = list(enumerate(elements))
     for index, element in reversed(indexed) if loop.is_reversed else indexed:
         if element is None:
             continue
+        budget.spend(ITERATION, loops)
         inner = context.child()
         inner.set_element(element, index, nesting)
-        done = _patch_element(loop, index, inner, resource)
+        done = _patch_element(loop, index, inner, resource, work)
         if done is None or done.status is Status.SKIP:
             continue
         if done.status is Status.ERROR:
@@ -122,7 +131,9 @@ def _is_untouched(before: Body, after: Body) -> bool:
     return after is before or (same(before, after) and not has_float64(before))
 
 
-def _patch_element(loop: _Loop, index: int, context: Context, resource: Body) -> Patched | None:
+def _patch_element(
+    loop: _Loop, index: int, context: Context, resource: Body, work: Workspace
+) -> Patched | None:
     """None where the element's preconditions are not met."""
     place = f"mutate.foreach[{index}]"
     try:
@@ -135,4 +146,4 @@ def _patch_element(loop: _Loop, index: int, context: Context, resource: Body) ->
                 return None
         except ChartkitError as error:
             return failed(f"failed to evaluate {place}.preconditions: {error.message}")
-    return loop.patch(context, resource)
+    return loop.patch(context, resource, work)

@@ -7,6 +7,7 @@ missing on the way to something below it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Final, NoReturn
@@ -48,29 +49,81 @@ class _NoObject(dict[str, Json]):
 
 
 class Document:
-    """What is patched: an object, or a list once a patch has put one in its place."""
+    """What is patched: an object, or a list once a patch has put one in its place.
 
-    __slots__ = ("_original", "root")
+    It shares its containers with the object that it is made of, but for those on the way to what
+    an operation names: these are copied when they are first met, and changed then.
+    """
 
-    def __init__(self, body: Body) -> None:
+    __slots__ = ("_original", "_own", "root")
+
+    def __init__(self, body: Body, sorted_body: Json) -> None:
+        """sorted_body: the same, its keys sorted; it stays as it is."""
         self._original = body
-        self.root: Container = opened(body) if body else _NoObject()
+        self.root: Container = sorted_body if body else _NoObject()
+        self._own: dict[int, Container] = {}
 
     def find(self, path: str) -> tuple[Container | None, str]:
         """The container that holds a path's end, None where there is none, and the last key."""
         parts = path.split("/")
         if len(parts) < 2:
-            return (self.root, "") if not path else (None, "")
-        container: Container = self.root
+            return (self._owned_root(), "") if not path else (None, "")
+        container = self._owned_root()
         for part in parts[1:-1]:
             try:
-                found = self.get(container, decode(part))
+                found = self._entered(container, decode(part))
             except PatchError:
                 return None, ""
             if not isinstance(found, dict | list):
                 return None, ""
             container = found
         return container, decode(parts[-1])
+
+    def _owned_root(self) -> Container:
+        if not isinstance(self.root, _NoObject):
+            self.root = self._owned(self.root)
+        return self.root
+
+    def _owned(self, container: Container) -> Container:
+        """A container that may be changed: this one, or a copy of it."""
+        if id(container) in self._own:
+            return container
+        return self._kept(container.copy())
+
+    def _kept(self, made: Container) -> Container:
+        self._own[id(made)] = made
+        return made
+
+    def _entered(self, container: Container, key: str) -> Json:
+        """As `get`, for a container that is about to be changed."""
+        found = self.get(container, key)
+        if not key or not isinstance(found, dict | list):
+            return found
+        owned = self._owned(found)
+        if owned is not found:
+            put(container, key, owned)
+        return owned
+
+    def closed(self) -> Json:
+        """The document as plain JSON; raises `PatchError` where there is none."""
+        return self._closed(self.root)
+
+    @property
+    def changed(self) -> Iterable[Container]:
+        """The containers that are the document's own."""
+        return self._own.values()
+
+    def _closed(self, value: Json) -> Json:
+        if isinstance(value, dict | list) and id(value) not in self._own:
+            return closed(value) if isinstance(value, _NoObject) else value
+        if isinstance(value, dict):
+            for key, member in value.items():
+                value[key] = self._closed(member)
+        elif isinstance(value, list):
+            value[:] = map(self._closed, value)
+        else:
+            value = closed(value)
+        return value
 
     def get(self, container: Container, key: str) -> Json:
         """A member; None as well for the container itself (an empty key). Raises `PatchError`."""
@@ -86,14 +139,14 @@ class Document:
     def ensure(self, path: str) -> None:
         """Makes what is missing on the way to a path's end. Raises `PatchError`."""
         parts = path.split("/")[1:]
-        container: Container = self.root
+        container = self._owned_root()
         for part, following in pairwise(parts):
             try:
-                found = self.get(container, decode(part))
+                found = self._entered(container, decode(part))
             except PatchError:
                 found = None
             if found is None:
-                container = _made(container, part, following)
+                container = self._kept(_made(container, part, following))
             elif isinstance(found, dict | list):
                 container = found
             else:
@@ -108,7 +161,7 @@ def opened(value: Json) -> Json:
 
 
 def closed(value: Json) -> Json:
-    """The document again as plain JSON; raises `PatchError` where there is none."""
+    """A part of a document as plain JSON; raises `PatchError` where there is none."""
     if value is WRITTEN_NULL:
         return None
     if isinstance(value, _NoObject):

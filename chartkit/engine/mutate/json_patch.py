@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.json_document import (
     MISSING_VALUE,
     NO_DOCUMENT,
@@ -16,40 +17,69 @@ from chartkit.engine.mutate.json_document import (
     Document,
     KeyMissingError,
     add,
-    closed,
     equal,
     put,
     remove,
 )
 from chartkit.engine.mutate.nodes import MISSING, PatchError
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.model import Body, Json
 
+_OPERATION: Final = 20
+"""Steps of an operation, beside the values that it writes."""
 
-def apply_operations(operations: list[Body], resource: Body) -> Json:
+
+def apply_operations(operations: list[Body], resource: Body, work: Workspace) -> Json:
     """The object with checked operations applied to a copy of it; the very same where its text
-    is. Raises `PatchError`."""
-    document = Document(resource)
+    is. Raises `PatchError` and `BudgetError`."""
+    before = work.opened(resource)
+    document = Document(resource, before)
+    values = _Values(work.budget)
     for operation in operations:
-        _OPERATIONS[operation["op"]](document, operation)
-    patched = closed(document.root)
-    return resource if _same_text(resource, patched) else patched
+        values.budget.spend(_OPERATION, "a JSON patch")
+        _OPERATIONS[operation["op"]](document, operation, values)
+    patched = document.closed()
+    if _same_text(before, patched):
+        return resource
+    work.keep(patched, document.changed, values.made)
+    return patched
+
+
+class _Values:
+    """The values that operations write: each use makes one of its own, which is counted."""
+
+    __slots__ = ("budget", "made")
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.made: list[Json] = []
+
+    def of(self, operation: Body) -> Json:
+        """The value of an operation."""
+        value = operation.get("value", MISSING)
+        return WRITTEN_NULL if value is None else self.copy(value)
+
+    def copy(self, value: Json) -> Json:
+        """A value once more."""
+        if not isinstance(value, dict | list):
+            return value
+        self.budget.weigh(value, "a value of a JSON patch")
+        made = _raw(value)
+        self.made.append(made)
+        return made
 
 
 def _same_text(left: Json, right: Json) -> bool:
-    """Whether two values are the same JSON text, the keys of the first sorted."""
+    """Whether two values are the same JSON text; the keys of the first are sorted."""
+    if left is right:
+        return True
     if isinstance(left, dict) and isinstance(right, dict):
-        return sorted(left) == list(right) and all(
+        return list(left) == list(right) and all(
             _same_text(left[key], member) for key, member in right.items()
         )
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(_same_text, left, right))
     return equal(left, right)
-
-
-def _value(operation: Body) -> Json:
-    value = operation.get("value", MISSING)
-    # Each use makes a value of its own.
-    return WRITTEN_NULL if value is None else _raw(value)
 
 
 def _raw(value: Json) -> Json:
@@ -58,8 +88,8 @@ def _raw(value: Json) -> Json:
     return [_raw(one) for one in value] if isinstance(value, list) else value
 
 
-def _add(document: Document, operation: Body) -> None:
-    path, value = operation["path"], _value(operation)
+def _add(document: Document, operation: Body, values: _Values) -> None:
+    path, value = operation["path"], values.of(operation)
     if not path:
         document.root = _whole_added(value)
         return
@@ -92,7 +122,7 @@ def _whole_added(value: Json) -> Json:
     )
 
 
-def _remove(document: Document, operation: Body) -> None:
+def _remove(document: Document, operation: Body, _: _Values) -> None:
     path = operation["path"]
     container, key = document.find(path)
     if container is None:
@@ -103,8 +133,8 @@ def _remove(document: Document, operation: Body) -> None:
         raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
 
 
-def _replace(document: Document, operation: Body) -> None:
-    path, value = operation["path"], _value(operation)
+def _replace(document: Document, operation: Body, values: _Values) -> None:
+    path, value = operation["path"], values.of(operation)
     if not path:
         document.root = _whole(value)
         return
@@ -122,7 +152,7 @@ def _replace(document: Document, operation: Body) -> None:
         raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
 
 
-def _move(document: Document, operation: Body) -> None:
+def _move(document: Document, operation: Body, _: _Values) -> None:
     source, path = operation["from"], operation["path"]
     if not source:
         raise PatchError("unable to move entire document to another path: invalid state detected")
@@ -144,7 +174,7 @@ def _move(document: Document, operation: Body) -> None:
         raise PatchError(f"error in move for path: '{path}': {error.message}") from error
 
 
-def _copy(document: Document, operation: Body) -> None:
+def _copy(document: Document, operation: Body, values: _Values) -> None:
     source, path = operation["from"], operation["path"]
     container, key = document.find(source)
     missing = "copy operation does not apply: doc is missing"
@@ -158,13 +188,13 @@ def _copy(document: Document, operation: Body) -> None:
     if container is None:
         raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
     try:
-        add(container, key, _raw(value))
+        add(container, key, values.copy(value))
     except PatchError as error:
         raise PatchError(f"error while adding value during copy: {error.message}") from error
 
 
-def _test(document: Document, operation: Body) -> None:
-    path, wanted = operation["path"], _value(operation)
+def _test(document: Document, operation: Body, values: _Values) -> None:
+    path, wanted = operation["path"], values.of(operation)
     failed = f"testing value {path} failed: test failed"
     if not path:
         if not equal(document.root, wanted):
@@ -184,7 +214,7 @@ def _test(document: Document, operation: Body) -> None:
         raise PatchError(failed)
 
 
-_OPERATIONS: Final[dict[str, Callable[[Document, Body], None]]] = {
+_OPERATIONS: Final[dict[str, Callable[[Document, Body, _Values], None]]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,

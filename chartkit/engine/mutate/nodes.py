@@ -6,14 +6,14 @@ A strategic merge works on a copy of the object and changes it in place; `copied
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from operator import itemgetter
 from typing import Any, Final
 
 from chartkit.engine.int64 import Int64
 from chartkit.engine.values.gofmt import json_float
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Json
 
 
 class PatchError(EvaluationError):
@@ -34,10 +34,6 @@ class SecondKey(str):
     def __hash__(self) -> int:
         return id(self)
 
-
-Patch = Callable[[Body], Json]
-"""Makes the patched object, or gives the very same where nothing changes; the one that is given
-stays as it is. Raises `PatchError`."""
 
 MISSING: Final[Any] = object()
 """Stands for a value that is not there."""

@@ -9,7 +9,8 @@ from typing import Final
 from chartkit.documents import parse_yaml
 from chartkit.engine.mutate.json_document import opened
 from chartkit.engine.mutate.json_patch import NAMES, apply_operations
-from chartkit.engine.mutate.nodes import Patch, PatchError
+from chartkit.engine.mutate.nodes import PatchError
+from chartkit.engine.mutate.workspace import Patch, Workspace
 from chartkit.engine.values.gojson import JsonError, parse_json
 from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
@@ -26,11 +27,11 @@ def compile_json_patch(text: str) -> Patch:
         operations = decode_operations(_value(text))
     except PatchError as error:
         return _failing(error.message)
-    return lambda resource: apply_operations(operations, resource)
+    return lambda resource, work=None: apply_operations(operations, resource, work or Workspace())
 
 
 def _failing(message: str) -> Patch:
-    def fail(_resource: Body) -> Json:
+    def fail(_resource: Body, _work: Workspace | None = None) -> Json:
         raise PatchError(message)
 
     return fail

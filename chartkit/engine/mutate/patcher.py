@@ -6,9 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.mutate.nodes import Patch, PatchError
+from chartkit.engine.budget import Budget
+from chartkit.engine.mutate.nodes import PatchError
 from chartkit.engine.mutate.patch_text import compile_json_patch
 from chartkit.engine.mutate.strategic import compile_merge, merged
+from chartkit.engine.mutate.workspace import Patch, Workspace
 from chartkit.engine.values.gofmt import go_json
 from chartkit.engine.variables import SubstitutionError, compile_template
 from chartkit.model import Body, Json, Status
@@ -30,7 +32,7 @@ class Patched:
     message: str
 
 
-Patcher = Callable[["Context", Body], Patched]
+Patcher = Callable[["Context", Body, Workspace], Patched]
 """Patches an object in a context."""
 
 
@@ -57,9 +59,9 @@ def _patcher(
     template = compile_template(body)
     if template.is_constant:
         constant = _compiled(choose(template.value))
-        return lambda _context, resource: _applied(constant, resource)
+        return lambda _context, resource, work: _applied(constant, resource, work)
 
-    def patch(context: Context, resource: Body) -> Patched:
+    def patch(context: Context, resource: Body, work: Workspace) -> Patched:
         try:
             resolved = choose(template.resolve(context))
             text = resolved.get(JSON_PATCH)
@@ -67,7 +69,7 @@ def _patcher(
                 resolved = {**resolved, JSON_PATCH: on_wrong(text)}
         except SubstitutionError as error:
             return failed(f"variable substitution failed: {error.message}")
-        return _applied(_found(resolved), resource)
+        return _applied(_found(resolved, work.budget), resource, work)
 
     return patch
 
@@ -91,11 +93,12 @@ def _compiled(body: Body) -> Patch | None:
     return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
 
 
-def _found(body: Body) -> Patch | None:
+def _found(body: Body, budget: Budget) -> Patch | None:
     """As `_compiled`, for a patch that serves one object."""
     if body.get(MERGE) is not None:
+        budget.weigh(body[MERGE], MERGE)
         patch = as_json(body[MERGE])
-        return lambda resource: merged(patch, resource)
+        return lambda resource, work=None: merged(patch, resource, work)
     return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
 
 
@@ -113,11 +116,11 @@ def as_json(value: Json) -> Json:
 _MOST_INTEGER: Final = 1e21
 
 
-def _applied(patch: Patch | None, resource: Body) -> Patched:
+def _applied(patch: Patch | None, resource: Body, work: Workspace) -> Patched:
     if patch is None:
         return failed("empty mutate rule")
     try:
-        patched = patch(resource)
+        patched = patch(resource, work)
     except PatchError as error:
         return failed(f"failed to patch resource: {error.message}")
     if patched is resource and resource:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from chartkit.engine.handler import Handler
 from chartkit.engine.mutate.foreach import compile_foreach
 from chartkit.engine.mutate.patcher import Patched, Patcher, as_json, compile_rule_patcher
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.engine.request import Operation
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
@@ -26,7 +27,7 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
     def handle(context: Context, request: Request) -> RuleResult | None:
         # What is deleted is the old object: there is no new one to be changed.
         body = {} if request.operation is Operation.DELETE else request.resource.body
-        done = patch(context.child(), body)
+        done = patch(context.child(), body, Workspace(context.budget))
         patched = None if done.status is Status.SKIP else as_json(done.body)
         return RuleResult(
             policy.key, rule.name, RuleType.MUTATION, done.status, describe(done), patched=patched

@@ -5,7 +5,8 @@ from __future__ import annotations
 from chartkit.engine.mutate.anchors import applicable, decide
 from chartkit.engine.mutate.keys import HANDLED, has_anchors
 from chartkit.engine.mutate.merge import merge
-from chartkit.engine.mutate.nodes import Patch, PatchError, copied, same, second_key
+from chartkit.engine.mutate.nodes import PatchError, copied, same, second_key
+from chartkit.engine.mutate.workspace import Patch, Workspace
 from chartkit.model import Body, Json
 
 
@@ -13,9 +14,10 @@ def compile_merge(body: Json) -> Patch:
     """What merges a patch without variables; without anchors, it is reduced here and now."""
     reduced = None if has_anchors(body, HANDLED) else _reduced(body)
     if reduced is None:
-        return lambda resource: merged(body, resource)
+        return lambda resource, work=None: merged(body, resource, work)
 
-    def run(resource: Body) -> Json:
+    def run(resource: Body, work: Workspace | None = None) -> Json:
+        _count(work, body)
         target = copied(resource)
         decide(body, target)
         return _changed(resource, merge(target, copied(reduced)))
@@ -31,8 +33,9 @@ def _reduced(body: Json) -> Json:
         return None
 
 
-def merged(body: Json, resource: Body) -> Json:
+def merged(body: Json, resource: Body, work: Workspace | None = None) -> Json:
     """The object with a patch merged in, as a `Patch` gives it."""
+    _count(work, body)
     target = copied(resource)
     patch = applicable(copied(body), target)
     is_doubled = second_key(patch) is not None
@@ -43,6 +46,11 @@ def merged(body: Json, resource: Body) -> Json:
             f'yaml: unmarshal errors:\n  line 1: mapping key "{key}" already defined at line 1'
         )
     return _changed(resource, patched)
+
+
+def _count(work: Workspace | None, patch: Json) -> None:
+    if work is not None:
+        work.budget.visit(patch, "a strategic merge")
 
 
 def _changed(resource: Body, patched: Json) -> Json:

@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from chartkit.engine.budget import check_object
 from chartkit.engine.cluster import Cluster, ObjectKey
 from chartkit.engine.conditions import Conditions, compile_conditions
 from chartkit.engine.entries import ContextEntries, compile_entries
 from chartkit.engine.handler import Handler
 from chartkit.engine.int64 import mark_literals
 from chartkit.engine.kinds import parse_api_version
-from chartkit.engine.mutate.patcher import Patched, as_json
+from chartkit.engine.mutate.patcher import Patched, Patcher, as_json
 from chartkit.engine.mutate.rule import compile_patch, describe
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.engine.policy_reader import read_selector
 from chartkit.engine.values.quoting import quote
 from chartkit.engine.values.wildcard import compile_wildcard, has_wildcard
@@ -70,7 +72,8 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         for target, body in chosen:
             context.set("target", body)
             unmet = _unmet(target, context)
-            patched = unmet or patch(context, body if shows_target else mark_literals(body))
+            seen = body if shows_target else mark_literals(body)
+            patched = unmet or _patched(patch, context, seen)
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)
@@ -84,6 +87,13 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         )
 
     return handle
+
+
+def _patched(patch: Patcher, context: Context, body: Body) -> Patched:
+    done = patch(context, body, Workspace(context.budget))
+    if done.status is Status.PASS:
+        check_object(as_json(done.body), "a mutated target")
+    return done
 
 
 def _together(results: list[RuleResult]) -> RuleResult | None:

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.pattern.mismatch import Failure
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
+
+LIST: Final = "a list that is compared with a pattern"
 
 MAX_DEPTH: Final = 100
 """How many levels a pattern may have: each takes a few frames of Python's stack."""
@@ -27,11 +30,12 @@ class Run:
 
     found: for each anchored key that was looked for, whether any object had it; metadata: label
     patterns by their place, once wildcards in their keys were replaced, which lasts for the rest
-    of the comparison.
+    of the comparison; budget: that of the rule.
     """
 
     found: dict[str, bool] = field(default_factory=dict)
     metadata: dict[tuple[str, ...], Body] = field(default_factory=dict)
+    budget: Budget = field(default_factory=Budget)
 
     @property
     def is_key_missing(self) -> bool:
@@ -80,6 +84,12 @@ class Spot:
     def each(self, index: int) -> Spot:
         """The spot of the pattern's element that every element of the list is compared with."""
         return Spot(self.path.each(), (*self.position, str(index)))
+
+
+def weight_of(pattern: Json) -> int:
+    """How many parts a pattern has, for what it costs to compare it once more."""
+    members = pattern.values() if isinstance(pattern, dict) else pattern
+    return 1 + (sum(map(weight_of, members)) if isinstance(pattern, dict | list) else 0)
 
 
 @dataclass(frozen=True, slots=True)

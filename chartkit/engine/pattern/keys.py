@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.engine.pattern.anchors import AnchorKind, parse_anchor
-from chartkit.engine.pattern.build import Build, Check, Places, Run, Spot
+from chartkit.engine.pattern.build import LIST, Build, Check, Places, Run, Spot, weight_of
 from chartkit.engine.pattern.mismatch import (
     Failure,
     forbidden_key,
@@ -128,11 +128,13 @@ def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
         for index, one in enumerate(pattern)
     ]
     is_object = [isinstance(one, dict) for one in pattern]
+    weights = list(map(weight_of, pattern))
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
-        for one, searches in zip(checks, is_object, strict=True):
+        for one, searches, weight in zip(checks, is_object, weights, strict=True):
             if not searches:
                 return one(value, places, run)
+            run.budget.spend(len(value) * weight, LIST)
             for index, element in enumerate(value):
                 if one(element, (*places, index), run) is None:
                     break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.pattern.build import Build, Check, Places, Run, Spot
+from chartkit.engine.pattern.build import LIST, Build, Check, Places, Run, Spot, weight_of
 from chartkit.engine.pattern.mismatch import Failure, combine
 from chartkit.model import Json
 
@@ -31,17 +31,18 @@ def _compile_inner(pattern: list[Json], spot: Spot, build: Build) -> Check:
         return lambda _value, places, _run: Failure(path.at(places), "pattern Array empty")
     first = pattern[0]
     if isinstance(first, dict):
-        return _every_object(build.part(first, spot.each(0)), spot)
+        return _every_object(build.part(first, spot.each(0)), spot, weight_of(first))
     if isinstance(first, list):
         return _each_place(pattern, spot, build)
     return build.part(first, spot)
 
 
-def _every_object(check_one: Check, spot: Spot) -> Check:
+def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
     path = spot.path
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         skipped: list[Failure] = []
+        run.budget.spend(len(value) * weight, LIST)
         for index, element in enumerate(value):
             failure = check_one(element, (*places, index), run)
             if failure is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.pattern.build import Build, Check, PatternDepthError, Places, Run, Spot
 from chartkit.engine.pattern.lists import compile_list
 from chartkit.engine.pattern.mismatch import Failure, Mismatch, MismatchKind
@@ -21,12 +22,12 @@ class Pattern:
     def __init__(self, check: Check) -> None:
         self._check = check
 
-    def check(self, value: Json) -> Mismatch | None:
-        """Compares a value; None where the pattern holds.
+    def check(self, value: Json, budget: Budget | None = None) -> Mismatch | None:
+        """Compares a value; None where the pattern holds. budget: that of the rule.
 
-        Raises `PatternDepthError` for a value that is nested too deep to be shown.
+        Raises `PatternDepthError` for a value that is nested too deep to be shown, `BudgetError`.
         """
-        run = Run()
+        run = Run() if budget is None else Run(budget=budget)
         try:
             failure = self._check(value, (), run)
         except RecursionError:
@@ -66,10 +67,11 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
     holds, path = compile_scalar(pattern), spot.path
     wanted = go_sprint(pattern)
 
-    def check(value: Json, places: Places, _run: Run) -> Failure | None:
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
         if holds(value) or (isinstance(value, list) and all(map(holds, value))):
             return None
         at = path.at(places)
+        run.budget.weigh(value, "a value in a message")
         found = go_sprint(value)
         return Failure(at, f"resource value '{found}' does not match '{wanted}' at path {at}")
 

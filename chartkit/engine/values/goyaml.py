@@ -5,8 +5,19 @@ The texts are libyaml's own; go-yaml adds a line to those that are not in the fi
 
 from __future__ import annotations
 
-from yaml import AliasEvent, CSafeLoader, MarkedYAMLError, ScalarEvent, YAMLError, parse
+from yaml import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    CSafeLoader,
+    MarkedYAMLError,
+    ScalarEvent,
+    YAMLError,
+    parse,
+)
 from yaml.scanner import ScannerError
+
+from chartkit.yaml_builder import MAX_DEPTH
 
 _UNSUPPORTED = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN"),
@@ -17,9 +28,13 @@ _UNSUPPORTED = {
 
 def yaml_problem(text: str) -> str | None:
     """The message of go-yaml or of `encoding/json` for a text; None where neither is known."""
-    anchors, unsupported = set(), None
+    anchors, unsupported, depth = set(), None, 0
     try:
         for event in parse(text, Loader=CSafeLoader):
+            depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+            if depth > MAX_DEPTH:
+                # libyaml takes the square of the depth, and the text was refused for it already.
+                return None
             if isinstance(event, AliasEvent) and event.anchor not in anchors:
                 return f"yaml: unknown anchor '{event.anchor}' referenced"
             anchors.add(getattr(event, "anchor", None))

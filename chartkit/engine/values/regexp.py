@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +25,14 @@ _EXPANSION = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 
 Groups = tuple[int, int, tuple[str | None, ...]]
 """Start and end of a match, and what its groups captured (None: took no part)."""
+
+
+Made = Callable[[int], None]
+"""Is called with the most that replaces a match, in characters, before that is made."""
+
+
+def _ignore(_size: int) -> None:
+    pass
 
 
 class RegexError(ValueError):
@@ -74,24 +82,27 @@ class Regex:
                 yield start, stop, tuple([_part(text, match.span(group)) for group in groups])
             end = stop
 
-    def replace(self, text: str, replacement: str) -> str:
+    def replace(self, text: str, replacement: str, made: Made = _ignore) -> str:
         """Every match replaced; `$1` and `${name}` in the replacement stand for groups."""
-        return self._replace(text, replacement, literal="$" not in replacement)
+        return self._replace(text, replacement, made, literal="$" not in replacement)
 
-    def replace_literal(self, text: str, replacement: str) -> str:
+    def replace_literal(self, text: str, replacement: str, made: Made = _ignore) -> str:
         """Every match replaced by the replacement as it is."""
-        return self._replace(text, replacement, literal=True)
+        return self._replace(text, replacement, made, literal=True)
 
-    def _replace(self, text: str, replacement: str, literal: bool) -> str:
+    def _replace(self, text: str, replacement: str, made: Made, literal: bool) -> str:
         text = _encodable(text)
         parts, end = [], 0
+        expansions = 0 if literal else replacement.count("$")
         for match in self._compiled.finditer(text):
             start, stop = match.span()
             parts.append(text[end:start])
             # An empty match right after another one is not replaced.
             if stop > end or start == 0:
+                made(len(replacement) + expansions * (stop - start))
                 parts.append(replacement if literal else self._expand(replacement, match))
             end = stop
+        made(len(text))
         return "".join(parts) + text[end:]
 
     def _expand(self, template: str, match: Any) -> str:

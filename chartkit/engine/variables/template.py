@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.values.gofmt import embedded_json, go_sprint
 from chartkit.engine.variables.pointer import join_path, own_query
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 MAX_PASSES = 64
 """How often a text may be searched for variables anew; Kyverno itself would never come back."""
 MAX_LENGTH = 1024 * 1024
-"""How long a text may grow through its variables, in characters."""
+"""How long a text may grow through variables that name each other, in characters."""
+_SMALL = 1024
+"""How long a text may be that is made without being counted, in characters."""
 
+_VARIABLES = "the values of variables"
 _ENDLESS = "they name each other without end"
 
 Resolve = Callable[["Context"], Json]
@@ -100,6 +104,7 @@ def _list(value: list[Json], path: str) -> Template:
         return Template(value if same else [member.value for member in members], None)
 
     def resolve(context: Context) -> Json:
+        context.budget.steps -= len(members)
         return [member.resolve(context) for member in members]
 
     return Template(value, resolve)
@@ -115,6 +120,7 @@ def _object(value: dict[str, Json], path: str) -> Template:
         return Template(value if same else {n.value: m.value for _, n, m in members}, None)
 
     def resolve(context: Context) -> Json:
+        context.budget.steps -= len(members)
         return {
             _key(key, name.resolve(context)): member.resolve(context)
             for key, name, member in members
@@ -147,7 +153,7 @@ def _whole(variable: Variable, path: str) -> Resolve:
 
     def resolve(context: Context) -> Json:
         value = query(context)
-        if isinstance(value, dict | list) and _mentions(value):
+        if isinstance(value, dict | list) and _mentions(value, context.budget):
             return _nested(value, path, context)
         return value
 
@@ -161,13 +167,17 @@ def _nested(value: Json, path: str, context: Context) -> Json:
         return _template(value, path).resolve(context)
 
 
-def _mentions(value: Json) -> bool:
+def _mentions(value: Json, budget: Budget) -> bool:
     kind = type(value)
     if kind is str:
         return OPEN in value
     if kind is dict:
-        return any(OPEN in key or _mentions(member) for key, member in value.items())
-    return kind is list and any(map(_mentions, value))
+        budget.spend(len(value), _VARIABLES)
+        return any(OPEN in key or _mentions(member, budget) for key, member in value.items())
+    if kind is not list:
+        return False
+    budget.spend(len(value), _VARIABLES)
+    return any(_mentions(member, budget) for member in value)
 
 
 def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
@@ -209,15 +219,18 @@ def _compile_pass(text: str, variables: list[Variable], path: str) -> Callable[[
         for (query, variable), literal in steps:
             value = query(context)
             if not isinstance(value, str) or variable.shallow:
-                value = _as_text(value, variable, path)
+                value = _as_text(value, variable, path, context.budget)
             parts.append(value)
             parts.append(literal)
+        size = sum(map(len, parts))
+        if size > _SMALL:
+            context.budget.take(size, _VARIABLES)
         return "".join(parts)
 
     return fill
 
 
-def _as_text(value: Json, variable: Variable, path: str) -> str:
+def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
     place = f"failed to resolve {variable.query} at path {path}: "
     if variable.shallow and value is not None:
         if not isinstance(value, str):
@@ -225,6 +238,8 @@ def _as_text(value: Json, variable: Variable, path: str) -> str:
                 f"{place}a variable written {{{{- }}}} inside a text must give a string"
             )
         return value.replace(OPEN, ESCAPED)
+    if isinstance(value, dict | list):
+        budget.weigh(value, _VARIABLES)
     try:
         return embedded_json(value)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath.declaration import (
     ANY,
@@ -78,17 +79,18 @@ def length(value: Json) -> int:
     ARRAY | STRING,
     ANY,
     returns=BOOLEAN,
+    counts=True,
     doc="Whether a list holds a scalar, or a text another text.",
     example="contains(request.object.metadata.finalizers, 'kyverno.io/cleanup')",
 )
-def contains(where: Json, what: Json) -> bool:
+def contains(budget: Budget, where: Json, what: Json) -> bool:
     if isinstance(where, str):
         return isinstance(what, str) and what in where
     kind = what.__class__
     for element in plain_list(where):
         if element.__class__ is kind and kind in (list, dict, ItemsList, ExpressionReference):
             raise CrashError(f"runtime error: comparing uncomparable type {_GO_TYPES[kind]}")
-        if deep_equal(element, what):
+        if deep_equal(element, what, budget):
             return True
     return False
 
@@ -196,10 +198,12 @@ def type_(value: Json) -> str:
     STRING,
     ARRAY_OF_STRINGS,
     returns=STRING,
+    counts=True,
     doc="The texts of a list put together, with another text between them.",
     example="join(', ', keys(request.object.metadata.labels))",
 )
-def join(separator: str, texts: list[str]) -> str:
+def join(budget: Budget, separator: str, texts: list[str]) -> str:
+    budget.take(sum(map(len, texts)) + len(separator) * len(texts), "join()")
     return separator.join(texts)
 
 
@@ -242,12 +246,14 @@ def _whole(number: float) -> int:
     STRING,
     STRING,
     returns=ARRAY,
+    counts=True,
     doc="The members of an object or list as a list of objects with a key and a value.",
     example="items(request.object.metadata.labels, 'key', 'value')",
 )
-def items(value: Json, key_name: str, value_name: str) -> ItemsList:
+def items(budget: Budget, value: Json, key_name: str, value_name: str) -> ItemsList:
     if value.__class__ is ItemsList:
         raise function_error("items", "argument #1 is not of type Object or Array")
+    budget.spend(3 * len(value), "items()")
     pairs = sorted(value.items()) if isinstance(value, dict) else enumerate(value)
     return ItemsList({key_name: key, value_name: member} for key, member in pairs)
 
@@ -279,11 +285,12 @@ def object_from_lists(names: list[Json], members: list[Json]) -> Body:
     OBJECT,
     OBJECT,
     returns=BOOLEAN,
+    counts=True,
     doc="Whether the second object has every member of the first, with the same value.",
     example='label_match(`{"app": "web"}`, request.object.metadata.labels)',
 )
-def label_match(wanted: Body, labels: Body) -> bool:
-    return all(name in labels and deep_equal(labels[name], wanted[name]) for name in wanted)
+def label_match(budget: Budget, wanted: Body, labels: Body) -> bool:
+    return all(name in labels and deep_equal(labels[name], wanted[name], budget) for name in wanted)
 
 
 FUNCTIONS: tuple[FunctionSpec, ...] = (

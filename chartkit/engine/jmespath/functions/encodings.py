@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
+from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import ANY, STRING, FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.values.base64_text import Base64Error, decode_base64
@@ -15,6 +17,9 @@ from chartkit.engine.values.gojson import parse_json as read_json
 from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
 from chartkit.model import Json
+
+_YAML: Final = 4
+"""Steps of a character of YAML, which is read slowly."""
 
 
 def _bytes(text: str) -> bytes:
@@ -81,12 +86,14 @@ def parse_json(text: str) -> Json:
     "parse_yaml",
     STRING,
     returns=ANY,
+    counts=True,
     doc="The value of a YAML text, read as Kubernetes reads YAML.",
     example="parse_yaml('a: 1')",
 )
-def parse_yaml(text: str) -> Json:
+def parse_yaml(budget: Budget, text: str) -> Json:
     from chartkit.documents import parse_yaml as read_yaml
 
+    budget.spend(_YAML * len(text), "parse_yaml()")
     try:
         return read_yaml(text)
     except InputError as error:
@@ -97,12 +104,14 @@ def parse_yaml(text: str) -> Json:
     "to_string",
     ANY,
     returns=STRING,
+    counts=True,
     doc="A text as it is; anything else as JSON.",
     example="to_string(request.object.metadata.labels)",
 )
-def to_string(value: Json) -> str:
+def to_string(budget: Budget, value: Json) -> str:
     if isinstance(value, str):
         return value
+    budget.weigh(value, "to_string()")
     try:
         return go_json(to_json(value))
     except UnsupportedValueError as error:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Final
+
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
     BOOLEAN,
     NUMBER,
@@ -17,6 +21,9 @@ from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
 from chartkit.engine.values.wildcard import compile_wildcard
 from chartkit.model import Json
 
+_INSTRUCTIONS: Final = 64
+"""How many instructions of a regular expression run in a step."""
+
 
 def _compile(pattern: str, name: str) -> Regex:
     try:
@@ -30,14 +37,23 @@ def _compile(pattern: str, name: str) -> Regex:
     STRING,
     STRING | NUMBER,
     returns=BOOLEAN,
+    counts=True,
     doc="Whether a regular expression is found in a text.",
     example="regex_match('^[a-z]+$', request.object.metadata.name)",
 )
-def regex_match(pattern: str, text: Json) -> bool:
+def regex_match(budget: Budget, pattern: str, text: Json) -> bool:
     try:
-        return compile_regex(pattern).matches(as_text(text) or "")
+        regex = compile_regex(pattern)
     except RegexError as error:
         raise FunctionError(str(error)) from error
+    return regex.matches(_searched(regex, text, "regex_match()", budget))
+
+
+def _searched(regex: Regex, text: Json, name: str, budget: Budget) -> str:
+    """The text that is searched, its search counted."""
+    searched = as_text(text) or ""
+    budget.spend(regex.size * len(searched) // _INSTRUCTIONS, name)
+    return searched
 
 
 @function(
@@ -46,12 +62,20 @@ def regex_match(pattern: str, text: Json) -> bool:
     STRING | NUMBER,
     STRING | NUMBER,
     returns=STRING,
+    counts=True,
     doc="Replaces every match of a regular expression; `$1` stands for its first group.",
     example="regex_replace_all('([a-z]+)-([0-9]+)', 'web-1', '$2-$1')",
 )
-def regex_replace_all(pattern: str, text: Json, replacement: Json) -> str:
-    regex = _compile(pattern, "regex_replace_all")
-    return regex.replace(as_text(text) or "", as_text(replacement) or "")
+def regex_replace_all(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
+    name = "regex_replace_all"
+    regex = _compile(pattern, name)
+    searched = _searched(regex, text, f"{name}()", budget)
+    return regex.replace(searched, as_text(replacement) or "", partial(_made, budget, name))
+
+
+def _made(budget: Budget, name: str, size: int) -> None:
+    budget.spend(1, f"{name}()")
+    budget.take(size, f"{name}()")
 
 
 @function(
@@ -60,12 +84,16 @@ def regex_replace_all(pattern: str, text: Json, replacement: Json) -> str:
     STRING | NUMBER,
     STRING | NUMBER,
     returns=STRING,
+    counts=True,
     doc="Replaces every match of a regular expression by a text as it is.",
     example="regex_replace_all_literal('[0-9]+', 'web-1', '$1')",
 )
-def regex_replace_all_literal(pattern: str, text: Json, replacement: Json) -> str:
-    regex = _compile(pattern, "regex_replace_all_literal")
-    return regex.replace_literal(as_text(text) or "", as_text(replacement) or "")
+def regex_replace_all_literal(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
+    name = "regex_replace_all_literal"
+    regex = _compile(pattern, name)
+    searched = _searched(regex, text, f"{name}()", budget)
+    made = partial(_made, budget, name)
+    return regex.replace_literal(searched, as_text(replacement) or "", made)
 
 
 @function(

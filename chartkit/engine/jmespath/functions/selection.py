@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
     ANY,
     ARRAY,
@@ -59,24 +60,26 @@ def sort(members: list[Json]) -> list[Json]:
     EXPRESSION,
     ARRAY,
     returns=ARRAY,
+    counts=True,
     doc="What an expression finds in each element; unlike a projection it keeps nulls.",
     example="map(&name, request.object.spec.containers)",
 )
-def map_(expression: ExpressionReference, members: list[Json]) -> list[Json]:
-    return [expression.lenient(member) for member in plain_list(members)]
+def map_(budget: Budget, expression: ExpressionReference, members: list[Json]) -> list[Json]:
+    return list(expression.found(plain_list(members), budget))
 
 
 def _best_by(
-    members: list[Json], expression: ExpressionReference, best: Callable[..., Json]
+    budget: Budget,
+    members: list[Json],
+    expression: ExpressionReference,
+    best: Callable[..., Json],
 ) -> Json:
     elements = plain_list(members)
     if len(elements) < 2:
         return elements[0] if elements else None
-    find = expression.lenient
-    wanted = _kind(find(elements[0]))
+    wanted = _kind(expression.lenient(elements[0], budget))
     keys: list[Json] = []
-    for element in elements:
-        key = find(element)
+    for key in expression.found(elements, budget):
         if not wanted(key):
             name = "string" if isinstance(keys[0], str) else "number"
             raise FunctionError(f"invalid type, must be {name}")
@@ -101,11 +104,12 @@ def _is_text(value: Json) -> bool:
     ARRAY,
     EXPRESSION,
     returns=ANY,
+    counts=True,
     doc="The element for which an expression finds the greatest number or text.",
     example="max_by(request.object.spec.containers, &length(name))",
 )
-def max_by(members: list[Json], expression: ExpressionReference) -> Json:
-    return _best_by(members, expression, partial(max))
+def max_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> Json:
+    return _best_by(budget, members, expression, partial(max))
 
 
 @function(
@@ -113,11 +117,12 @@ def max_by(members: list[Json], expression: ExpressionReference) -> Json:
     ARRAY,
     EXPRESSION,
     returns=ANY,
+    counts=True,
     doc="The element for which an expression finds the least number or text.",
     example="min_by(request.object.spec.containers, &length(name))",
 )
-def min_by(members: list[Json], expression: ExpressionReference) -> Json:
-    return _best_by(members, expression, partial(min))
+def min_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> Json:
+    return _best_by(budget, members, expression, partial(min))
 
 
 @function(
@@ -125,22 +130,27 @@ def min_by(members: list[Json], expression: ExpressionReference) -> Json:
     ARRAY,
     EXPRESSION,
     returns=ARRAY,
+    counts=True,
     doc="A list in the rising order of what an expression finds in each element.",
     example="sort_by(request.object.spec.containers, &name)",
 )
-def sort_by(members: list[Json], expression: ExpressionReference) -> list[Json]:
+def sort_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> list[Json]:
     elements = plain_list(members)
     if len(elements) < 2:
         return elements
-    wanted = _kind(expression.lenient(elements[0]))
-    return sorted(elements, key=partial(_sort_key, expression, wanted))
+    wanted = _kind(expression.lenient(elements[0], budget))
+    budget.spend(len(elements) * expression.node.weight, "sort_by()")
+    return sorted(elements, key=partial(_sort_key, budget, expression, wanted))
 
 
 def _sort_key(
-    expression: ExpressionReference, wanted: Callable[[Json], bool], element: Json
+    budget: Budget,
+    expression: ExpressionReference,
+    wanted: Callable[[Json], bool],
+    element: Json,
 ) -> Json:
     try:
-        key = expression.strict(element)
+        key = expression.strict(element, budget)
     except CrashError:
         raise
     except JMESPathError:

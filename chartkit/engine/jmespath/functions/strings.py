@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath.declaration import (
     ARRAY_OF_STRINGS,
@@ -50,11 +51,16 @@ def equal_fold(first: str, second: str) -> bool:
     STRING,
     NUMBER,
     returns=STRING,
+    counts=True,
     doc="Replaces so many occurrences of a text; all of them where the number is negative.",
     example="replace('a-b-c', '-', '.', `1`)",
 )
-def replace(text: str, old: str, new: str, count: float) -> str:
-    return text.replace(old, new, max(-1, truncate_to_int64(count)))
+def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
+    most = max(-1, truncate_to_int64(count))
+    found = text.count(old)
+    made = found if most < 0 else min(found, most)
+    budget.take(len(text) + made * len(new), "replace()")
+    return text.replace(old, new, most)
 
 
 @function(
@@ -63,10 +69,12 @@ def replace(text: str, old: str, new: str, count: float) -> str:
     STRING,
     STRING,
     returns=STRING,
+    counts=True,
     doc="Replaces every occurrence of a text.",
     example="replace_all('a-b-c', '-', '.')",
 )
-def replace_all(text: str, old: str, new: str) -> str:
+def replace_all(budget: Budget, text: str, old: str, new: str) -> str:
+    budget.take(len(text) + text.count(old) * len(new), "replace_all()")
     return text.replace(old, new)
 
 

@@ -1,0 +1,134 @@
+"""The work and the memory that one rule, and all rules of one request, may take.
+
+Everything that can multiply what a policy or an object says counts here: elements of a loop,
+members of a projection, values that are copied, texts that are made. The counts depend on the
+input alone, never on a clock, so a rule that is stopped is stopped everywhere. The limits leave a
+hundred times what rules of public libraries take for the largest object of a cluster.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from chartkit.errors import ChartkitError
+from chartkit.model import Json
+
+MAX_STEPS: Final = 10_000_000
+"""Steps of one rule for one object: about a second or two. A step is a value that is looked at."""
+
+MAX_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of the texts and copies that one rule makes for one object."""
+
+RULES: Final = 4
+"""How many rules of one request may take all that a rule may take."""
+
+MAX_OBJECT: Final = 3 * 1024 * 1024
+"""Bytes of an object after a mutation, as JSON: the longest request that an API server reads."""
+
+ITERATION: Final = 50
+"""Steps of an element of a foreach, beside what is done with it."""
+
+QUERY: Final = 5
+"""Steps of a variable that is looked up, beside what its expression does."""
+
+_MEMBER: Final = 32
+"""Bytes of a member of a list or object that is copied."""
+
+_ADVICE: Final = "let it look at fewer elements or smaller values, or split it into several rules"
+
+
+class BudgetError(ChartkitError):
+    """A rule that takes more than it may; it is no verdict that a policy can go on from."""
+
+
+def check_object(body: Json, name: str) -> None:
+    """Raises `BudgetError` for an object that no API server would read; body is plain JSON.
+
+    name: what the object is, as the message says it.
+    """
+    size = len(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    if size > MAX_OBJECT:
+        raise BudgetError(
+            f"{name} would have {size:,} bytes, and an API server takes {MAX_OBJECT:,} at most: "
+            "let the rule write less into it"
+        )
+
+
+class Budget:
+    """What the rules of one request may still take.
+
+    steps: those that the rule at hand has left, for callers that count many times and look once:
+    below 0, the next `spend` raises. whole: those that it had when it began; a rule that has them
+    all has taken nothing.
+    """
+
+    __slots__ = ("_all_bytes", "_all_steps", "_bytes", "_problem", "_whole_bytes", "steps", "whole")
+
+    def __init__(self) -> None:
+        self._all_steps = RULES * MAX_STEPS
+        self._all_bytes = RULES * MAX_BYTES
+        self.steps = self.whole = MAX_STEPS
+        self._bytes = self._whole_bytes = MAX_BYTES
+        self._problem: BudgetError | None = None
+
+    def end(self) -> BudgetError | None:
+        """Ends a rule: the next one has a budget of its own, out of what the request has left.
+
+        Gives why the rule was stopped, None where it was not; what the policy made of the error
+        in between does not count.
+        """
+        problem, self._problem = self._problem, None
+        self._all_steps -= self.whole - self.steps
+        self.steps = self.whole = max(min(MAX_STEPS, self._all_steps), 0)
+        self._all_bytes -= self._whole_bytes - self._bytes
+        self._bytes = self._whole_bytes = max(min(MAX_BYTES, self._all_bytes), 0)
+        return problem
+
+    def spend(self, steps: int, user: str) -> None:
+        """Counts steps; raises `BudgetError` with the user's name where there are too many."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise self._exceeded(self.whole, MAX_STEPS, "steps", user)
+
+    def take(self, size: int, user: str) -> None:
+        """Counts bytes that are about to be made; raises `BudgetError`."""
+        self.steps -= 1
+        self._bytes -= size
+        if self._bytes < 0:
+            raise self._exceeded(self._whole_bytes, MAX_BYTES, "bytes", user)
+
+    def weigh(self, value: Json, user: str) -> None:
+        """Counts a value that is about to be copied or written; raises `BudgetError`."""
+        self.take(self.visit(value, user), user)
+
+    def visit(self, value: Json, user: str) -> int:
+        """Counts that all of a value is looked at; gives its size in bytes.
+
+        What stands in many places counts in each: a short expression makes lists that hold one
+        another so often that no one could write them. Raises `BudgetError`.
+        """
+        size = 0
+        pending = [value]
+        while pending:
+            each = pending.pop()
+            kind = each.__class__
+            if kind is str:
+                size += len(each)
+            elif isinstance(each, dict):
+                self.spend(len(each) + 1, user)
+                size += _MEMBER * len(each) + sum(map(len, each))
+                pending += each.values()
+            elif isinstance(each, list):
+                self.spend(len(each) + 1, user)
+                size += _MEMBER * len(each)
+                pending += each
+        return size
+
+    def _exceeded(self, limit: int, most: int, unit: str, user: str) -> BudgetError:
+        whose = "the rule takes" if limit == most else "the rules of this request together take"
+        limit = most if limit == most else RULES * most
+        problem = self._problem = BudgetError(
+            f"{whose} more than {limit:,} {unit}, the last of them for {user}: {_ADVICE}"
+        )
+        return problem

@@ -35,9 +35,11 @@ from chartkit.chart.library import (
 from chartkit.chart.locked import verify
 from chartkit.chart.plain_policies import is_policy
 from chartkit.documents import Source, read_file
+from chartkit.engine.policy_check.warnings import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.fetch.lockfile import LOCK_FILE
 from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
+from chartkit.scan.policies import PolicySet
 
 METADATA: Final = "CK510"
 """metadata.yaml is missing, broken or not complete; the ids up to CK519 are what `check` finds."""
@@ -215,7 +217,8 @@ def _made(policy: LibraryPolicy, source: Source) -> tuple[list[Form], list[Diagn
         place = Location(source.file, error.location.line if error.location else 0)
         return [], [_error(FORMS, error.message, place, error.hint)]
     problems = list(_named(policy, source, forms))
-    return ([] if problems else forms), problems + list(_minimum(policy, source, forms))
+    beside = [*_minimum(policy, source, forms), *_warnings(forms)]
+    return ([] if problems else forms), problems + beside
 
 
 def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
@@ -234,6 +237,14 @@ def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iter
             return
     if not bodies:
         yield _error(FORMS, "is empty at every example's parameters", place)
+
+
+def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
+    """What Kyverno warns of; advice that holds for some policies alone is left out."""
+    compiled = tuple(one for form in forms for one in form.admitting)
+    found = PolicySet(compiled, ()).warnings
+    warned = (each for each in found if each.rule_id == WARNING_RULE)
+    yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
 
 
 def _minimum(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:

@@ -30,6 +30,7 @@ from chartkit.chart.versions import parse_version
 from chartkit.chart.write import Tree
 from chartkit.checks import overlays
 from chartkit.checks.model import Outcome, Row
+from chartkit.checks.policy_warnings import together
 from chartkit.checks.run import check_environment, failed
 from chartkit.checks.subject import ALL, Chart, Subject
 from chartkit.checks.vendored import taken_rows
@@ -104,7 +105,8 @@ def _build(project: Project, options: Options) -> Build:
             for env in options.environments
         ]
         found = list(taken_rows(project, taken, options.environments))
-        found += [row for subject in subjects for row in check_environment(subject, carried)]
+        checked = [row for subject in subjects for row in check_environment(subject, carried)]
+        found += together(checked)
         found += [row for tree in trees.values() for row in _overwritten(tree)]
         if failed(found) and not options.check:
             return Build(tuple(found))

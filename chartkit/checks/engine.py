@@ -20,6 +20,7 @@ from chartkit.engine.configuration import Reason
 from chartkit.engine.failure_action import ENFORCE
 from chartkit.engine.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, action_of, is_policy
+from chartkit.engine.policy_check.warnings import WARNING_RULE
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.scan.files import is_chart
@@ -46,7 +47,8 @@ def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     right = counted(
         len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
     )
-    found = (*compiled.diagnostics, *compiled.warnings)
+    warned = (each for each in compiled.warnings if each.rule_id != WARNING_RULE)
+    found = (*compiled.diagnostics, *warned)
     return rows(subject.environment.name, "policies", found, right, place)
 
 

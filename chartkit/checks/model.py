@@ -49,11 +49,11 @@ def listed(names: Sequence[str], most: int = 4) -> str:
     return f"{shown} and {counted(more, 'other', 'others')}" if more > 0 else shown
 
 
-def rows(
-    environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
+def findings(
+    environment: str, check: str, found: Iterable[Diagnostic], location: Location
 ) -> list[Row]:
-    """A row a finding; where nothing is worse than a note, one that says what is right first."""
-    result = [
+    """A row a finding."""
+    return [
         Row(
             environment,
             check,
@@ -64,6 +64,13 @@ def rows(
         )
         for each in found
     ]
+
+
+def rows(
+    environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
+) -> list[Row]:
+    """A row a finding; where nothing is worse than a note, one that says what is right first."""
+    result = findings(environment, check, found, location)
     if all(row.outcome is Outcome.NOTE for row in result):
         result.insert(0, Row(environment, check, Outcome.PASS, otherwise, location))
     return result

@@ -11,6 +11,7 @@ from chartkit.checks.examples import examples, without_examples
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.own_policies import own_policies
 from chartkit.checks.permissions import permissions
+from chartkit.checks.policy_warnings import policy_warnings
 from chartkit.checks.subject import Subject
 from chartkit.checks.unsent import Unsent
 
@@ -28,6 +29,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found += [*helm(subject), *availability(subject), *faults(subject)]
     compiled = compiled_policies(subject)
     found += policies_compile(subject, compiled)
+    found += policy_warnings(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
     unsent = Unsent(subject)

@@ -94,6 +94,8 @@ def _scan_files(
 
     policies, statements, is_json = loaded.policies, loaded.statements, given["is_json"]
     _say_who_judges(policies, is_json)
+    if given["detailed"]:
+        _say_deprecated(policies)
     options = _report_options(loaded, given)
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(loaded.found)) as step:
@@ -128,6 +130,8 @@ def _scan_cluster(
 
     policies, statements = loaded.policies, loaded.statements
     _say_who_judges(policies, False)
+    if given["detailed"]:
+        _say_deprecated(policies)
     options = _report_options(loaded, given)
     reports = Outputs(wanted, options, sys.stdout)
     compares = given["reports"] or given["fail_on_differences"]
@@ -167,6 +171,16 @@ def _report_options(loaded: Requests, given: Mapping[str, Any]) -> ReportOptions
     facts = loaded.policies.facts(loaded.namespaces)
     per = ReportPer(given["report_per"])
     return ReportOptions(facts, given["detailed"], colour=wants_colour(), per=per)
+
+
+def _say_deprecated(policies: PolicySet) -> None:
+    """Names the kinds of policies that Kyverno calls deprecated, each once."""
+    from chartkit.engine.policy_check.warnings import deprecation
+
+    found = Counter(deprecation(one.policy.resource) for one in policies.policies)
+    for text, count in found.items():
+        if text:
+            click.echo(f"note: {count} of the policies: {text}", err=True)
 
 
 def _say_who_judges(policies: PolicySet, is_json: bool) -> None:

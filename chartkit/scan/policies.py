@@ -116,13 +116,16 @@ def compile_all(
 
 def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
     if isinstance(one, CompiledPolicy):
-        return ()
+        from chartkit.engine.policy_check.warnings import policy_warnings
+
+        return tuple(policy_warnings(one.policy))
     from chartkit.engine.cel_policies.api_server import refused_by_server
-    from chartkit.engine.cel_policies.checks import cluster_refusals
+    from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
     from chartkit.engine.cel_policies.misspelt import misspelt_fields
 
     return (
         *cluster_refusals(one.policy),
+        *without_effect(one.policy),
         *refused_by_server(one.policy),
         *misspelt_fields(one.policy),
     )

@@ -16,6 +16,7 @@ from chartkit.engine.cel.nodes import nodes
 from chartkit.engine.cel.parser import parse
 from chartkit.engine.cel_policies.generation_template import placeholders
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
+from chartkit.engine.policy_check.warnings import WARNING_RULE
 from chartkit.model import Body, Diagnostic, Json, Severity
 
 POLICY_RULE: Final = "policy"
@@ -66,6 +67,30 @@ def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
     if not policy.may_call and any("http" in _names(text) for text in _expressions(policy.spec)):
         found.append(("spec", _HTTP))
     return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in found]
+
+
+def without_effect(policy: CelPolicy) -> list[Diagnostic]:
+    """Warnings of what is taken in silence: a policy that can do nothing, a namespace that it has
+    not."""
+    found: list[tuple[str, str]] = []
+    field = _DOING.get(policy.kind)
+    if field is not None and not policy.spec.get(field):
+        found.append((f"spec.{field}", f"{policy.key}: has no {field}: it can never do anything"))
+    if not policy.namespace and policy.resource.namespace:
+        text = f"{policy.key}: a {policy.resource.kind} has no namespace: API servers clear it"
+        found.append(("metadata.namespace", text))
+    return [
+        Diagnostic(WARNING_RULE, Severity.WARNING, text, field_at(policy, path))
+        for path, text in found
+    ]
+
+
+_DOING: Final = {
+    CelKind.VALIDATING: "validations",
+    CelKind.IMAGE_VALIDATING: "validations",
+    CelKind.MUTATING: "mutations",
+    CelKind.GENERATING: "generate",
+}
 
 
 def _inlined(policy: CelPolicy) -> Iterator[tuple[str, str]]:

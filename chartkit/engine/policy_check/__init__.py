@@ -38,6 +38,8 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
 
 def _hint(policy: Policy) -> str | None:
     """What Kyverno's text does not say of a policy that it took before."""
+    if policy.resource.body["spec"].get("generateExistingOnPolicyUpdate") is not None:
+        return "in a rule it is generate.generateExisting; Kyverno's text names no field there is"
     if any((rule.body.get("validate") or {}).get("assert") for rule in policy.rules):
         return "validate.assert has no effect since Kyverno 1.19"
     return None

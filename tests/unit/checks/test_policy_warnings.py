@@ -1,0 +1,21 @@
+"""Rows on what Kyverno warns of: one a run, with the environments that it is about."""
+
+from __future__ import annotations
+
+from chartkit.checks.model import Outcome, Row
+from chartkit.checks.policy_warnings import CHECK, together
+
+
+def _row(environment: str, message: str = "deprecated", check: str = CHECK) -> Row:
+    return Row(environment, check, Outcome.NOTE, message)
+
+
+def test_environments_share_a_warning() -> None:
+    rows = [_row("dev"), _row("qa", "other"), _row("prd"), _row("prd", "other")]
+    found = [(row.environment, row.message) for row in together(rows)]
+    assert found == [("dev, prd", "deprecated"), ("qa, prd", "other")]
+
+
+def test_rows_of_other_checks_stay() -> None:
+    rows = [_row(name, check="policies") for name in ("dev", "qa")]
+    assert list(together(rows)) == rows

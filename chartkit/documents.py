@@ -62,7 +62,7 @@ class Document:
                 break
             mark, node = found
             reached.append(step)
-        pointer = "".join(f"/{_escape(str(step))}" for step in reached)
+        pointer = "".join(f"/{escape_pointer(str(step))}" for step in reached)
         if mark is None:
             return Location(self.source.file, self.line, 0, pointer)
         offset = self.source.text.count("\n", 0, self.start)
@@ -76,7 +76,7 @@ class Document:
             node, pointer = todo.pop()
             seen: set[str] = set()
             for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
-                name = f"{pointer}/{_escape(str(key.value))}"
+                name = f"{pointer}/{escape_pointer(str(key.value))}"
                 if name in seen and key.value != "<<":
                     line = self.source.text.count("\n", 0, self.start) + key.start_mark.line + 1
                     return Location(self.source.file, line, key.start_mark.column + 1, name)
@@ -196,5 +196,6 @@ def _child(node: Any, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
     return None
 
 
-def _escape(step: str) -> str:
+def escape_pointer(step: str) -> str:
+    """Return a key as a step of a JSON pointer (RFC 6901)."""
     return step.replace("~", "~0").replace("/", "~1")

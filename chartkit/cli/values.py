@@ -29,23 +29,34 @@ def values() -> None:
     metavar="FOLDER",
     help="The chart that they are for; Kyverno's engine if not given.",
 )
+@click.option(
+    "--layer",
+    is_flag=True,
+    help="The FILEs are one set of values, the last wins, as with Helm's -f; not each by itself.",
+)
 @click.option("--ha", "available", is_flag=True, help="The engine must be highly available.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing what works.")
 @output_option("text", "json")
 def lint_values(
-    files: Sequence[Path], chart: Path | None, available: bool, fix: bool, output: str
+    files: Sequence[Path],
+    chart: Path | None,
+    layer: bool,
+    available: bool,
+    fix: bool,
+    output: str,
 ) -> None:
-    """Say what is wrong with values files, the last FILE wins; `chartkit explain ID` says more.
+    """Say what is wrong with values files, each by itself; `chartkit explain ID` says more.
 
     Exits 1 where there is an error.
     """
-    from chartkit.lint.files import check_files, defaults
+    from chartkit.lint.files import check_each, check_files, defaults
     from chartkit.lint.findings import FORMATS
     from chartkit.model import Severity
 
     if fix:
         _mend(files, defaults(chart))
-    found = check_files(files, chart, available)
+    check = check_files if layer else check_each
+    found = check(files, chart, available)
     click.echo(FORMATS[output](found), nl=False)
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
 

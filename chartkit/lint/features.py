@@ -18,12 +18,25 @@ def misplaced_features(subject: Subject) -> Iterator[Diagnostic]:
     """CK007: a feature that stands elsewhere than below `features`, where no template reads it."""
     known = mapping(subject.defaults.body, "features")
     for document in subject.overlays:
-        if isinstance(document.body, dict):
-            for path in misplaced(document.body, subject.defaults.body or {}, known):
-                message = f"feature '{path[-1]}' is read below 'features' alone"
-                hint = f"write it as features.{path[-1]}; `chartkit values lint --fix` moves it"
-                place = document.locate(*path)
-                yield Diagnostic(MISPLACED, Severity.ERROR, message, place, hint)
+        body = document.body if isinstance(document.body, dict) else {}
+        set_already: set[str | int] = set(mapping(body, "features"))
+        for path in misplaced(body, subject.defaults.body or {}, known):
+            name = path[-1]
+            message = f"feature '{name}' is read below 'features' alone"
+            hint = f"write it as features.{name}"
+            if name in set_already:
+                message += ", and is set twice"
+                hint = f"remove one, and keep the other as features.{name}"
+            elif takes_features(body):
+                hint += "; `chartkit values lint --fix` moves it"
+            set_already.add(name)
+            yield Diagnostic(MISPLACED, Severity.ERROR, message, document.locate(*path), hint)
+
+
+def takes_features(values: Body) -> bool:
+    """Return whether a feature can be put below `features`: it is a mapping, or missing."""
+    features = values.get("features")
+    return features is None or isinstance(features, dict)
 
 
 def misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) -> Iterator[Path]:

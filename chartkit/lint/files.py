@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from chartkit.chart import compat, engine_chart, ha
@@ -12,12 +13,25 @@ from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import render_chart
 from chartkit.chart.schema import require_no_object, require_single_keys
 from chartkit.chart.versions import parse_version
-from chartkit.documents import Document, Source, read_file, read_text
-from chartkit.errors import InputError
+from chartkit.documents import Document, Source, escape_pointer, read_file, read_text
+from chartkit.errors import InputError, RenderError
 from chartkit.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
 from chartkit.model import Body, Diagnostic, Location, Severity
 
 _SCHEMA = "values.schema.json"
+
+
+def check_each(
+    files: Sequence[Path], chart: Path | None, highly_available: bool
+) -> list[Diagnostic]:
+    """Return what is wrong with values files, each by itself; see `check_files`."""
+    found: list[Diagnostic] = []
+    for file in files:
+        own = check_files([file], chart, highly_available)
+        if len(files) > 1:
+            own = [_with_file(each, file) for each in own]
+        found += own
+    return found
 
 
 def check_files(
@@ -26,24 +40,58 @@ def check_files(
     """What is wrong with values files, the last of which wins.
 
     chart: a chart's folder, None for Kyverno's engine; highly_available: whether it must be.
-    What Helm renders is looked at where the values alone have no error. Raises InputError for
-    what cannot be read, RenderError where Helm refuses the values.
+    What Helm renders is looked at without the values that are wrong already; where it renders
+    nothing even so, a note says so. Raises InputError for what cannot be read, RenderError where
+    Helm refuses values that nothing is wrong with otherwise.
     """
     source = _engine() if chart is None else chart
     subject = _subject(source, files)
     found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
-    if any(each.severity is Severity.ERROR for each in found):
-        return found
-    name = source.name if isinstance(source, Path) else engine_chart.CHART_NAME
-    rendered = render_chart(
-        source, subject.overlays, release=name, namespace=engine_chart.NAMESPACE
-    )
-    found += lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    try:
+        rendered = render_chart(
+            source,
+            [_without(each, errors) for each in subject.overlays] if errors else subject.overlays,
+            release=source.name,
+            namespace=engine_chart.NAMESPACE,
+        )
+    except RenderError as error:
+        if not errors:
+            raise
+        message = f"what Helm renders was not looked at: {error.message}"
+        return [*found, Diagnostic("helm", Severity.NOTE, message, error.location)]
+    more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
     if ha.controllers(rendered.resources):
-        found += [
-            _in_values(subject, each) for each in ha.judge(rendered.resources, highly_available)
-        ]
-    return found
+        judged = ha.judge(rendered.resources, highly_available)
+        more += [_in_values(subject, each) for each in judged]
+    wrong = {each.location for each in errors}
+    return [*found, *(each for each in more if each.location not in wrong)]
+
+
+def _with_file(found: Diagnostic, file: Path) -> Diagnostic:
+    """A finding that names the values file, where its place is in the chart's defaults."""
+    if found.location is not None and found.location.file == str(file):
+        return found
+    return replace(found, message=f"with {file}: {found.message}")
+
+
+def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
+    """A file's values without those that an error is about; of a list nothing stays."""
+    places = (each.location for each in errors if each.location is not None)
+    wrong = {each.path for each in places if each.file == document.source.file}
+    pruned: Body = _pruned(document.body or {}, "", wrong)
+    return pruned
+
+
+def _pruned(values: Body, path: str, wrong: Set[str]) -> Body:
+    kept: Body = {}
+    for key, value in values.items():
+        pointer = f"{path}/{escape_pointer(key)}"
+        below = any(each.startswith(f"{pointer}/") for each in wrong)
+        if pointer in wrong or (below and not isinstance(value, dict)):
+            continue
+        kept[key] = _pruned(value, pointer, wrong) if below else value
+    return kept
 
 
 def defaults(chart: Path | None) -> Body:
@@ -52,6 +100,7 @@ def defaults(chart: Path | None) -> Body:
     return body
 
 
+@cache
 def _engine() -> ChartPlan:
     version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
     return engine_chart.plan({}, compat.kube_version_range([version]))
@@ -67,8 +116,7 @@ def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
 
 def _defaults(chart: ChartPlan | Path) -> Document:
     if isinstance(chart, ChartPlan):
-        # Not the name alone: most people's own file has it too.
-        name = f"{engine_chart.CHART_NAME}/values.yaml"
+        name = "<chart defaults>"
         return _one(read_text(chart.values["values.yaml"], name), name)
     file = chart / "values.yaml"
     if not (chart / "Chart.yaml").is_file():

@@ -46,9 +46,15 @@ def webhooks_as_list(subject: Subject) -> Iterator[Diagnostic]:
     if dropped:
         which = f"{'entry' if len(dropped) == 1 else 'entries'} {', '.join(dropped)}"
         message += f", and {which} without a namespaceSelector are dropped without a word"
-    hint = "write config.webhooks as one mapping; `chartkit values lint --fix` does"
+    hint = "write config.webhooks as one mapping"
+    hint += "; `chartkit values lint --fix` does" if is_one_mapping(entries) else ""
     place = subject.locate(("config", "webhooks"))
     yield Diagnostic(WEBHOOKS_AS_LIST, Severity.ERROR, message, place, hint)
+
+
+def is_one_mapping(webhooks: Json) -> bool:
+    """Return whether webhooks are a list that can be written as the one mapping in it."""
+    return isinstance(webhooks, list) and len(webhooks) == 1 and isinstance(webhooks[0], dict)
 
 
 def kube_system_fails_closed(subject: Subject) -> Iterator[Diagnostic]:

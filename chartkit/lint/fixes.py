@@ -14,8 +14,8 @@ from chartkit.chart.round_trip import loaded
 from chartkit.chart.schema import require_single_keys
 from chartkit.documents import read_text
 from chartkit.errors import InputError
-from chartkit.lint.features import MISPLACED, misplaced
-from chartkit.lint.filters import WEBHOOKS_AS_LIST
+from chartkit.lint.features import MISPLACED, misplaced, takes_features
+from chartkit.lint.filters import WEBHOOKS_AS_LIST, is_one_mapping
 from chartkit.lint.subject import mapping
 from chartkit.model import Body, Location
 
@@ -57,7 +57,7 @@ def _move_features(document: Any, defaults: Body) -> bool:
     moved = False
     for path in list(misplaced(document, defaults, known)):
         features = document.get("features")
-        if features is not None and (not isinstance(features, dict) or path[-1] in features):
+        if not takes_features(document) or path[-1] in (features or ()):
             continue
         parents = [document]
         for step in path[:-1]:
@@ -82,10 +82,9 @@ def _drop_empty(parents: list[Any], path: tuple[str | int, ...]) -> None:
 
 def _webhooks_as_mapping(document: Any, defaults: Body) -> bool:  # noqa: ARG001 - as all fixes
     config = document.get("config")
-    webhooks = config.get("webhooks") if isinstance(config, dict) else None
-    if not isinstance(webhooks, list) or len(webhooks) != 1 or not isinstance(webhooks[0], dict):
+    if not isinstance(config, dict) or not is_one_mapping(config.get("webhooks")):
         return False
-    config["webhooks"] = webhooks[0]
+    config["webhooks"] = config["webhooks"][0]
     return True
 
 

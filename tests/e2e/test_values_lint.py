@@ -103,4 +103,64 @@ def test_a_place_in_the_charts_own_values_names_the_chart(tmp_path: Path) -> Non
     done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
     places = [each["location"] for each in json.loads(done.out)["findings"]]
     assert places
-    assert all(place.startswith("kyverno/values.yaml:") for place in places)
+    assert all(place.startswith("<chart defaults>:") for place in places)
+
+
+BROKEN = """\
+features: {policyExceptions: {enabled: false}}
+policyExceptions: {enabled: true}
+admissionController:
+  replicas: 2
+  nope: 1
+backgroundController:
+  replicas: one
+cleanupController:
+  replicas: 1
+"""
+
+
+def places(out: str) -> list[tuple[str, str]]:
+    found = json.loads(out)["findings"]
+    return sorted((each["rule"], each["location"]) for each in found)
+
+
+def test_one_run_finds_all(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text(BROKEN, "utf-8")
+    done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")
+    assert done.code == 1
+    found = places(done.out)
+    assert [each for each in found if each[1].startswith("values.yaml")] == [
+        ("CK001", "values.yaml:5:3"),
+        ("CK001", "values.yaml:7:3"),
+        ("CK007", "values.yaml:2:1"),
+        ("CK111", "values.yaml:9:3"),
+        ("CK112", "values.yaml:4:3"),
+    ]
+    # The reports controller, of which the file says nothing.
+    assert [rule for rule, place in found if place.startswith("<chart defaults>")] == ["CK111"]
+
+
+def test_a_fix_that_was_refused_is_not_promised(tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text(BROKEN, "utf-8")
+    done = chartkit(tmp_path, "values", "lint", "values.yaml", "--fix")
+    assert "and is set twice (remove one, and keep the other as features.policyExc" in done.out
+    assert "--fix" not in done.out
+    assert (tmp_path / "values.yaml").read_text("utf-8") == BROKEN
+
+
+def test_files_are_checked_each_by_itself_or_as_layers(tmp_path: Path) -> None:
+    (tmp_path / "dev.yaml").write_text("admissionController: {replicas: 1}\n", "utf-8")
+    (tmp_path / "prd.yaml").write_text("admissionController: {replicas: 3}\n", "utf-8")
+    lint = ("values", "lint", "dev.yaml", "prd.yaml", "--ha", "-o", "json")
+    each = chartkit(tmp_path, *lint)
+    of_files = [place for place in places(each.out) if "<chart defaults>" not in place[1]]
+    assert (each.code, of_files) == (1, [("CK111", "dev.yaml:1:23")])
+    of_defaults = [
+        found["message"].partition(": ")[0]
+        for found in json.loads(each.out)["findings"]
+        if found["location"].startswith("<chart defaults>")
+    ]
+    assert of_defaults == ["with dev.yaml"] * 3 + ["with prd.yaml"] * 3
+    layered = chartkit(tmp_path, *lint, "--layer")
+    assert all("<chart defaults>" in place for _, place in places(layered.out))
+    assert "with " not in layered.out.partition("environment")[0]

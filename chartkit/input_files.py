@@ -124,15 +124,20 @@ def _streamed(number: int, location: Location) -> str:
         if "\x00" in part:
             raise InputError("is not text: it holds a NUL byte", location)
         if not chunk:
-            return "".join(parts)
+            return _with_newlines("".join(parts))
         parts.append(part)
 
 
 def _decoded(content: bytes, location: Location) -> str:
     try:
-        return content.decode("utf-8-sig")
+        return _with_newlines(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise _not_utf8(error.start, location) from None
+
+
+def _with_newlines(text: str) -> str:
+    """Return a text whose lines end with a newline alone, as Python reads text files."""
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def _not_utf8(byte: int, location: Location) -> InputError:

@@ -83,12 +83,22 @@ def matrix() -> Mapping[Version, Compatibility]:
     return MappingProxyType({row.kyverno: row for row in rows})
 
 
+@cache
+def _charts() -> Mapping[Version, Version]:
+    """The Kyverno version that each version of its Helm chart installs."""
+    body = read_file(_DATA)[0].body["charts"]
+    return {parse_version(chart, "chart"): parse_version(app, "") for chart, app in body.items()}
+
+
 def compatibility(kyverno: Version, location: Location | None = None) -> Compatibility:
     """What one Kyverno version supports; raises InputError for a version that is not known."""
     found = matrix().get(kyverno)
     if found is None:
         known = list(matrix())
         hint = f"known are {known[0]} to {known[-1]}"
+        installed = _charts().get(kyverno)
+        if installed is not None:
+            hint = f"{kyverno} is a version of its Helm chart, which installs Kyverno {installed}"
         raise InputError(f"Kyverno {kyverno} is not known", location, hint)
     return found
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from chartkit.errors import InputError
 from chartkit.model import Location
 
-_VERSION = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?([-+][0-9A-Za-z.+_-]{1,100})?")
+_VERSION = re.compile(
+    r"v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4})|\.[xX*])?([-+][0-9A-Za-z.+_-]{1,100})?"
+)
 
 _PRE_RELEASE = re.compile(r"-(alpha|beta|rc)\b")
 
@@ -54,7 +56,7 @@ def parse_release(text: object) -> Release | None:
 
 
 def parse_version(text: object, subject: str, location: Location | None = None) -> Version:
-    """The minor version in `1.29`, `v1.29.3` or `v1.29.3-eks-ad4801`.
+    """The minor version in `1.29`, `1.29.x`, `v1.29.3` or `v1.29.3-eks-ad4801`.
 
     subject: whose version it is, for the message; raises InputError for anything else.
     """

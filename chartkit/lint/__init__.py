@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from chartkit.chart.schema import RULE_ID
-from chartkit.lint.apis import monitors_without_definition, objects_without_definition
+from chartkit.lint.apis import (
+    monitors_without_definition,
+    monitors_without_word,
+    objects_without_definition,
+)
 from chartkit.lint.exposure import cleanup_off, metrics_by_load_balancer, metrics_by_node_port
 from chartkit.lint.features import misplaced_features
 from chartkit.lint.filters import filters_taken_out, kube_system_fails_closed, webhooks_as_list
@@ -50,6 +54,7 @@ RENDERED_RULES: Final[tuple[Rule, ...]] = (
     node_port_range,
     shared_node_ports,
     objects_without_definition,
+    monitors_without_word,
 )
 """What is seen in what Helm rendered."""
 

@@ -9,6 +9,7 @@ from chartkit.model import Diagnostic, Severity
 
 NO_DEFINITION = "CK005"
 MONITORING = "monitoring.coreos.com/v1"
+_SWITCHES = frozenset({("serviceMonitor", "enabled"), ("prometheusRule", "enabled")})
 
 
 def monitors_without_definition(subject: Subject) -> Iterator[Diagnostic]:
@@ -23,6 +24,27 @@ def monitors_without_definition(subject: Subject) -> Iterator[Diagnostic]:
             hint += f"or set {name}: false"
             place = subject.locate(path)
             yield Diagnostic(NO_DEFINITION, Severity.ERROR, message, place, hint)
+
+
+def monitors_without_word(subject: Subject) -> Iterator[Diagnostic]:
+    """CK005: service monitors and rules where the environment says nothing of their definitions."""
+    if MONITORING in subject.apis:
+        return
+    asked = [
+        path for path, value in leaves(subject.values) if path[-2:] in _SWITCHES and value is True
+    ]
+    rendered = [each for each in subject.resources if each.api_version == MONITORING]
+    if not asked and not rendered:
+        return
+    if rendered:
+        kinds = ", ".join(f"{each.kind} {each.name}" for each in rendered)
+        message = f"{kinds}: nothing says whether the cluster has {MONITORING}, which they need"
+    else:
+        name = ".".join(map(str, asked[0]))
+        message = f"'{name}' is true and renders nothing: nothing says that there is {MONITORING}"
+    hint = f"say under apis in chartkit.yaml whether it is there: {MONITORING}: true"
+    place = subject.locate(asked[0]) if asked else rendered[0].location
+    yield Diagnostic(NO_DEFINITION, Severity.WARNING, message, place, hint)
 
 
 def objects_without_definition(subject: Subject) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.chart import compat
-from chartkit.chart.compat import RULE_ADMISSION, Support, kube_version_range
+from chartkit.chart.compat import RULE_ADMISSION, Support, compatibility, kube_version_range
 from chartkit.chart.compat_report import environment
 from chartkit.chart.policies_chart import plan
 from chartkit.chart.versions import Version, parse_version
@@ -127,3 +127,14 @@ def test_a_chart_of_admission_policies_admits_what_serves_them() -> None:
     assert kube_version_range([Version(1, 12)]) == ">=1.26-0 <1.30-0"
     assert kube_version_range([Version(1, 12)], Version(1, 30)) == ">=1.30-0 <1.31-0"
     assert kube_version_range([Version(1, 19)], Version(1, 30)) == ">=1.33-0 <1.36-0"
+
+
+@pytest.mark.parametrize(
+    ("chart", "installed"), [("3.1.4", "1.11"), ("2.6.0", "1.8"), ("3.9", "1.19")]
+)
+def test_the_version_of_a_chart_is_told_from_kyverno_s(chart: str, installed: str) -> None:
+    with pytest.raises(InputError) as caught:
+        compatibility(parse_version(chart, "Kyverno"))
+    minor = chart.rpartition(".")[0] if chart.count(".") == 2 else chart
+    wanted = f"{minor} is a version of its Helm chart, which installs Kyverno {installed}"
+    assert caught.value.hint == wanted

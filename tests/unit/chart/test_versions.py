@@ -17,6 +17,9 @@ from chartkit.model import Location
         ("1.29.3+k3s1", Version(1, 29)),
         ("v1.29-gke.100", Version(1, 29)),
         (" 1.9 ", Version(1, 9)),
+        ("1.6.x", Version(1, 6)),
+        ("v1.12.X", Version(1, 12)),
+        ("1.12.*", Version(1, 12)),
     ],
 )
 def test_reads_versions_as_clusters_write_them(text: str, expected: Version) -> None:
@@ -24,7 +27,23 @@ def test_reads_versions_as_clusters_write_them(text: str, expected: Version) -> 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1", "one", "1.x", "1.29.", "v", "1.29.3.4", "vv1.29", "-1.2", 1.29, None, True]
+    "text",
+    [
+        "",
+        "1",
+        "one",
+        "1.x",
+        "1.29.xx",
+        "1.29.x3",
+        "1.29.",
+        "v",
+        "1.29.3.4",
+        "vv1.29",
+        "-1.2",
+        1.29,
+        None,
+        True,
+    ],
 )
 def test_refuses_anything_else(text: object) -> None:
     with pytest.raises(InputError) as caught:

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents import Document, Source, read_text
 from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, Severity
 
 SCHEMA: Body = {
     "type": "object",
@@ -184,6 +184,22 @@ def test_ck005_says_nothing_where_it_is_there_or_not_known() -> None:
     assert values_findings(MONITOR) == []
     off = MONITOR.replace("true", "false")
     assert values_findings(off, monitoring_coreos_com__v1=False) == []
+
+
+def test_ck005_warns_where_nothing_is_said_of_the_definition() -> None:
+    body = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
+    monitor = Resource({**body, "metadata": {"name": "m"}}, Location("templates/m.yaml", 2))
+    values = document(MONITOR, "values_dev.yaml")
+    defaults = document("{}", "values.yaml")
+    (found,) = lint(Subject(defaults, (values,), None, {}, (monitor,)), RENDERED_RULES)
+    assert (found.rule_id, found.severity) == ("CK005", Severity.WARNING)
+    assert found.message.startswith("ServiceMonitor m: nothing says whether the cluster has ")
+    assert str(found.location) == "values_dev.yaml:3:5"
+    assert "monitoring.coreos.com/v1: true" in (found.hint or "")
+    (empty,) = lint(Subject(defaults, (values,), None, {}), RENDERED_RULES)
+    assert "'reportsController.serviceMonitor.enabled' is true and renders nothing" in empty.message
+    said = {"monitoring.coreos.com/v1": True}
+    assert lint(Subject(defaults, (values,), None, said, (monitor,)), RENDERED_RULES) == []
 
 
 def test_ck005_any_object_of_an_api_that_is_not_there() -> None:

@@ -7,7 +7,7 @@ resources decide, every rule is seen to act. A vendored library is as its lock f
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from types import MappingProxyType
@@ -35,6 +35,8 @@ from chartkit.chart.library import (
 from chartkit.chart.locked import verify
 from chartkit.chart.plain_policies import is_policy
 from chartkit.documents import Source, read_file
+from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.generate.background import unmatched_in_background
 from chartkit.engine.policy_check.warnings import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.fetch.lockfile import LOCK_FILE
@@ -42,7 +44,7 @@ from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
 from chartkit.scan.policies import PolicySet
 
 METADATA: Final = "CK510"
-"""metadata.yaml is missing, broken or not complete; the ids up to CK519 are what `check` finds."""
+"""metadata.yaml is missing, broken or not complete; the ids up to CK520 are what `check` finds."""
 DESCRIPTION: Final = "CK511"
 FORMS: Final = "CK512"
 MINIMUM: Final = "CK517"
@@ -138,6 +140,7 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
     if len(forms) == 2:
         found += _same_kind(forms)
     found += _remediation(policy, forms)
+    found += _left_out(forms)
     return found + list(_counterparts(policy))
 
 
@@ -157,6 +160,15 @@ def _remediation(policy: LibraryPolicy, forms: Sequence[Sequence[Form]]) -> Iter
     place = Location(str(policy.folder / METADATA_FILE), 1)
     hint = "say in 'remediation' what the owner of a refused object changes"
     yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", place, hint)
+
+
+def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
+    """What Kyverno does in the background must be matched at every example's parameters."""
+    policies = [one for made in forms for form in made for one in form.admitting]
+    compiled = [one.policy for one in policies if isinstance(one, CompiledPolicy)]
+    found = [each for policy in compiled for each in unmatched_in_background(policy)]
+    once = {each.message: each for each in found}.values()
+    return [replace(each, severity=Severity.ERROR) for each in once]
 
 
 def _counterparts(policy: LibraryPolicy) -> Iterator[Diagnostic]:

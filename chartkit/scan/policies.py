@@ -116,9 +116,10 @@ def compile_all(
 
 def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
     if isinstance(one, CompiledPolicy):
+        from chartkit.engine.generate.background import unmatched_in_background
         from chartkit.engine.policy_check.warnings import policy_warnings
 
-        return tuple(policy_warnings(one.policy))
+        return (*policy_warnings(one.policy), *unmatched_in_background(one.policy))
     from chartkit.engine.cel_policies.api_server import refused_by_server
     from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
     from chartkit.engine.cel_policies.misspelt import misspelt_fields

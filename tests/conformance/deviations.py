@@ -61,10 +61,6 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
         "vap-045": "a selector of parameters selects, as in a cluster; the recorded program does "
         "not know it",
     },
-    "jmespath": {
-        "jp-parse-yaml-035": "a list as a mapping's key is refused with a text of our own; Kyverno "
-        "prints the key as Go source",
-    },
     "kyverno-cli": {
         **dict.fromkeys(
             (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from chartkit import bundled
 from chartkit.chart import engine_chart, engine_schema, schema
 from chartkit.chart.engine_values import Section, Value
 from chartkit.documents import read_text
@@ -21,14 +23,16 @@ CHARTS: Final = (ENGINE, POLICIES)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The keys of a chart; without a catalogue, those of the other chart are what it has not."""
+    """The keys of a chart: a catalogue of all of them, or the names of the topmost ones, where
+    what is below them depends on the chart's policies."""
 
     catalogue: Section | None
+    names: frozenset[str]
 
     def has(self, path: Path) -> bool:
         """Whether the chart has a key, or leaves open what is below one."""
         found = self._entry(path)
-        return found is not None or (self.catalogue is None and not is_of_engine(path))
+        return found is not None or (self.catalogue is None and path[0] in self.names)
 
     def may_be_null(self, path: Path) -> bool:
         """Whether null is a value there."""
@@ -60,7 +64,11 @@ class Known:
 @cache
 def known(chart: str) -> Known:
     """The keys of a chart."""
-    return Known(engine_chart.catalogue() if chart == ENGINE else None)
+    if chart == ENGINE:
+        catalogue = engine_chart.catalogue()
+        return Known(catalogue, frozenset(catalogue.entries))
+    file = bundled.chart_source_dir(chart) / "values.schema.json"
+    return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
 
 
 @cache

@@ -33,6 +33,8 @@ def as_text(migration: Migration) -> str:
         steps = [step for step in migration.steps if step.outcome is outcome]
         if steps:
             lines += ["", _TITLES[outcome], *_grouped(steps)]
+    if migration.kept:
+        lines += ["", f"Kept as comments at the end of the file: {', '.join(migration.kept)}"]
     if migration.span.last < FIRST_OF_THREE:
         lines += ["", _RELEASE]
     return "\n".join([*lines, "", _counts(migration)]) + "\n"
@@ -45,6 +47,7 @@ def as_json(migration: Migration) -> str:
         "chart": migration.chart,
         "from": {"first": str(migration.span.first), "last": str(migration.span.last)},
         "to": str(NEWEST),
+        "keptAsComments": list(migration.kept),
         "steps": [
             {
                 "outcome": str(step.outcome),

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path as File
 
-from chartkit.chart.schema import require_no_object, require_single_keys
+from chartkit.chart.schema import require_no_object, require_single_keys, suggestion
 from chartkit.chart.versions import Version
 from chartkit.documents import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.migrate.context import Context, Outcome, Step
 from chartkit.migrate.known import ENGINE, Known, is_of_engine, known, refusals
+from chartkit.migrate.leftovers import as_comments, leftovers
 from chartkit.migrate.origin import origin
 from chartkit.migrate.reading import read_tree
 from chartkit.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
@@ -29,7 +30,7 @@ class Migration:
     """A values file as the chart takes it now.
 
     file: the old one; span: the charts that it may have been for; text: the new one; steps: what
-    became of its keys, in their order.
+    became of its keys, in their order; kept: those that comments at the end of the new one hold.
     """
 
     file: str
@@ -37,6 +38,7 @@ class Migration:
     span: Span
     text: str
     steps: tuple[Step, ...]
+    kept: tuple[str, ...] = ()
 
     @property
     def is_whole(self) -> bool:
@@ -67,7 +69,12 @@ def migrate(document: Document, chart: str = ENGINE, given: Version | None = Non
         raise InputError("cannot be rearranged as it is written", document.location, hint)
     run.check(text)
     steps = sorted(run.context.steps, key=lambda step: step.line)
-    return Migration(document.source.file, chart, span, text, tuple(steps))
+    kept = leftovers(document.body, tree.data(), steps)
+    if kept:
+        tree.foot += ["", *as_comments(document, text, kept)]
+        text = write_tree(tree)
+    names = tuple(".".join(path) for path in kept)
+    return Migration(document.source.file, chart, span, text, tuple(steps), names)
 
 
 def read_values(file: File) -> Document:
@@ -163,6 +170,8 @@ class _Run:
         else:
             why = "No chart that is known had it."
             do = "It is left where it was: correct its name, or leave it out."
+            meant = suggestion(key[-1], self.now.names) if len(key) == 1 else None
+            do += f" {meant[0].upper()}{meant[1:]}" if meant else ""
             if key == (ENGINE,):
                 do = "Take what stands below it, a chart's own values, over as a file by itself."
             self.context.say(Outcome.ASKED, key, entry, (), why, do)
@@ -187,7 +196,8 @@ class _Run:
 
     def check(self, text: str) -> None:
         """Asks about what the chart refuses, and about what is refused of old values alike."""
-        asked = {step.key for step in self.context.steps if step.outcome is Outcome.ASKED}
+        steps = [step for step in self.context.steps if step.outcome is Outcome.ASKED]
+        asked = {name for step in steps for name in (step.key, *step.targets)}
         for path, message, hint in refusals(self.chart, text):
             key = ".".join(path)
             if key not in asked:

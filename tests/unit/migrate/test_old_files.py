@@ -29,7 +29,7 @@ from tests.unit.migrate.values import (
 
 GONE_WITH_THEIR_KEYS = {
     "2.0": {"# Policies of the standard are refused at once."},
-    "2.3": {"# Three pods in three zones.", "# The API server's nodes."},
+    "2.3": {"# Three pods in three zones."},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterator
 
 import pytest
 
@@ -148,6 +149,46 @@ def test_asked(text: str, key: str) -> None:
     (step,) = [step for step in migration.steps if step.key == key and step.outcome == "asked"]
     assert step.do
     assert step.line
+    # What is left to people is in the new file: where it was, where it goes, or as a comment.
+    told = set(leaves(body(migration)))
+    value: Json = document(f"{text}\n").body
+    for part in key.partition("[")[0].split("."):
+        value = value[part]
+    flag = key.partition("[")[2].removesuffix("]")
+    left = {each for each in leaves(value) if each.startswith(flag)}
+    assert left <= told | set(commented(migration.text))
+
+
+def leaves(value: Json) -> Iterator[str]:
+    """The scalars of a value, and keys that say which, as text."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    for each in value if isinstance(value, list) else ():
+        yield from leaves(each)
+    if not isinstance(value, dict | list):
+        yield str(value)
+
+
+def commented(text: str) -> Iterator[str]:
+    lines = [line[4:] for line in text.splitlines() if line.startswith("#   ")]
+    yield from leaves(document("\n".join(lines)).body if lines else {})
+
+
+def test_what_is_left_to_people_is_kept_with_its_comments() -> None:
+    migration = migrated(
+        "webhooksCleanup:\n  # Our mirror.\n  image:\n    registry: mirror.example\n    tag: '1'\n"
+        "  enabled: true\n",
+        "3.3",
+    )
+    assert migration.text == (
+        "webhooksCleanup:\n  enabled: true\n\n"
+        "# TODO: decide about webhooksCleanup.image.registry, webhooksCleanup.image.tag. Mirror "
+        "ghcr.io/kyverno/readiness-checker, and say where it is in webhooksCleanup.image.\n"
+        "# Our mirror.\n#   webhooksCleanup:\n#     image:\n#       registry: mirror.example\n"
+        "#       tag: '1'\n"
+    )
+    assert migration.kept == ("webhooksCleanup.image.registry", "webhooksCleanup.image.tag")
+    assert migrated(migration.text, "3.9").text == migration.text
 
 
 LATER = [
@@ -323,6 +364,17 @@ POLICIES = [
 @pytest.mark.parametrize(("text", "wanted"), POLICIES, ids=[text for text, _ in POLICIES])
 def test_policies(text: str, wanted: str) -> None:
     assert migrated(f"{text}\n", chart="kyverno-policies").text == wanted
+
+
+def test_policies_of_keys_that_no_chart_has() -> None:
+    text = "foo: 1\nbackgound: true\nbackground: false\npolicies: {mine: {x: 1}}\n"
+    migration = migrated(text, chart="kyverno-policies")
+    assert migration.text == text
+    assert {step.key: step.do.partition(". ")[2] for step in migration.steps} == {
+        "foo": "",
+        "backgound": "Did you mean 'background'?",
+    }
+    assert not migration.is_whole
 
 
 def test_policies_of_an_engine_file() -> None:

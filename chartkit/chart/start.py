@@ -32,8 +32,8 @@ class Need:
     """What Kyverno's own objects need of a policy.
 
     available: whether a highly available engine needs it too; exclude: what the policy leaves
-    alone, in lines of YAML; mode: the one way of monitoring that needs it, None where it does not
-    hang on that.
+    alone, in lines of YAML, none for a policy that is to report only; mode: the one way of
+    monitoring that needs it, None where it does not depend on that.
     """
 
     policy: str
@@ -81,6 +81,11 @@ NEEDS = (
         "the controllers serve their metrics without TLS",
         exclude=("namespaces: [kyverno]", 'names: ["kyverno-*-metrics"]'),
         mode=Mode.LOAD_BALANCER,
+    ),
+    Need(
+        "require-aws-node-identity",
+        "Kyverno is not asked about kube-system by default, and its background scans report this",
+        exclude=(),
     ),
 )
 """What the charts' defaults do that a policy of the library refuses, and why it is right."""

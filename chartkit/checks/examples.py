@@ -6,9 +6,9 @@ environment's action, exclusions and Kyverno version, and with those values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from chartkit.chart.library import (
     Examples,
     LibraryPolicy,
 )
+from chartkit.chart.project import Action
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.exclusions import Exclusions
@@ -68,7 +69,8 @@ def examples(
     found = [each for one in shown.values() for each in one.wrong]
     found += [each for one in shown.values() for each in _unexplained(one, exclusions)]
     found += _left_out(shown.values(), exclusions)
-    found += [each for one in shown.values() for each in _speechless(one, unsent)]
+    decided = _only_reported(subject)
+    found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
     plain = {each.name for each in carried if each.plain is not None}
     found += unreachable(here, unsent, plain)
     found += [_without_examples(each) for each in policies if not shown[each.name].judged]
@@ -257,8 +259,15 @@ def _places(resource: Resource, shown: _Shown, exclusions: Exclusions) -> Iterat
     yield from islice(found, 1)
 
 
-def _speechless(shown: _Shown, unsent: Unsent) -> Iterator[Diagnostic]:
-    """A warning for a policy all of whose objects are kept away from it before it is asked."""
+def _only_reported(subject: Subject) -> frozenset[str]:
+    """The policies of which the project itself says that they only report."""
+    policies = subject.resolved.policies.values() if subject.resolved else ()
+    return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)
+
+
+def _speechless(shown: _Shown, unsent: Unsent, decided: Collection[str]) -> Iterator[Diagnostic]:
+    """A warning for a policy all of whose objects are kept away from it before it is asked; a note
+    where the project has decided that it only reports, as background scans do."""
     if not shown.acting or not (shown.asked or shown.cleans):
         return
     all_reasons: dict[Reason, None] = {}
@@ -267,7 +276,9 @@ def _speechless(shown: _Shown, unsent: Unsent) -> Iterator[Diagnostic]:
         if not reasons:
             return
         all_reasons |= dict.fromkeys(reasons)
-    yield never_acts(shown.name, all_reasons, unsent)
+    found = never_acts(shown.name, all_reasons, unsent)
+    is_note = shown.name in decided and not shown.cleans
+    yield replace(found, severity=Severity.NOTE, hint=None) if is_note else found
 
 
 def _called(resource: Resource) -> str:

@@ -167,6 +167,15 @@ def test_a_policy_that_can_never_act_is_a_warning(tmp_path: Path, form: str) -> 
     assert "{require-aws-node-identity: {enabled: false}}" in (row.hint or "")
 
 
+def test_a_project_may_decide_that_it_only_reports(tmp_path: Path) -> None:
+    folder = _project(tmp_path, "eks-best-practices/require-aws-node-identity")
+    file = folder / "chartkit.yaml"
+    named = "    policies: {require-aws-node-identity: {action: Audit}}\n"
+    file.write_text(file.read_text() + named)
+    (row,) = _rows(_run(folder), "examples", Outcome.NOTE)
+    assert row.message.startswith("require-aws-node-identity can never act here: ")
+
+
 def test_values_let_it_act(tmp_path: Path) -> None:
     _values(tmp_path, OPEN)
     folder = _project(tmp_path, "eks-best-practices/require-aws-node-identity")

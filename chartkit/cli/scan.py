@@ -19,6 +19,7 @@ from chartkit.model import Resource, RuleResult, Status
 
 if TYPE_CHECKING:
     from chartkit.cluster.scan import Surveyed
+    from chartkit.engine.cleanup import Deletion
     from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output
     from chartkit.scan.policies import PolicySet
@@ -90,13 +91,13 @@ def _scan_files(
     loaded: Requests, wanted: Sequence[Output], time: datetime | None, given: Mapping[str, Any]
 ) -> int:
     from chartkit.report.outputs import Output, Outputs
+    from chartkit.scan.cleanup import as_lines
     from chartkit.scan.run import run_scan
 
     policies, statements, is_json = loaded.policies, loaded.statements, given["is_json"]
     _say_who_judges(policies, is_json)
-    if given["detailed"]:
-        _say_deprecated(policies)
-    options = _report_options(loaded, given)
+    planned = _plan_deletions(loaded, time)
+    options = _report_options(loaded, given, planned)
     reports = Outputs(wanted, options, sys.stdout)
     with _progress(len(loaded.found)) as step:
 
@@ -117,7 +118,9 @@ def _scan_files(
             is_json=is_json,
         )
     reports.finish(counts)
-    _show_deletions(loaded, time, Output("text") in wanted)
+    if planned is not None and time is not None:
+        for line in as_lines(planned, time):
+            click.echo(line, err=Output("text") not in wanted)
     return _exit_code(counts, bool(policies.diagnostics))
 
 
@@ -130,8 +133,6 @@ def _scan_cluster(
 
     policies, statements = loaded.policies, loaded.statements
     _say_who_judges(policies, False)
-    if given["detailed"]:
-        _say_deprecated(policies)
     options = _report_options(loaded, given)
     reports = Outputs(wanted, options, sys.stdout)
     compares = given["reports"] or given["fail_on_differences"]
@@ -165,22 +166,18 @@ def _scan_cluster(
     return _exit_code(counts, broken or (differs and given["fail_on_differences"]))
 
 
-def _report_options(loaded: Requests, given: Mapping[str, Any]) -> ReportOptions:
+def _report_options(
+    loaded: Requests, given: Mapping[str, Any], planned: Sequence[Deletion] | None = None
+) -> ReportOptions:
     from chartkit.report import ReportOptions, ReportPer
+    from chartkit.scan.cleanup import as_rows
 
     facts = loaded.policies.facts(loaded.namespaces)
     per = ReportPer(given["report_per"])
-    return ReportOptions(facts, given["detailed"], colour=wants_colour(), per=per)
-
-
-def _say_deprecated(policies: PolicySet) -> None:
-    """Names the kinds of policies that Kyverno calls deprecated, each once."""
-    from chartkit.engine.policy_check.warnings import deprecation
-
-    found = Counter(deprecation(one.policy.resource) for one in policies.policies)
-    for text, count in found.items():
-        if text:
-            click.echo(f"note: {count} of the policies: {text}", err=True)
+    deletions = None if planned is None else as_rows(planned)
+    return ReportOptions(
+        facts, given["detailed"], colour=wants_colour(), per=per, deletions=deletions
+    )
 
 
 def _say_who_judges(policies: PolicySet, is_json: bool) -> None:
@@ -194,21 +191,23 @@ def _say_who_judges(policies: PolicySet, is_json: bool) -> None:
         click.echo(f"policies of evaluation mode JSON need --json: {', '.join(for_json)}", err=True)
 
 
-def _show_deletions(loaded: Requests, time: datetime | None, beside_text: bool) -> None:
-    """What is deleted, behind a text report or else on standard error, where it breaks none."""
-    from chartkit.scan.cleanup import deletions
+def _plan_deletions(loaded: Requests, time: datetime | None) -> Sequence[Deletion] | None:
+    """What is deleted after a time; None without one. Lines about it stand behind a text report,
+    or else on standard error, where they break none."""
+    from chartkit.scan.cleanup import planned_deletions
 
     policies, statements = loaded.policies, loaded.statements
     if time is None:
         if policies.cleanup:
             click.echo("cleanup policies: --at TIME says what they delete", err=True)
-        return
+        return None
     lookups = statements.lookups(policies.policies, loaded.found)
-    lines, diagnostics = deletions(policies.cleanup, loaded.found, time, loaded.namespaces, lookups)
+    planned, diagnostics = planned_deletions(
+        policies.cleanup, loaded.found, time, loaded.namespaces, lookups
+    )
     for diagnostic in diagnostics:
         click.echo(str(diagnostic), err=True)
-    for line in lines:
-        click.echo(line, err=not beside_text)
+    return planned
 
 
 def _exit_code(counts: Counter[Status], broken: bool) -> int:

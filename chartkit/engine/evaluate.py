@@ -16,6 +16,7 @@ from chartkit.engine.lookups import OFFLINE, Lookups
 from chartkit.engine.match import Facts
 from chartkit.engine.phase import Phase
 from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policy import RuleKind
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from chartkit.engine.cel_policies.images.evidence import RequestEvidence
     from chartkit.engine.cel_policies.judging import Admission, Judge
     from chartkit.engine.cel_policies.policy import CelPolicy
+    from chartkit.engine.policy import Rule
     from chartkit.engine.webhook_conditions import WebhookConditions
 
 
@@ -234,7 +236,7 @@ class _Run:
         if policy.webhook is not None and not self._is_sent(policy, policy.webhook, results):
             return
         for rule in rules:
-            if not rule.matches(facts):
+            if not rule.matches(facts) or _is_passed_over(rule.rule, request):
                 continue
             result = rule.run(base, request, facts)
             if result is None:
@@ -308,6 +310,19 @@ def _sized(result: RuleResult) -> RuleResult:
         patched: Body | None = None if result.kind else {}
         return replace(result, status=Status.ERROR, message=error.message, patched=patched)
     return result
+
+
+def _is_passed_over(rule: Rule, request: Request) -> bool:
+    """Whether a rule for the background controller leaves out what that controller itself does
+    (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
+    if rule.kind not in _IN_BACKGROUND or not rule.skip_background_requests:
+        return False
+    return request.user is not None and request.user.name == BACKGROUND_CONTROLLER
+
+
+BACKGROUND_CONTROLLER: Final = "system:serviceaccount:kyverno:kyverno-background-controller"
+"""The user that generates objects and changes existing ones, as Kyverno's chart names it."""
+_IN_BACKGROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
 
 
 def _reported(result: RuleResult, scored: bool) -> RuleResult:

@@ -20,7 +20,8 @@ class JsonWriter:
     """`{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
 
     `resource` is `apiVersion/kind/namespace/name`; cluster-wide objects have no namespace there,
-    and what is no Kubernetes object has nothing at all.
+    and what is no Kubernetes object has nothing at all. Where deletions were asked for there is
+    `deletions`, too: `[{time, resource, cause, propagation}]`, the first to come first.
     """
 
     def __init__(self, options: ReportOptions) -> None:
@@ -55,7 +56,10 @@ class JsonWriter:
         totals = json.dumps(summary(counts), indent=2).replace("\n", "\n  ")
         yield f'{{\n  "summary": {totals},\n  "results": ['
         yield from self._rows.pieces()
-        yield f"{_NEXT_LINE if self._rows.size else ''}]\n}}\n"
+        yield f"{_NEXT_LINE if self._rows.size else ''}]"
+        if self._options.deletions is not None:
+            yield f',\n  "deletions": {_nested(list(self._options.deletions), _NEXT_LINE)}'
+        yield "\n}\n"
 
     def _parts(self, result: RuleResult) -> tuple[str, str, str]:
         """A row's text up to the resource, up to the action, and up to the location."""
@@ -70,5 +74,5 @@ class JsonWriter:
         )
 
 
-def _nested(value: Json) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", _STEP)
+def _nested(value: Json, step: str = _STEP) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", step)

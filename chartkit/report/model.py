@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final, Generic, Protocol, TypeVar
 
-from chartkit.model import Resource, RuleResult, Status
+from chartkit.model import Body, Resource, RuleResult, Status
 
 T = TypeVar("T")
 
@@ -45,13 +45,15 @@ class ReportPer(StrEnum):
 class ReportOptions:
     """policies: facts by what tells policies apart (`RuleResult.policy_id`); detailed: passes and
     skips too; colour: ANSI colours; now: the time that reports carry; per: of formats that are
-    several reports, what each is about."""
+    several reports, what each is about; deletions: what cleanup policies and TTL labels delete,
+    None where that was not asked."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
     colour: bool = False
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     per: ReportPer = ReportPer.NAMESPACE
+    deletions: Sequence[Body] | None = None
 
     def facts(self, result: RuleResult) -> PolicyFacts:
         """The facts of the policy that said something."""

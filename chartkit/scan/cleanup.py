@@ -1,4 +1,4 @@
-"""What would be deleted when, as text: `chartkit scan --at TIME`."""
+"""What would be deleted when: `chartkit scan --at TIME`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from chartkit.engine.lookups import Lookups
 from chartkit.engine.policies import Cleaner
 from chartkit.engine.submitted import as_submitted
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Resource
+from chartkit.model import Body, Diagnostic, Resource
 
 
 def parse_time(text: str, now: datetime) -> datetime:
@@ -25,23 +25,44 @@ def parse_time(text: str, now: datetime) -> datetime:
         raise InputError(f"--at '{text}' is no time", hint=hint) from None
 
 
-def deletions(
+def planned_deletions(
     policies: Sequence[Cleaner],
     found: Sequence[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
     lookups: Lookups,
-) -> tuple[list[str], list[Diagnostic]]:
-    """A line for everything that is deleted of what was found, and what could not be decided."""
+) -> tuple[list[Deletion], list[Diagnostic]]:
+    """Everything that is deleted of what was found, and what could not be decided."""
     resources = [as_submitted(one) for one in found]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, lookups)
     except OverflowError:
         raise InputError(f"--at {at:%Y-%m-%d} is beyond the calendar") from None
-    return list(_lines(planned, at)), diagnostics
+    return planned, diagnostics
 
 
-def _lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
+def as_rows(planned: Sequence[Deletion]) -> list[Body]:
+    """The deletions for programs; `resource` as in other rows of a JSON report."""
+    return [
+        {
+            "time": _shown(one.time),
+            "resource": "/".join(
+                (
+                    one.resource.api_version,
+                    one.resource.kind,
+                    one.resource.namespace,
+                    one.resource.name,
+                )
+            ),
+            "cause": one.cause,
+            "propagation": one.propagation,
+        }
+        for one in planned
+    ]
+
+
+def as_lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
+    """The deletions for people, a line each below their number."""
     yield f"deletions after {_shown(at)}: {len(planned)}"
     for one in planned:
         resource = one.resource

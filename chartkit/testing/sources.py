@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from chartkit.documents import Document, read_file, resources
-from chartkit.engine.cel_policies.reader import is_cel_policy
+from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -26,7 +26,6 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
-_UNEVALUATED_MODES: Final = frozenset({"Envoy", "HTTP"})
 """Evaluation modes of policies that another program than Kyverno evaluates."""
 
 
@@ -94,7 +93,7 @@ class Sources:
         unevaluated: dict[str, str] = {}
         for resource in filter(_is_policy, found):
             mode = _mode(resource)
-            if mode in _UNEVALUATED_MODES:
+            if mode in UNEVALUATED_MODES:
                 unevaluated[resource.name] = f"policies of evaluation mode {mode}"
                 continue
             answer = self._compile(resource, around)

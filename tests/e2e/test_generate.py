@@ -128,7 +128,14 @@ def test_what_is_deleted_when(tmp_path: Path) -> None:
         "  2030-01-03T12:02:00Z  shop/ConfigMap/c  cleanup.kyverno.io/ttl",
     ]
     early = chartkit(tmp_path, "scan", objects, "-p", policy, "--at", "2030-01-01", "-o", "json")
-    assert json.loads(early.out) is not None
+    assert json.loads(early.out)["deletions"] == [
+        {
+            "time": "2030-01-01T02:00:00Z",
+            "resource": "v1/ConfigMap/shop/c",
+            "cause": "cleanup.kyverno.io/ttl",
+            "propagation": "",
+        }
+    ]
     assert "shop/Pod/a" not in early.err
     assert "shop/ConfigMap/c" in early.err
 

@@ -54,6 +54,7 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         check_served(resource, ADMISSION_VERSIONS, tuple(ADMISSION))
     check_schema(definition_check(str(kind)), resource)
     body = resource.body
+    _refuse_mode(resource)
     namespaced = resource.kind.startswith(NAMESPACED)
     policy = CelPolicy(
         kind=CelKind(str(kind)),
@@ -65,6 +66,22 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
     policy = with_spec(policy, body["spec"])
     _refuse_doubles(policy)
     return policy
+
+
+def _refuse_mode(resource: Resource) -> None:
+    """Raises CompileError for a policy that another program than Kyverno's controllers asks."""
+    mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
+    if mode not in UNEVALUATED_MODES:
+        return
+    place = replace(resource.location, path="/spec/evaluation/mode")
+    message = f"spec.evaluation.mode: {mode} is not evaluated"
+    hint = f"Kyverno's authorization server asks policies of mode {mode}, its controllers do not"
+    raise CompileError([Diagnostic(MODE_RULE, Severity.ERROR, message, place, hint)])
+
+
+UNEVALUATED_MODES: Final = frozenset({"Envoy", "HTTP"})
+MODE_RULE: Final = "policy-mode"
+"""The id of diagnostics for policies that no controller of Kyverno evaluates."""
 
 
 def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:

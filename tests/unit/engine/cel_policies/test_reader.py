@@ -83,3 +83,19 @@ def test_versions_that_are_not_served() -> None:
     body = {**validating("true").body, "apiVersion": "policies.kyverno.io/v2"}
     with pytest.raises(CompileError, match="does not serve"):
         read_cel_policy(Resource(body))
+
+
+@pytest.mark.parametrize("mode", ["HTTP", "Envoy"])
+@pytest.mark.parametrize("expression", ["true", "envoy.Denied(403).Response()", "nope("])
+def test_modes_of_another_program(mode: str, expression: str) -> None:
+    """The mode is named, and no expression that only the other program understands."""
+    found = policy(
+        "ValidatingPolicy",
+        evaluation={"mode": mode},
+        validations=[{"expression": expression}],
+    )
+    with pytest.raises(CompileError) as caught:
+        read_cel_policy(found)
+    (refused,) = caught.value.diagnostics
+    assert refused.message == f"spec.evaluation.mode: {mode} is not evaluated"
+    assert "authorization server" in (refused.hint or "")

@@ -8,9 +8,9 @@ import pytest
 
 from chartkit.engine.cluster import Cluster
 from chartkit.engine.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluate import BACKGROUND_CONTROLLER, evaluate
 from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
-from chartkit.engine.request import Operation, Request
+from chartkit.engine.request import Operation, Request, User
 from chartkit.engine.user_values import UserLookups
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -220,3 +220,17 @@ def test_what_came_in_stays_as_it_was() -> None:
     before = repr(source)
     _run(_generate(generate=CLONE), source)
     assert repr(source) == before
+
+
+@pytest.mark.parametrize("skips", [None, True, False])
+@pytest.mark.parametrize("name", [BACKGROUND_CONTROLLER, "system:serviceaccount:kyverno:other"])
+def test_what_the_background_controller_does_itself(skips: bool | None, name: str) -> None:
+    """By default it sets no rule off again; rules that validate do not ask who it is."""
+    data = {**CONFIG, "data": {"data": {"k": "v"}}}
+    body = _generate(generate=data)
+    if skips is not None:
+        body["skipBackgroundRequests"] = skips
+    results = _run(body, user=User(name))
+    assert bool(results) is not (name == BACKGROUND_CONTROLLER and skips is not False)
+    validating = rule("v", ("Namespace",))
+    assert _run(validating, user=User(name)) != []

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from chartkit.chart.helm import DryRun, Finding, Target, helm
+from chartkit.chart.helm import ChartError, DryRun, Finding, Target, helm
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.schema import require_single_keys
 from chartkit.documents import Document, read_file, read_text, resources
@@ -41,8 +41,8 @@ class Rendered:
 
     resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
     certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
-    Helm gives it; notes: what an installation prints, empty where Helm does not tell it here
-    (`tells_notes`). A resource's place is its template, at the line that names its kind.
+    Helm gives it; notes: what an installation prints. A resource's place is its template, at the
+    line that names its kind.
     """
 
     resources: tuple[Resource, ...]
@@ -119,11 +119,6 @@ def dry_run(
         return helm().dry_run(folder, values.merged, target)
 
 
-def tells_notes() -> bool:
-    """Whether `render_chart` gives the notes of a chart, so that `admit` is left to ask."""
-    return helm().renders_notes
-
-
 def admit(
     chart: Path, *, namespace: str = "default", kube_version: str, shown: Path | None = None
 ) -> None:
@@ -150,7 +145,8 @@ def lint_chart(
     values = read_values(values_files)
     target = Target("release", namespace, kube_version or "")
     with _chart_folder(chart, shown) as (folder, name):
-        findings = helm().lint(folder, values.merged, target, schema)
+        with _explained(folder, name, values):
+            findings = helm().lint(folder, values.merged, target, schema)
         return [_diagnostic(found, folder, name, values) for found in findings]
 
 
@@ -241,6 +237,9 @@ def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
     """Gives Helm's errors the place they speak of."""
     try:
         yield
+    except ChartError as error:
+        place = Location(str(shown / error.file))
+        raise RenderError(error.message, place, error.hint) from None
     except RenderError as error:
         location, message, hint = _explain(error.message, folder, shown, values)
         raise RenderError(message, location, error.hint or hint) from None
@@ -252,9 +251,10 @@ def _explain(
     refused = _SCHEMA_LINE.findall(text)
     if refused:
         return _refused(refused, shown, values)
-    found = _PLACE.search(text)
+    places = _PLACE.finditer(text)
+    found = next((place for place in places if (folder / place[2]).exists()), None)
     message = " ".join(text.split())
-    if found and (folder / found[2]).exists():
+    if found:
         place = Location(str(shown / found[2]), int(found[3]), int(found[4] or 0))
         in_values = _VALUES_TEXT.search(message)
         if in_values:

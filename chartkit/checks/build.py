@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from chartkit.chart import (
     compat,
     engine_chart,
+    helm,
     policies_chart,
     policy_reporter,
     swap,
@@ -126,12 +127,20 @@ def _composed(project: Project, plan: ChartPlan, options: Options) -> Tree:
 
 @contextmanager
 def _helm_threads() -> Iterator[Executor]:
-    """Threads for Helm: its library leaves Python's lock alone while it works."""
+    """Threads that wait for Helm, which works in child processes; they are ended where nobody
+    wants their answers any more."""
+    helm.start()
     executor = ThreadPoolExecutor(min(os.cpu_count() or 1, _THREADS))
+    done = False
     try:
         yield executor
+        done = True
     finally:
+        if not done:
+            helm.stop()
         executor.shutdown(cancel_futures=True)
+        if not done:
+            helm.close()
 
 
 def _written(trees: Sequence[Tree]) -> Iterator[Path]:

@@ -22,7 +22,6 @@ from chartkit.chart.render import (
     dry_run,
     lint_chart,
     render_chart,
-    tells_notes,
 )
 from chartkit.chart.write import Tree
 from chartkit.documents import Document, Source, read_text
@@ -139,7 +138,7 @@ class Chart:
     @property
     def _whole(self) -> bool:
         """Whether it takes a dry run to tell the notes: rendering ours tells them as well."""
-        return self.installed or self.foreign or not tells_notes()
+        return self.installed or self.foreign
 
     @cached_property
     def _admitting(self) -> Future[None]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.chart.helm import HelmLibrary, HelmProgram, helm
-from chartkit.errors import RenderError
+from chartkit.chart.helm.choice import chosen_program
 from chartkit.install.cluster import Cluster
 from chartkit.install.library import LibraryReleases
 from chartkit.install.program import ProgramReleases
@@ -19,11 +18,11 @@ def releases(
     Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
     """
     kept = driver()
-    match helm():
-        case HelmLibrary() as found:
-            return LibraryReleases(
-                found.library, cluster, namespace, timeout, kept, force_conflicts
-            )
-        case HelmProgram() as found:
-            return ProgramReleases(found.program, cluster, namespace, timeout, force_conflicts)
-    raise RenderError("this Helm knows no releases")
+    program = chosen_program()
+    if program is not None:
+        return ProgramReleases(program, cluster, namespace, timeout, force_conflicts)
+    # Not in the child process of `chartkit.chart.helm`: a release needs the network and the
+    # kubeconfig. `plan` has rendered the same chart within limits before.
+    import helm_python
+
+    return LibraryReleases(helm_python, cluster, namespace, timeout, kept, force_conflicts)

@@ -129,6 +129,13 @@ def admit(
         helm().admit(chart, target)
 
 
+def check_chart(chart: Path) -> None:
+    """Raises RenderError for a chart that leads out of its folder, by links or by references of its
+    schema; whatever asks Helm of a chart has it checked."""
+    with _explained(chart, chart, Values({}, ())):
+        helm().check(chart)
+
+
 def lint_chart(
     chart: Path | ChartPlan,
     values_files: Sequence[ValuesSource] = (),

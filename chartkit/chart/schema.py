@@ -60,17 +60,24 @@ def violations(
     """Everything in a document that its schema refuses, in the document's order.
 
     body: what to check in place of the document's own; ignore: keywords of JSON Schema whose
-    violations do not count.
+    violations do not count. Raises InputError for a schema that refers to what is not there.
     """
     from jsonschema import Draft202012Validator
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
 
-    validator = Draft202012Validator(dict(schema))
-    found = [
-        _diagnostic(document, *finding)
-        for error in validator.iter_errors(document.body if body is None else body)
-        if error.validator not in ignore
-        for finding in _findings(error)
-    ]
+    # Without a registry jsonschema asks the network for what a schema refers to.
+    validator = Draft202012Validator(dict(schema), registry=EMPTY_REGISTRY)
+    try:
+        found = [
+            _diagnostic(document, *finding)
+            for error in validator.iter_errors(document.body if body is None else body)
+            if error.validator not in ignore
+            for finding in _findings(error)
+        ]
+    except Unresolvable as error:
+        text = f"the schema refers to what is not in it: {error.ref}"
+        raise InputError(text, document.locate()) from None
     return sorted(found, key=_position)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.helm_option import helm_option
 from chartkit.cli.output_option import output_option
 from chartkit.cli.project_option import project_option
 from chartkit.cli.terminal import wants_colour
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["low", "medium", "high"]),
     help="Exit 1 where a change of this risk, or graver, is there.",
 )
+@helm_option()
 @output_option("text", "markdown", "json")
 def diff(
     environments: Sequence[str],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chartkit.cli.helm_option import helm_option
 from chartkit.cli.project_option import project_option
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="How long each thing that is waited for may take.",
         ),
         project_option,
+        helm_option(),
         click.option(
             "--context", metavar="NAME", help="The kubeconfig's context; the current one."
         ),

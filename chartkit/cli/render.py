@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.helm_option import helm_option
 from chartkit.cli.output_option import output_option
 from chartkit.cli.project_option import project_option
 from chartkit.cli.terminal import wants_colour
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write kustomize/ too: each chart as a base, and an overlay for each environment.",
 )
+@helm_option()
 @output_option("text", "json")
 def render(
     environments: Sequence[str],

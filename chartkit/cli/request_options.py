@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
+from chartkit.cli.helm_option import helm_option
 from chartkit.cli.network_option import NETWORK_OPTIONS, surroundings, with_network
 from chartkit.cli.registry_options import REGISTRY_OPTIONS, with_registry
 from chartkit.errors import InputError
@@ -99,7 +100,7 @@ _OPTIONS = (
 
 def request_options(command: Command) -> Command:
     """Adds the options; the command gets them as keywords, for `load_requests`."""
-    for option in reversed((*_OPTIONS, *REGISTRY_OPTIONS, *NETWORK_OPTIONS)):
+    for option in reversed((*_OPTIONS, helm_option(), *REGISTRY_OPTIONS, *NETWORK_OPTIONS)):
         command = option(command)
     return command
 

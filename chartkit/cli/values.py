@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from chartkit.cli.helm_option import helm_option
 from chartkit.cli.output_option import output_option
 
 
@@ -36,6 +37,7 @@ def values() -> None:
 )
 @click.option("--ha", "available", is_flag=True, help="The engine must be highly available.")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without changing what works.")
+@helm_option()
 @output_option("text", "json")
 def lint_values(
     files: Sequence[Path],

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chartkit.chart import compat, engine_chart, ha
 from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
+from chartkit.chart.render import check_chart, render_chart
 from chartkit.chart.schema import require_no_object, require_single_keys
 from chartkit.chart.versions import parse_version
 from chartkit.documents import Document, Source, escape_pointer, read_file, read_text
@@ -121,6 +121,7 @@ def _defaults(chart: ChartPlan | Path) -> Document:
     file = chart / "values.yaml"
     if not (chart / "Chart.yaml").is_file():
         raise InputError("is no chart: it has no Chart.yaml", Location(str(chart)))
+    check_chart(chart)
     return _one(read_file(file) if file.is_file() else [], str(file))
 
 

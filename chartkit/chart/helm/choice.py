@@ -56,6 +56,12 @@ def close() -> None:
         helm.cache_clear()
 
 
+def choose(name: str) -> None:
+    """Uses another Helm from here on, named as `CHARTKIT_HELM` names it."""
+    close()
+    os.environ[VARIABLE] = name
+
+
 def chosen_program() -> str | None:
     """The program to use, None for the library; the library where nothing is chosen and it is
     installed. Raises RenderError where the chosen one is missing."""

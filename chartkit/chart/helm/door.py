@@ -79,6 +79,10 @@ class Door:
         self.stop()
         self._root.cleanup()
 
+    def check(self, chart: Path) -> None:
+        """Raises ChartError for a chart that leads out of its folder."""
+        self._stage.staged(chart)
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         with self._staged(chart, values, target) as staged:
             return self._backend.render(staged.folder, values, target)

@@ -58,6 +58,10 @@ class HelmStoppedError(RenderError):
 class Helm(Protocol):
     """Helm for charts in folders; every method raises RenderError with Helm's text."""
 
+    def check(self, chart: Path) -> None:
+        """Raises ChartError for a chart that leads out of its folder, as all others do."""
+        ...
+
     def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
         """Rendered texts by `chart/templates/file`, hooks and the chart's NOTES.txt among them;
         Chart.yaml's kubeVersion is not enforced."""

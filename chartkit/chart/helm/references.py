@@ -54,22 +54,23 @@ def check_references(content: bytes, file: str) -> None:
     try:
         text = content.removeprefix(_BOM).decode("utf-8", "replace")
         schema = json.loads(text, parse_int=float)
-        if any(_suspects(schema)):
-            _check(schema, file)
+        suspect = next(_suspects(schema), None)
+        if suspect is not None:
+            _check(schema, suspect, file)
     except RecursionError:
         raise ChartError("is nested too deep", file) from None
     except ValueError as error:
         raise ChartError(f"is not JSON: {error}", file) from None
 
 
-def _suspects(value: Json) -> Iterator[bool]:
-    """Something for each reference, anywhere and in any sense, that is more than a fragment."""
+def _suspects(value: Json) -> Iterator[str]:
+    """References, anywhere and in any sense, that are more than a fragment."""
     if isinstance(value, dict):
         for key, inner in value.items():
             if key in _REFERENCES and isinstance(inner, str):
-                yield from [True] * (not inner.startswith("#"))
+                yield from [inner] * (not inner.startswith("#"))
             elif key == _DIALECT and isinstance(inner, str):
-                yield from [True] * (not _is_draft(inner))
+                yield from [inner] * (not _is_draft(inner))
             else:
                 yield from _suspects(inner)
     elif isinstance(value, list):
@@ -81,7 +82,7 @@ def _is_draft(url: str) -> bool:
     return bool(_DRAFT.fullmatch(url.partition("#")[0]))
 
 
-def _check(schema: Json, file: str) -> None:
+def _check(schema: Json, suspect: str, file: str) -> None:
     """Looks at each place where a schema may be, and at each that a reference makes one."""
     from referencing import Registry
 
@@ -100,9 +101,9 @@ def _check(schema: Json, file: str) -> None:
                 pending.extend(_parts(value, resolver, file))
             if len(seen) > _MOST:
                 raise ChartError("has too many references", file)
-    except (AttributeError, KeyError, TypeError) as error:
-        # Where a keyword's value is of the wrong type, `referencing` does not say so in order.
-        raise ChartError(f"is no JSON Schema: {error}", file, _HINT) from None
+    except (AttributeError, KeyError, TypeError):
+        # A keyword's value is of the wrong type, which `referencing` does not expect.
+        raise _leads_out("$ref", suspect, file) from None
 
 
 def _parts(value: Json, resolver: _Resolver, file: str) -> Iterator[tuple[Json, _Resolver]]:

@@ -1,0 +1,35 @@
+"""Threads that wait for Helm do not keep a command that is given up."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from pathlib import Path
+
+import pytest
+
+from chartkit.chart import helm
+from chartkit.chart.helm import Target
+from chartkit.checks.build import _helm_threads
+from chartkit.errors import RenderError
+
+_FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
+
+
+def test_an_interrupt_ends_what_helm_does(tmp_path: Path) -> None:
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (tmp_path / "templates" / "a.yaml").write_text(_FOREVER)
+
+    with contextlib.suppress(KeyboardInterrupt), _helm_threads() as executor:
+        running = executor.submit(helm.helm().render, tmp_path, {}, Target("r", "n"))
+        while not running.running():
+            time.sleep(0.01)
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+    with pytest.raises(RenderError):
+        running.result()
+
+    # The next command starts Helm anew.
+    (tmp_path / "templates" / "a.yaml").write_text("")
+    assert helm.helm().render(tmp_path, {}, Target("r", "n")) is not None

@@ -52,12 +52,16 @@ class Ingress:
 
 @dataclass(frozen=True, slots=True)
 class PolicyReporter:
-    """What an environment wants of policy-reporter; version: its chart's."""
+    """What an environment wants of policy-reporter.
+
+    version: its chart's; service: the type of the UI's Service, empty for the chart's default.
+    """
 
     version: Version
     ui: bool
     plugin: bool
     ingress: Ingress | None
+    service: str = ""
 
 
 def read_policy_reporter(document: Document, place: tuple[str, str]) -> PolicyReporter | None:
@@ -81,7 +85,11 @@ def read_policy_reporter(document: Document, place: tuple[str, str]) -> PolicyRe
     if "ingress" in body and not ui:
         hint = "leave the ingress out, or set ui: true"
         raise InputError("leads to a UI that is off", document.locate(*at, "ingress"), hint)
-    return PolicyReporter(version, ui, body.get("plugin", True), _ingress(body.get("ingress")))
+    if "service" in body and not ui:
+        hint = "leave the service out, or set ui: true"
+        raise InputError("is of a UI that is off", document.locate(*at, "service"), hint)
+    plugin, ingress = body.get("plugin", True), _ingress(body.get("ingress"))
+    return PolicyReporter(version, ui, plugin, ingress, body.get("service", ""))
 
 
 def _ingress(body: Body | None) -> Ingress | None:
@@ -110,6 +118,8 @@ def chart_values(reporter: PolicyReporter, monitoring: Monitoring | None) -> Bod
     ui: Body = {"enabled": reporter.ui}
     if reporter.ingress:
         ui["ingress"] = _ingress_values(reporter.ingress)
+    if reporter.service:
+        ui["service"] = {"type": reporter.service}
     values = {"ui": ui, **_PLUGIN[reporter.version.major](reporter.plugin)}
     if monitoring:
         values["metrics"] = {"enabled": True}

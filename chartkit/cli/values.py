@@ -68,7 +68,7 @@ def lint_values(
 @click.option("--from", "given", metavar="VERSION", help="The old chart's, as 2.5; seen from keys.")
 @click.option(
     "--chart",
-    type=click.Choice(["kyverno", "kyverno-policies"]),
+    type=click.Choice(["kyverno", "kyverno-policies", "policy-reporter"]),
     default="kyverno",
     show_default=True,
     help="The chart that the values are for.",

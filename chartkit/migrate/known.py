@@ -12,13 +12,16 @@ from chartkit import bundled
 from chartkit.chart import engine_chart, engine_schema, schema
 from chartkit.chart.engine_values import Section, Value
 from chartkit.documents import read_text
-from chartkit.migrate.table import rows
+from chartkit.migrate.table import keys_now, rows
 from chartkit.migrate.tree import Path
 from chartkit.model import Json
 
 ENGINE: Final = "kyverno"
 POLICIES: Final = "kyverno-policies"
-CHARTS: Final = (ENGINE, POLICIES)
+REPORTER: Final = "policy-reporter"
+CHARTS: Final = (ENGINE, POLICIES, REPORTER)
+REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
+"""Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ def known(chart: str) -> Known:
     if chart == ENGINE:
         catalogue = engine_chart.catalogue()
         return Known(catalogue, frozenset(catalogue.entries))
+    if chart == REPORTER:
+        return Known(None, frozenset(keys_now(chart)))
     file = bundled.chart_source_dir(chart) / "values.schema.json"
     return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chartkit.chart.versions import Version
 from chartkit.documents import Document
 from chartkit.errors import InputError
-from chartkit.migrate.known import ENGINE, POLICIES, known
+from chartkit.migrate.known import ENGINE, known
 from chartkit.migrate.table import FIRST_OF_THREE, NEWEST, OLDEST, Span, rows
 from chartkit.migrate.tree import Path
 from chartkit.model import Json
@@ -42,7 +42,7 @@ def origin(document: Document, chart: str, given: Version | None) -> Span:
         return Span(given, given)
     span = Span()
     decider: Path = ()
-    if chart == POLICIES:
+    if chart != ENGINE:
         return span
     for path, own in _evidence(document.body, ()):
         narrowed = span.within(own)

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.migrate.context import Outcome, Step
+from chartkit.migrate.known import REPORTER
 from chartkit.migrate.run import Migration
 from chartkit.migrate.table import FIRST_OF_THREE, NEWEST
 from chartkit.model import Body
@@ -35,7 +36,7 @@ def as_text(migration: Migration) -> str:
             lines += ["", _TITLES[outcome], *_grouped(steps)]
     if migration.kept:
         lines += ["", f"Kept as comments at the end of the file: {', '.join(migration.kept)}"]
-    if migration.span.last < FIRST_OF_THREE:
+    if migration.span.last < FIRST_OF_THREE and migration.chart != REPORTER:
         lines += ["", _RELEASE]
     return "\n".join([*lines, "", _counts(migration)]) + "\n"
 

@@ -11,7 +11,16 @@ from chartkit.chart.versions import Version
 from chartkit.documents import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.migrate.context import Context, Outcome, Step
-from chartkit.migrate.known import ENGINE, Known, is_of_engine, known, refusals
+from chartkit.migrate.known import (
+    ENGINE,
+    POLICIES,
+    REPORTER,
+    REPORTERS_OWN,
+    Known,
+    is_of_engine,
+    known,
+    refusals,
+)
 from chartkit.migrate.leftovers import as_comments, leftovers
 from chartkit.migrate.origin import origin
 from chartkit.migrate.reading import read_tree
@@ -159,7 +168,7 @@ class _Run:
         if row is not None:
             why = f"Charts {row.span} had it; in {self.span} it had no effect."
             self.context.remove(key, why)
-        elif self.chart != ENGINE and is_of_engine(key):
+        elif self.chart == POLICIES and is_of_engine(key):
             self.context.remove(
                 key, "It is of the engine's chart.", "Take it over without --chart."
             )
@@ -172,6 +181,9 @@ class _Run:
             do = "It is left where it was: correct its name, or leave it out."
             meant = suggestion(key[-1], self.now.names) if len(key) == 1 else None
             do += f" {meant[0].upper()}{meant[1:]}" if meant else ""
+            if self.chart != REPORTER and key[0] in REPORTERS_OWN:
+                why = f"It is of {REPORTER}'s chart."
+                do = f"Take the file over with --chart {REPORTER}."
             if key == (ENGINE,):
                 do = "Take what stands below it, a chart's own values, over as a file by itself."
             self.context.say(Outcome.ASKED, key, entry, (), why, do)

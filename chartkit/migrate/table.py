@@ -86,9 +86,15 @@ class Argument:
 
 @cache
 def rows(chart: str) -> Mapping[Path, Row]:
-    """The table of a chart: `kyverno` or `kyverno-policies`."""
+    """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
     found = [_row(each) for each in _read(f"{chart}.yaml")["keys"]]
     return MappingProxyType({row.key: row for row in found})
+
+
+@cache
+def keys_now(chart: str) -> Sequence[str]:
+    """The keys at the top of a chart's values now, where its table names them."""
+    return tuple(_read(f"{chart}.yaml")["now"])
 
 
 @cache

@@ -37,6 +37,12 @@ def _ask(context: Context, row: Row) -> None:
         context.remove(row.key, _NOTHING)
 
 
+def _move_and_ask(context: Context, row: Row) -> None:
+    """Moves a value; asks where it is on, as it no longer means the same."""
+    is_on = bool(context.value(row.key))
+    context.move(row, outcome=Outcome.ASKED if is_on else Outcome.MOVED)
+
+
 def _mode(context: Context, row: Row) -> None:
     entry = context.tree.find(row.key)
     if entry is not None and data_of(entry.value) == "ha" and not context.value(("replicaCount",)):
@@ -247,6 +253,7 @@ TRANSFORMS: Final[Mapping[str, Transform]] = MappingProxyType(
         "move": _move,
         "remove": _remove,
         "ask": _ask,
+        "move-and-ask": _move_and_ask,
         "other-chart": _remove,
         "mode": _mode,
         "replicas": _replicas,

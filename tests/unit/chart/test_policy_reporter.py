@@ -86,7 +86,15 @@ def test_a_vendored_chart_gets_the_same() -> None:
         environment_values(found, environment('policyReporter: {version: "3.9.1"}'), Path())
 
 
+@pytest.mark.parametrize("version", ["2.24.2", "3.9.1"])
+def test_the_ui_has_a_node_port(version: str) -> None:
+    found = values(f'policyReporter: {{version: "{version}", service: NodePort}}')
+    assert found["ui"] == {"enabled": True, "service": {"type": "NodePort"}}
+
+
 _REFUSED = [
+    ('policyReporter: {version: "3.9.1", ui: false, service: NodePort}', "of a UI that is off"),
+    ('policyReporter: {version: "3.9.1", service: Nodeport}', "NodePort"),
     ('policyReporter: {version: "1.12.6"}', "2.x and 3.x are"),
     ('policyReporter: {version: "4.0.0"}', "2.x and 3.x are"),
     ("policyReporter: {version: newest}", "'newest' is not a version"),

@@ -84,7 +84,7 @@ def test_what_is_asked() -> None:
     assert {version: asked(old(version)) for version in VERSIONS} == {
         "2.0": set(),
         "2.3": {"networkPolicy.namespaceLabels"},
-        "2.4": {"webhooksCleanup.image"},
+        "2.4": {"createSelfSignedCert", "webhooksCleanup.image"},
         "2.6": {"image", "testImage.registry", "testImage.repository", "testImage.tag"},
         "2.7": {"extraArgs[--mirror]"},
     }

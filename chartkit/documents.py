@@ -8,6 +8,7 @@ for, so that reading stays fast; the last few stay at hand, since places are ask
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -163,10 +164,12 @@ def _read_json(source: Source) -> list[Document] | None:
 
 def _number_place(source: Source, token: str) -> Location:
     """The place of a number in a text of JSON."""
-    for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
-        if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
-            mark: Any = event.start_mark
-            return Location(source.file, mark.line + 1, mark.column + 1)
+    # JSON that YAML does not take has places up to there.
+    with contextlib.suppress(yaml.YAMLError):
+        for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
+                mark: Any = event.start_mark
+                return Location(source.file, mark.line + 1, mark.column + 1)
     return Location(source.file, 1)
 
 

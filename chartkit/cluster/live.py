@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from chartkit.cluster.source import TOO_LARGE, RefusedError, SourceError
 from chartkit.install.cluster import Cluster
+from chartkit.install.kubeconfig import is_sendable
 from chartkit.json_text import parse_json
 from chartkit.model import Body
 
@@ -105,6 +106,9 @@ class LiveSource:
     def _headers(self) -> dict[str, str]:
         settings = self._connection.configuration.auth_settings()
         given = {each["key"]: each["value"] for each in settings.values() if each["value"]}
+        if not all(map(is_sendable, given.values())):
+            # They may have been renewed since the kubeconfig was read.
+            raise self._broken("the credentials are no text that a request can carry", None)
         return {"Accept": "application/json", "User-Agent": "chartkit", **given}
 
     @staticmethod

@@ -21,6 +21,7 @@ import yaml
 
 from chartkit.errors import InputError
 from chartkit.install.errors import ClusterError, NoAnswerError
+from chartkit.install.kubeconfig import check_kubeconfigs, is_sendable
 from chartkit.model import Body, Location
 
 _TIMEOUT: Final = (10, 60)
@@ -244,11 +245,16 @@ def connect(context: str | None) -> Cluster:
         hint = "set KUBECONFIG, or write ~/.kube/config"
         raise InputError("there is no kubeconfig", None, hint)
     shown = os.pathsep.join(map(str, paths))
+    check_kubeconfigs(paths)
     with _usable(config, shown):
         contexts, current = config.list_kube_config_contexts(shown)
     name = _chosen(context, contexts, current, shown)
     with _usable(config, shown), _plugin_heard(name):
         api = config.new_client_from_config(shown, name, client_configuration=configuration)
+    settings = configuration.auth_settings().values()
+    if not all(is_sendable(each["value"] or "") for each in settings):
+        text = f"the credentials of context '{name}' are no text that a request can carry"
+        raise InputError(text, Location(shown))
     return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, client, api)
 
 

@@ -80,6 +80,12 @@ def test_json_has_finite_numbers_alone(text: str) -> None:
     assert str(refused.value.location) == "f.json:2:9"
 
 
+def test_a_number_behind_what_yaml_does_not_take() -> None:
+    with pytest.raises(InputError) as refused:
+        read_text('{"a": "\\ud800",\n "b": NaN}', "f.json")
+    assert str(refused.value).startswith("f.json:1: 'NaN'")
+
+
 def test_json_of_more_digits_than_python_takes() -> None:
     with pytest.raises(NumberError):
         parse_json("1" * 5_000)

@@ -144,8 +144,9 @@ class RuleResult:
     Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
     patched: the object after a mutation, empty after one that failed; generated: objects that a
     generate rule would create; updated: objects that are there already, as a generate rule that
-    synchronizes writes them; unmade: why a generate rule that passed makes nothing: its update
-    request fails in a cluster; properties: what a PolicyReport shows beside the result;
+    synchronizes writes them; unmade: why nothing comes of what a rule that passed does: an update
+    request fails later, or an API server refuses the object; properties: what a PolicyReport shows
+    beside the result;
     patched_target: another object that there is already, after a mutation of it; others: what the
     rule said of further targets, which `evaluate` lists by themselves; kind: of a policy whose
     rules are CEL, for policies of several kinds may have one name; empty for all others.

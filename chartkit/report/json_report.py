@@ -47,7 +47,7 @@ class JsonWriter:
             if result.updated:
                 row += f',{_STEP}"overwritten": {_nested(list(result.updated))}'
             if result.unmade:
-                row += f',{_STEP}"notGenerated": {_quoted(result.unmade)}'
+                row += f',{_STEP}"refused": {_quoted(result.unmade)}'
             comma = "," if self._rows.size else ""
             self._rows.write(f"{comma}\n    {row}\n    }}")
 

@@ -64,7 +64,7 @@ class TextWriter:
             for body in bodies:
                 self._note(head, f"{shown(resource_id(Resource(body)))} {by}")
         if result.unmade:
-            self._note("could not be generated:", f"{by}: {single_line(result.unmade)}")
+            self._note("nothing would come of it:", f"{by}: {single_line(result.unmade)}")
 
     def _note(self, head: str, line: str) -> None:
         if head not in self._made:

@@ -17,6 +17,7 @@ from chartkit.engine.policies import AnyPolicy
 from chartkit.engine.submitted import as_submitted
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
+from chartkit.scan.refused_objects import with_refusals
 from chartkit.secret_values import without_secret_values
 from chartkit.shown import shown
 from chartkit.yaml_diff import yaml_diff
@@ -57,7 +58,8 @@ def run_preview(
         resource = as_submitted(given)
         request = admissions.request(resource)
         responses = [one for one in respond(policies, request, lookups) if one.phase in _PHASES]
-        results = [result for one in responses for result in one.results]
+        said = [result for one in responses for result in one.results]
+        results = with_refusals(resource, said)
         made = list(_made_of_it(resource, results))
         for result in results:
             if result.patched_target is not None:

@@ -18,6 +18,7 @@ from chartkit.engine.request import Request, User
 from chartkit.engine.submitted import as_submitted
 from chartkit.engine.user_values import UserValues
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
+from chartkit.scan.refused_objects import with_refusals
 
 _NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
 
@@ -57,7 +58,7 @@ def run_scan(
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
         if plural_of is not None:
             request = replace(request, plural=plural_of(request.kind or kind_of(given)))
-        results: Sequence[RuleResult] = evaluate(policies, request, lookups)
+        results = with_refusals(resource, evaluate(policies, request, lookups))
         if audit_warn:
             labels = request.namespace_labels
             results = [

@@ -80,3 +80,22 @@ def test_cel_policies_mutate_what_is_there_and_generate(tmp_path: Path) -> None:
     assert code == 0
     assert "# by new-namespace/new-namespace\n---\napiVersion: v1\nkind: ResourceQuota\n" in out
     assert out.endswith("# 0 mutated, 2 generated, 0 problems\n")
+
+
+def test_an_object_that_no_api_server_takes_is_a_problem(tmp_path: Path) -> None:
+    merge = "{spec: {terminationGracePeriodSeconds: '50'}}"
+    rule = "{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, "
+    (tmp_path / "policy.yaml").write_text(
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: grace}\n"
+        f"spec: {{rules: [{rule}mutate: {{patchStrategicMerge: {merge}}}}}]}}\n"
+    )
+    (tmp_path / "pod.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n"
+        "spec: {containers: [{name: c, image: x}]}\n"
+    )
+    done = chartkit(tmp_path, "preview", "pod.yaml", "-p", "policy.yaml")
+    assert done.code == 1
+    assert "# error grace/r: an API server refuses the object: " in done.out
+    assert "spec.terminationGracePeriodSeconds: is a string, must be an integer" in done.out
+    told = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml")
+    assert "nothing would come of it:\n  by grace/r for Pod/default/p: an API" in told.out

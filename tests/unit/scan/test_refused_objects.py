@@ -1,0 +1,79 @@
+"""Objects that rules make and no API server takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chartkit.engine.cel.shapes.faults import type_faults
+from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+from chartkit.scan.refused_objects import with_refusals
+
+
+def _pod(**spec: Any) -> Body:
+    metadata = {"name": "p", "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def _mutated(body: Body | None, **made: Any) -> RuleResult:
+    return RuleResult("p", "r", RuleType.MUTATION, Status.PASS, "m", patched=body, **made)
+
+
+@pytest.mark.parametrize(
+    ("spec", "faults"),
+    [
+        ({"terminationGracePeriodSeconds": 50}, []),
+        ({"terminationGracePeriodSeconds": 50.0}, []),
+        ({"terminationGracePeriodSeconds": None}, []),
+        (
+            {"terminationGracePeriodSeconds": "50"},
+            ["spec.terminationGracePeriodSeconds: is a string, must be an integer"],
+        ),
+        (
+            {"terminationGracePeriodSeconds": 1.5},
+            ["spec.terminationGracePeriodSeconds: is a number with a fraction, must be an integer"],
+        ),
+        ({"hostPID": "true"}, ["spec.hostPID: is a string, must be a boolean"]),
+        ({"nodeSelector": {"a": True}}, ["spec.nodeSelector[a]: is a boolean, must be a string"]),
+        ({"nodeSelector": []}, ["spec.nodeSelector: is a list, must be an object"]),
+        ({"containers": {}}, ["spec.containers: is an object, must be a list"]),
+        (
+            {"containers": [{"name": "c", "command": ["a", 1]}]},
+            ["spec.containers[0].command[1]: is a number, must be a string"],
+        ),
+        ({"containers": [{"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}]}, []),
+        ({"containers": [{"livenessProbe": {"httpGet": {"port": "http"}}}]}, []),
+        ({"unknownField": [1]}, []),
+    ],
+)
+def test_types_of_a_kind(spec: Body, faults: list[str]) -> None:
+    assert list(type_faults(_pod(**spec))) == faults
+
+
+def test_other_kinds_have_no_types() -> None:
+    body = {"apiVersion": "example.com/v1", "kind": "Widget", "spec": {"replicas": "1"}}
+    assert list(type_faults(body)) == []
+
+
+def test_what_was_wrong_before_is_not_the_rules_doing() -> None:
+    before = Resource(_pod(hostPID="true"))
+    first = _mutated(_pod(hostPID="true", hostname=5))
+    second = _mutated(_pod(hostPID="true", hostname=5, priority=1))
+    found = with_refusals(before, [first, second])
+    refused = "an API server refuses the object: spec.hostname: is a number, must be a string"
+    assert [one.unmade for one in found] == [refused, ""]
+    assert [one.status for one in found] == [Status.PASS, Status.PASS]
+
+
+@pytest.mark.parametrize("field", ["generated", "updated", "patched_target"])
+def test_other_objects_that_rules_write(field: str) -> None:
+    wrong = _pod(hostIPC=1)
+    made: Any = wrong if field == "patched_target" else (wrong,)
+    (result,) = with_refusals(Resource(_pod()), [_mutated(None, **{field: made})])
+    assert "spec.hostIPC: is a number, must be a boolean" in result.unmade
+
+
+def test_results_that_make_nothing_are_left_as_they_are() -> None:
+    results = [_mutated(None), RuleResult("p", "r", RuleType.VALIDATION, Status.FAIL, "m")]
+    assert with_refusals(Resource(_pod(hostPID="x")), results) is results

@@ -80,8 +80,6 @@ def _of_maps(
 
 
 def _of_lists(before: list[Json], after: list[Json], path: Path) -> Iterator[FieldChange]:
-    if before == after:
-        return
     key = _key(before, after)
     if key:
         items = [{str(item[key]): item for item in each} for each in (before, after)]

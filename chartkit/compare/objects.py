@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from chartkit.compare.defaults import with_defaults
 from chartkit.compare.fields import FieldChange, differences
 from chartkit.model import Body, Resource
 from chartkit.secret_values import without_secret_values
@@ -37,7 +38,8 @@ class What(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
     """One object that differs; before, after: its bodies, None on the side that lacks it; fields:
-    what differs in it, empty but where it changed. The values of Secrets are hidden everywhere."""
+    what differs in it, empty but where it changed, and then with defaults filled in on both sides.
+    The values of Secrets are hidden everywhere."""
 
     identity: Identity
     what: What
@@ -63,8 +65,10 @@ def _change(identity: Identity, before: Body | None, after: Body | None) -> Obje
     before, after = without_secret_values(before, after), without_secret_values(after, before)
     if before is None or after is None:
         what = What.ADDED if before is None else What.REMOVED
+        before, after = (each and with_defaults(each, each)[0] for each in (before, after))
         return ObjectChange(identity, what, before, after)
     if before == after:
         return None
+    before, after = with_defaults(before, after)
     fields = tuple(differences(before, after))
     return ObjectChange(identity, What.CHANGED, before, after, fields) if fields else None

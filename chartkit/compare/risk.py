@@ -10,12 +10,10 @@ from typing import Final
 from chartkit.compare.fields import ABSENT, FieldChange
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.permissions import grants, widened
+from chartkit.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
 from chartkit.model import Body, Json
 
-_POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
-_ADMISSION: Final = "admissionregistration.k8s.io"
 _RBAC: Final = "rbac.authorization.k8s.io"
-_REFUSING: Final = ("enforce", "deny")
 _WORKLOADS: Final = ("", "apps", "batch")
 _SHOWN: Final = 3
 
@@ -43,14 +41,14 @@ Rule = Callable[[ObjectChange], Iterator[Risk]]
 
 
 def risk(change: ObjectChange) -> Risk:
-    """The gravest risk of a change; its reason names all of that level, and is empty where no
-    rule speaks of it."""
+    """The gravest risk of a change; its reason names all that rules say of it, the gravest first,
+    and is empty where none does."""
     found = [each for rule in RULES for each in rule(change)]
     if not found:
         return Risk(_without_rule(change), "")
-    level = max(each.level for each in found)
-    reasons = dict.fromkeys(each.reason for each in found if each.level is level)
-    return Risk(level, "; ".join(reasons))
+    found.sort(key=lambda each: -each.level)
+    reasons = dict.fromkeys(each.reason for each in found)
+    return Risk(found[0].level, "; ".join(reasons))
 
 
 def _without_rule(change: ObjectChange) -> Level:
@@ -63,48 +61,23 @@ def _without_rule(change: ObjectChange) -> Level:
     return Level.LOW if about_it or change.what is What.ADDED else Level.MEDIUM
 
 
-def _actions(body: Body | None) -> frozenset[str]:
-    """What a policy, or the binding of one, does with violations: `Enforce`, `Audit`, `Warn`."""
-    spec = (body or {}).get("spec")
-    spec = spec if isinstance(spec, dict) else {}
-    whole = spec.get("validationFailureAction")
-    found = {whole} if isinstance(whole, str) else set()
-    for rule in spec.get("rules") or ():
-        validate = rule.get("validate") if isinstance(rule, dict) else None
-        own = validate.get("failureAction") if isinstance(validate, dict) else None
-        found |= {own} if isinstance(own, str) else set()
-    found |= {each for each in spec.get("validationActions") or () if isinstance(each, str)}
-    return frozenset("Enforce" if each.lower() in _REFUSING else each for each in found)
-
-
-def _is_policy(change: ObjectChange) -> bool:
-    kind, group = change.identity.kind, change.identity.group
-    return kind.endswith("Policy") and (
-        group in _POLICY_GROUPS or (group == _ADMISSION and kind.endswith("AdmissionPolicy"))
-    )
-
-
 def policies(change: ObjectChange) -> Iterator[Risk]:
-    """A policy that begins to refuse, ceases to refuse, or goes."""
-    bound = change.identity.kind.endswith("AdmissionPolicyBinding")
-    if not (_is_policy(change) or (bound and change.identity.group == _ADMISSION)):
+    """A policy that begins to refuse, ceases to refuse, looks at less, or goes."""
+    if not is_policy(change):
         return
-    before, after = _actions(change.before), _actions(change.after)
-    enforced, enforces = "Enforce" in before, "Enforce" in after
-    if enforces and not enforced:
-        new = change.what is What.ADDED
-        reason = "a new policy that refuses" if new else "refuses what it only reported before"
-        yield Risk(Level.HIGH, reason)
-    elif enforced and not enforces:
-        gone = change.what is What.REMOVED
-        reason = "a policy that refuses goes" if gone else "no longer refuses, only reports"
-        yield Risk(Level.HIGH if gone else Level.MEDIUM, reason)
-    elif change.what is What.CHANGED and enforces and _judges_otherwise(change):
+    begins = newly(change)
+    if begins:
+        yield Risk(Level.HIGH, begins)
+    if change.what is What.REMOVED and refuses(change.before):
+        yield Risk(Level.HIGH, "a policy that refuses goes")
+    if change.what is not What.CHANGED:
+        return
+    yield from (Risk(Level.HIGH, text) for text in stronger(change))
+    weakened = list(weaker(change))
+    yield from (Risk(Level.MEDIUM, text) for text in weakened)
+    judges = any(field.path[0] == "spec" for field in change.fields)
+    if refuses(change.before) and refuses(change.after) and judges and not weakened:
         yield Risk(Level.MEDIUM, "a policy that refuses judges otherwise")
-
-
-def _judges_otherwise(change: ObjectChange) -> bool:
-    return any(field.path[0] == "spec" for field in change.fields)
 
 
 def replicas(change: ObjectChange) -> Iterator[Risk]:
@@ -153,7 +126,8 @@ def _subjects(body: Body | None) -> set[str]:
 def webhooks(change: ObjectChange) -> Iterator[Risk]:
     """A failure policy that blocks requests while nothing answers."""
     for field in change.fields:
-        if field.path[-1] == "failurePolicy" and field.after in ("Fail", ABSENT):
+        is_set = field.path[-1] == "failurePolicy" and "webhookConfiguration" not in field.path
+        if is_set and field.after in ("Fail", ABSENT):
             yield Risk(Level.HIGH, "requests are refused while its webhook does not answer")
     kind = change.identity.kind
     if change.what is What.ADDED and kind.endswith("WebhookConfiguration"):

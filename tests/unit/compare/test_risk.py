@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.compare.objects import What, compare
 from chartkit.compare.report import FORMATS, comparison
-from chartkit.compare.risk import Level, risk
+from chartkit.compare.risk import Level, Risk, risk
 from chartkit.compare.sides import Side
 from chartkit.model import Body, Resource
 
@@ -61,7 +61,7 @@ def container(**fields: Any) -> Body:
     [
         (policy("Audit"), policy("Enforce"), Level.HIGH, "refuses what it only reported before"),
         (policy(), policy("Enforce"), Level.HIGH, "refuses what it only reported before"),
-        (policy("Enforce"), policy("Audit"), Level.MEDIUM, "no longer refuses, only reports"),
+        (policy("Enforce"), policy("Audit"), Level.MEDIUM, "reports only what it refused before"),
         (policy("Enforce"), policy("Enforce", exclude={}), Level.MEDIUM, "judges otherwise"),
         (policy("Audit"), policy("Audit", exclude={}), Level.MEDIUM, ""),
         (None, policy("Enforce"), Level.HIGH, "a new policy that refuses"),
@@ -112,6 +112,158 @@ def test_risks(before: Body | None, after: Body | None, level: Level, reason: st
     assert bool(found.reason) == bool(reason)
 
 
+CEL = "policies.kyverno.io/v1"
+
+
+def spec(kind: str, **fields: Any) -> Body:
+    return thing("kyverno.io/v1" if kind == "ClusterPolicy" else CEL, kind, spec=fields)
+
+
+def rules(*extra: Body, **fields: Any) -> Body:
+    own = {"name": "check", "validate": {"message": "no"}}
+    return spec("ClusterPolicy", rules=[own, *extra], **fields)
+
+
+@pytest.mark.parametrize(
+    ("plain", "written"),
+    [
+        (rules(), rules(failurePolicy="Fail", background=True, validationFailureAction="Audit")),
+        (rules(), rules(webhookTimeoutSeconds=10, applyRules="All", admission=True)),
+        (
+            rules(validationFailureAction="Enforce"),
+            spec(
+                "ClusterPolicy",
+                validationFailureAction="Enforce",
+                rules=[
+                    {
+                        "name": "check",
+                        "skipBackgroundRequests": True,
+                        "validate": {
+                            "message": "no",
+                            "failureAction": "Enforce",
+                            "allowExistingViolations": True,
+                        },
+                    }
+                ],
+            ),
+        ),
+        (
+            spec("ValidatingPolicy", validations=[]),
+            spec(
+                "ValidatingPolicy",
+                validations=[],
+                validationActions=["Deny"],
+                failurePolicy="Fail",
+                evaluation={"admission": {"enabled": True}, "mode": "Kubernetes"},
+            ),
+        ),
+        (
+            spec("NamespacedGeneratingPolicy", generate=[]),
+            spec(
+                "NamespacedGeneratingPolicy",
+                generate=[],
+                evaluation={"synchronize": {"enabled": False}, "admission": {}},
+            ),
+        ),
+        (
+            thing("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", spec={}),
+            thing(
+                "admissionregistration.k8s.io/v1",
+                "ValidatingAdmissionPolicy",
+                spec={"failurePolicy": "Fail"},
+            ),
+        ),
+        (deployment(), deployment(1, restartPolicy="Always", dnsPolicy="ClusterFirst")),
+    ],
+)
+def test_a_default_that_is_written_out_is_no_change(plain: Body, written: Body) -> None:
+    assert compare([Resource(plain)], [Resource(written)]) == []
+    assert compare([Resource(written)], [Resource(plain)]) == []
+
+
+def test_a_default_in_place_of_a_value_is_a_change_of_the_value() -> None:
+    (change,) = compare([Resource(rules(failurePolicy="Ignore"))], [Resource(rules())])
+    (field,) = change.fields
+    assert (field.name, field.before, field.after) == ("spec.failurePolicy", "Ignore", "Fail")
+    assert risk(change).level is Level.HIGH
+    (back,) = compare([Resource(rules())], [Resource(rules(failurePolicy="Ignore"))])
+    assert risk(back).reason == "requests pass while its webhook does not answer"
+
+
+PAYMENTS = {"action": "Enforce", "namespaces": ["payments-*"]}
+EXCLUDED = {"any": [{"resources": {"namespaces": ["kube-system"]}}]}
+REPORTED = "reports only what it refused before"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "level", "reason"),
+    [
+        (
+            rules(validationFailureActionOverrides=[PAYMENTS]),
+            rules(failurePolicy="Fail"),
+            Level.MEDIUM,
+            f"{REPORTED} in namespaces payments-*",
+        ),
+        (
+            rules(),
+            rules(validationFailureActionOverrides=[PAYMENTS]),
+            Level.HIGH,
+            "refuses in namespaces payments-* what it only reported before",
+        ),
+        (
+            rules(validationFailureAction="Enforce"),
+            rules(
+                validationFailureAction="Enforce",
+                validationFailureActionOverrides=[{"action": "audit", "namespaces": ["dev"]}],
+            ),
+            Level.MEDIUM,
+            f"{REPORTED} in namespaces dev",
+        ),
+        (
+            rules(validationFailureAction="Enforce"),
+            rules(failurePolicy="Ignore"),
+            Level.MEDIUM,
+            f"no longer refuses: {REPORTED}; requests pass while its webhook does not answer",
+        ),
+        (
+            rules(validationFailureAction="Enforce", failurePolicy="Ignore"),
+            rules(),
+            Level.HIGH,
+            "requests are refused while its webhook does not answer; "
+            f"no longer refuses: {REPORTED}",
+        ),
+        (
+            rules({"name": "more", "validate": {}}),
+            rules({"name": "more", "validate": {}, "exclude": EXCLUDED}),
+            Level.MEDIUM,
+            "leaves out more in rule more",
+        ),
+        (rules({"name": "more", "validate": {}}), rules(), Level.MEDIUM, "rule more goes"),
+        (
+            spec("ValidatingPolicy", matchConstraints={}),
+            spec(
+                "ValidatingPolicy",
+                matchConstraints={"excludeResourceRules": [{"resources": ["pods"]}]},
+            ),
+            Level.MEDIUM,
+            "leaves out more",
+        ),
+        (
+            spec("ValidatingPolicy"),
+            spec("ValidatingPolicy", matchConditions=[{"name": "x", "expression": "false"}]),
+            Level.MEDIUM,
+            "a match condition more: it looks at less",
+        ),
+        (None, spec("ValidatingPolicy"), Level.HIGH, "a new policy that refuses"),
+    ],
+)
+def test_the_headline_names_what_weakens(
+    before: Body | None, after: Body, level: Level, reason: str
+) -> None:
+    (change,) = compare([Resource(before)] if before else [], [Resource(after)])
+    assert risk(change) == Risk(level, reason)
+
+
 def test_labels_alone_are_a_low_risk() -> None:
     before, after = thing("v1", "ConfigMap"), thing("v1", "ConfigMap")
     after["metadata"] = {"name": "x", "labels": {"a": "b"}}
@@ -144,7 +296,7 @@ def test_secrets_are_hidden() -> None:
 
 def test_the_gravest_stands_first() -> None:
     before = [policy("Audit"), deployment(3), thing("v1", "ConfigMap")]
-    after = [policy("Enforce"), deployment(3, hostPID=False), thing("v1", "Secret", name="y")]
+    after = [policy("Enforce"), deployment(3, subdomain="x"), thing("v1", "Secret", name="y")]
     sides = [Side("x", tuple(map(Resource, each))) for each in (before, after)]
     found = comparison(*sides)
     assert [str(each.risk.level) for each in found.changes] == ["high", "medium", "medium", "low"]

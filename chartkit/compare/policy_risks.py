@@ -1,0 +1,132 @@
+"""What a changed policy begins to refuse, and what it lets pass from now on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.compare.fields import ABSENT, FieldChange
+from chartkit.compare.objects import ObjectChange, What
+from chartkit.model import Body, Json, mapping_at
+
+POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
+_ADMISSION: Final = "admissionregistration.k8s.io"
+_REFUSING: Final = ("enforce", "deny")
+_ENFORCE: Final = "Enforce"
+_OVERRIDES: Final = (
+    ("validationFailureActionOverrides",),
+    ("validate", "failureActionOverrides"),
+)
+_EXCLUDING: Final = ("exclude", "excludeResourceRules")
+_CHECKS: Final = ("rules", "validations", "mutations")
+
+
+def is_policy(change: ObjectChange) -> bool:
+    """Return whether an object is a policy of Kyverno or Kubernetes, or the binding of one."""
+    kind, group = change.identity.kind, change.identity.group
+    if group == _ADMISSION:
+        return kind.endswith(("AdmissionPolicy", "AdmissionPolicyBinding"))
+    return kind.endswith("Policy") and group in POLICY_GROUPS
+
+
+def refuses(body: Body | None) -> bool:
+    """Return whether violations of a policy, or of one that is bound, are refused anywhere."""
+    return _ENFORCE in _actions(body)
+
+
+def _actions(body: Body | None) -> frozenset[str]:
+    """What a policy does with violations, overrides left aside: `Enforce`, `Audit`, `Warn`."""
+    spec = mapping_at(body or {}, "spec")
+    whole = spec.get("validationFailureAction", "Audit")
+    found = {each for each in _items(spec, "validationActions") if isinstance(each, str)}
+    for rule in _items(spec, "rules"):
+        checks = [mapping_at(rule, "validate"), *_items(rule, "verifyImages")]
+        for check in checks:
+            own = check.get("failureAction", whole) if isinstance(check, dict) and check else None
+            found |= {own} if isinstance(own, str) else set()
+    return frozenset(_ENFORCE if each.lower() in _REFUSING else each for each in found)
+
+
+def weaker(change: ObjectChange) -> Iterator[str]:
+    """Return what a policy that stays lets pass that it did not let pass before, in words."""
+    before, after = change.before or {}, change.after or {}
+    if refuses(before) and not refuses(after):
+        yield "no longer refuses: reports only what it refused before"
+    for where in _lost(_overridden(before, _ENFORCE), _overridden(after, _ENFORCE)):
+        if not refuses(after):
+            yield f"reports only what it refused before in {where}"
+    for where in _lost(_overridden(after, "Audit"), _overridden(before, "Audit")):
+        if refuses(after):
+            yield f"reports only what it refused before in {where}"
+    for field in change.fields:
+        yield from _weaker_field(field)
+
+
+def stronger(change: ObjectChange) -> Iterator[str]:
+    """Return where a policy refuses from now on, by an override or without one, in words."""
+    before, after = change.before or {}, change.after or {}
+    for where in _lost(_overridden(after, _ENFORCE), _overridden(before, _ENFORCE)):
+        if not refuses(before):
+            yield f"refuses in {where} what it only reported before"
+    for where in _lost(_overridden(before, "Audit"), _overridden(after, "Audit")):
+        if refuses(before) and refuses(after):
+            yield f"refuses in {where} what it only reported before"
+
+
+def _weaker_field(field: FieldChange) -> Iterator[str]:
+    if field.path[0] != "spec" or len(field.path) == 1:
+        return
+    # The third step of a path into rules is the name of a rule.
+    excludes = any(step in _EXCLUDING for step in (field.path[1], *field.path[3:]))
+    excludes = excludes or field.path[1:3] == ("matchConstraints", "excludeResourceRules")
+    if excludes and field.after is not ABSENT and field.after:
+        about = _rule_of(field)
+        yield f"leaves out more{about}" if field.before is ABSENT else f"leaves out others{about}"
+    if field.path[1] == "matchConditions" and field.before is ABSENT and field.after:
+        yield "a match condition more: it looks at less"
+    if field.path[1] in _CHECKS and len(field.path) == 3 and field.after is ABSENT:
+        yield f"{str(field.path[1]).removesuffix('s')} {field.path[2]} goes"
+    if field.path == ("spec", "failurePolicy") and field.after == "Ignore":
+        yield "requests pass while its webhook does not answer"
+
+
+def _rule_of(field: FieldChange) -> str:
+    return f" in rule {field.path[2]}" if field.path[1] == "rules" and len(field.path) > 2 else ""
+
+
+def _overridden(body: Body, action: str) -> frozenset[str]:
+    """Where overrides have an action, in words."""
+    spec = mapping_at(body, "spec")
+    found: list[Json] = []
+    for holder in (spec, *_items(spec, "rules")):
+        for *parents, key in _OVERRIDES:
+            found += _items(mapping_at(holder, *parents), key)
+    wanted = _REFUSING if action == _ENFORCE else (action.lower(),)
+    return frozenset(
+        _where(each)
+        for each in found
+        if isinstance(each, dict) and str(each.get("action")).lower() in wanted
+    )
+
+
+def _where(override: Body) -> str:
+    names = [str(each) for each in _items(override, "namespaces")]
+    return f"namespaces {', '.join(names)}" if names else "the namespaces of a selector"
+
+
+def _lost(before: frozenset[str], after: frozenset[str]) -> list[str]:
+    return sorted(before - after)
+
+
+def _items(body: Json, key: str) -> list[Json]:
+    found = body.get(key) if isinstance(body, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def newly(change: ObjectChange) -> str:
+    """Return how a policy begins to refuse; empty where it does not."""
+    if not refuses(change.after) or refuses(change.before):
+        return ""
+    if change.what is What.ADDED:
+        return "a new policy that refuses"
+    return "refuses what it only reported before"

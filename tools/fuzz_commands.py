@@ -103,6 +103,7 @@ def make_input(seed: int, scenarios: Sequence[Scenario] = FAST) -> Input:
 def run_here(one: Input, folder: Path) -> Ended:
     """Run an input in this process, with its files in a folder of its own."""
     place = folder / str(one.seed)
+    place.mkdir(parents=True, exist_ok=True)
     for name, text in one.files.items():
         file = place / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from traceback import extract_tb
+from typing import Any, Final
 
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -38,6 +39,14 @@ def environment(root: Path | None = None) -> ImmutableSandboxedEnvironment:
     )
 
 
+_EXPRESSION: Final = (
+    *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, NotImplementedError),
+)
+"""What an expression of a template raises that makes no sense: `<%= - x %>` of a text."""
+_COMPILED: Final = "<template>"
+
+
 @lru_cache(maxsize=16)
 def _compiled(text: str, root: Path | None) -> Template:
     """Most texts are rendered once; a policy's template is for every policy of a chart."""
@@ -51,8 +60,17 @@ def render_text(
     try:
         return _compiled(text, root).render(context)
     except TemplateError as error:
-        line = getattr(error, "lineno", None) or 0
-        raise RenderError(f"template: {error.message}", Location(file, line)) from error
+        place = Location(file, getattr(error, "lineno", None) or _line_of(error))
+        raise RenderError(f"template: {error.message}", place) from error
+    except _EXPRESSION as error:
+        text = f"template: {type(error).__name__}: {error}"
+        raise RenderError(text, Location(file, _line_of(error))) from error
+
+
+def _line_of(error: Exception) -> int:
+    """The line of a template at which an error was raised; 0 where it is not known."""
+    frames = extract_tb(error.__traceback__)
+    return next((at.lineno or 0 for at in reversed(frames) if at.filename == _COMPILED), 0)
 
 
 def render_tree(root: Path, context: Mapping[str, Any]) -> dict[str, str]:

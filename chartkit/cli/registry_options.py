@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from chartkit.errors import InputError
+from chartkit.model import RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.scan.statements import Statements
@@ -55,6 +56,7 @@ REGISTRY_OPTIONS: Final = (
     ),
 )
 
+_IMAGE_POLICY: Final = "ImageValidatingPolicy"
 _REFINING: Final = {
     "registry_mirrors": "--registry-mirror",
     "registry_authorities": "--registry-ca",
@@ -62,6 +64,31 @@ _REFINING: Final = {
     "registry_cache": "--registry-cache",
     "trusted_root": "--trusted-root",
 }
+
+
+class UnaskedImages:
+    """Counts the images that could not be judged because no registry is asked."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._is_asked = bool(given["asks_registries"])
+        self._count = 0
+
+    def add(self, results: Iterable[RuleResult]) -> None:
+        """Counts errors of rules and policies that verify images."""
+        if not self._is_asked:
+            self._count += sum(map(_needs_registry, results))
+
+    def say(self) -> None:
+        """Names the option that asks registries, on standard error."""
+        if self._count:
+            what = "error" if self._count == 1 else "errors"
+            text = f"{self._count} {what} of image verification: --registry asks the registries"
+            click.echo(text, err=True)
+
+
+def _needs_registry(result: RuleResult) -> bool:
+    verifies = result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
+    return verifies and result.status is Status.ERROR
 
 
 def with_registry(statements: Statements, given: Mapping[str, Any]) -> Statements:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chartkit.cli.cluster_options import cluster_options, load_cluster, open_cluster
+from chartkit.cli.registry_options import UnaskedImages
 from chartkit.cli.request_options import Requests, load_requests, request_options
 from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.errors import InputError
@@ -99,10 +100,12 @@ def _scan_files(
     planned = _plan_deletions(loaded, time)
     options = _report_options(loaded, given, planned)
     reports = Outputs(wanted, options, sys.stdout)
+    unasked = UnaskedImages(given)
     with _progress(len(loaded.found)) as step:
 
         def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
             reports.add(resource, results)
+            unasked.add(results)
             step()
 
         counts = run_scan(
@@ -118,6 +121,7 @@ def _scan_files(
             is_json=is_json,
         )
     reports.finish(counts)
+    unasked.say()
     if planned is not None and time is not None:
         for line in as_lines(planned, time):
             click.echo(line, err=Output("text") not in wanted)
@@ -138,8 +142,11 @@ def _scan_cluster(
     compares = given["reports"] or given["fail_on_differences"]
     comparison = Comparison(survey.reader, options) if compares else None
 
+    unasked = UnaskedImages(given)
+
     def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
         reports.add(resource, results)
+        unasked.add(results)
         if comparison is not None:
             comparison.add(resource, results)
 
@@ -156,6 +163,7 @@ def _scan_cluster(
         plural_of=survey.reader.discovery.plural,
     )
     reports.finish(counts)
+    unasked.say()
     differs = comparison is not None and bool(comparison.differences)
     for line in () if comparison is None else comparison.lines():
         click.echo(line, err=Output("text") not in wanted)

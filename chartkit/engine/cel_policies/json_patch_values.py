@@ -61,6 +61,19 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     return patched
 
 
+def _holds_operation(value: Value) -> bool:
+    """Whether another operation stands in the value of one."""
+    if isinstance(value, Struct):
+        inside = value.type.name == _OPERATION_TYPE
+        return inside or any(map(_holds_operation, value.fields.values()))
+    if isinstance(value, dict):
+        return any(map(_holds_operation, value.values()))
+    return isinstance(value, list) and any(map(_holds_operation, value))
+
+
+_OPERATION_TYPE: Final = "JSONPatch"
+
+
 def _operation(patch: Struct) -> Body:
     """The operation of a `JSONPatch{…}`; raises `ApplyError` for a value that is no JSON."""
     fields = patch.fields
@@ -72,10 +85,12 @@ def _operation(patch: Struct) -> Body:
         problems = list(name_faults(value, value.type.name))
         if problems:
             raise ApplyError("type mismatch: " + "\n".join(problems))
+    problem = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+    if _holds_operation(value):
+        raise ApplyError(f"{problem}: cannot convert to native type: *structpb.Value")
     try:
         operation["value"] = as_written(json_of(value))
     except CelError as error:
-        problem = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
         raise ApplyError(f"{problem}: {error.message}") from None
     return operation
 

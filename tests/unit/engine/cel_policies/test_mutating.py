@@ -228,3 +228,14 @@ def test_an_empty_list_of_another_policy_is_written_as_json_too() -> None:
     last = evaluate([first, compile_cel_policy(mutating(other))], Request(pod()))[-1]
     assert last.patched is not None
     assert last.patched["spec"]["initContainers"] is None
+
+
+@pytest.mark.parametrize("value", ["{0}", "[{0}]", "{{'a': {0}}}", "[[{0}]]"])
+def test_an_operation_is_no_value_of_another(value: str) -> None:
+    inner = "JSONPatch{op: 'remove', path: '/a'}"
+    outer = f"[JSONPatch{{op: 'add', path: '/spec/x', value: {value.format(inner)}}}]"
+    assert said(mutating(patch(outer))) == (
+        "error",
+        "failed to evaluate policy: JSONPath valueExpression evaluated to a type that could not "
+        "marshal to JSON: cannot convert to native type: *structpb.Value",
+    )

@@ -90,7 +90,7 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
             return Added(entry, policy, target.file, (), there, without, instead_of)
         _require_free(project, library, policy)
         texts = _texts(project, target, reference)
-        write_files(texts)
+        write_files(texts, project.root)
     without = _without(read_project(folder), target)
     return Added(entry, policy, target.file, tuple(texts), None, without, instead_of)
 

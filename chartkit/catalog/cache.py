@@ -22,6 +22,7 @@ from chartkit.catalog.model import Entry
 from chartkit.model import Body, Json
 
 _FORMAT: Final = 1
+_PRIVATE: Final = 0o600
 RECENT: Final = 100_000_000
 """Nanoseconds: a file changed so shortly before it was read may change again unseen."""
 
@@ -77,7 +78,7 @@ def save(root: Path, units: Mapping[str, Unit], read_at: int) -> None:
 
     read_at: when reading began, in nanoseconds.
     """
-    import tempfile  # costs a search that has nothing to save
+    from chartkit.atomic import replacing  # costs a search that has nothing to save
 
     old = read_at - RECENT
     settled = {
@@ -89,13 +90,8 @@ def save(root: Path, units: Mapping[str, Unit], read_at: int) -> None:
     file = _file(root)
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=file.stem)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as out:
-                out.write(text)
-            os.replace(name, file)
-        finally:
-            Path(name).unlink(missing_ok=True)
+        with replacing(file, _PRIVATE) as out:
+            out.write(text.encode("utf-8"))
 
 
 def _file(root: Path) -> Path:

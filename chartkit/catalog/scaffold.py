@@ -35,7 +35,7 @@ def write_policy(reference: str, kind: Kind, project: Path, library: Path | None
     folder = library.joinpath(*parts)
     if folder.exists() or folder.is_symlink():
         raise InputError("is there already", Location(str(folder)), "choose another name")
-    with swap.replaced(folder) as new:
+    with swap.replaced(folder, project) as new:
         for template in sorted((_TEMPLATES / kind).iterdir()):
             text = template.read_text("utf-8").replace(_PLACEHOLDER, parts[-1])
             (new / template.name).write_text(text, "utf-8", newline="\n")

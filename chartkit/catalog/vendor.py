@@ -72,7 +72,7 @@ def vendor(
     indexed = _indexed(chosen, folder, taken)
     with held(project):
         _require_free(chosen, folder)
-        publish(folder, taken.files, taken.lock())
+        publish(folder, taken.files, taken.lock(), project)
     _remember(chosen, folder)
     return Vendored(chosen, folder, indexed, taken.lock())
 
@@ -101,7 +101,7 @@ def apply_update(update: Update, project: Path) -> None:
         if read_lock(update.folder) != update.lock:
             raise InputError("was updated by another process", Location(str(update.folder)))
         require_unchanged(update.folder)
-        publish(update.folder, update.taken.files, update.taken.lock())
+        publish(update.folder, update.taken.files, update.taken.lock(), project)
     _remember(update.name, update.folder)
 
 

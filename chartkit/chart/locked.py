@@ -71,9 +71,10 @@ def held(project: Path) -> Iterator[None]:
         yield
 
 
-def publish(folder: Path, files: Mapping[str, bytes], lock: Lock) -> None:
-    """Puts files with their lock in the place of a folder, in one step; raises InputError."""
-    with swap.replaced(folder) as new:
+def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path) -> None:
+    """Puts files with their lock in the place of a project's folder, in one step; raises
+    InputError."""
+    with swap.replaced(folder, project) as new:
         for name, content in files.items():
             file = new / name
             file.parent.mkdir(parents=True, exist_ok=True)

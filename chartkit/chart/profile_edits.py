@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
-import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from chartkit.atomic import replacing
+from chartkit.chart import swap
 from chartkit.documents import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
@@ -74,34 +74,29 @@ def with_profile(text: str, profile: str, default: Sequence[str], file: Path) ->
     return _edited(text, put, wanted, file, f"`- {profile}` under profiles")
 
 
-def write_files(texts: Mapping[Path, str]) -> None:
-    """Writes files, all of them or none; raises InputError where one cannot be written."""
-    staged: list[tuple[Path, Path, str | None]] = []
+def write_files(texts: Mapping[Path, str], project: Path) -> None:
+    """Write files, all of them or none; raises InputError where one cannot be written, or stands
+    behind a link that leads out of the project."""
     current = Path()
+    staged: list[tuple[Path, str | None, contextlib.ExitStack]] = []
+    done: list[tuple[Path, str | None]] = []
     try:
-        for current, text in texts.items():
-            current.parent.mkdir(parents=True, exist_ok=True)
-            new = current.with_name(f".{current.name}.{uuid.uuid4().hex[:8]}")
-            before = current.read_text("utf-8") if current.exists() else None
-            staged.append((new, current, before))
-            new.write_text(text, "utf-8", newline="\n")
-            if before is not None:
-                new.chmod(current.stat().st_mode & 0o777)
-        done: list[tuple[Path, str | None]] = []
-        try:
-            for new, current, before in staged:
-                os.replace(new, current)
+        with contextlib.ExitStack() as every:
+            for current, text in texts.items():
+                swap.require_inside(current, project)
+                current.parent.mkdir(parents=True, exist_ok=True)
+                before = current.read_text("utf-8") if current.exists() else None
+                stage = every.enter_context(contextlib.ExitStack())
+                stage.enter_context(replacing(current)).write(text.encode("utf-8"))
+                staged.append((current, before, stage))
+            for current, before, stage in staged:
+                stage.close()
                 done.append((current, before))
-        except OSError:
-            for file, before in done:
-                _restore(file, before)
-            raise
     except OSError as error:
+        for file, before in done:
+            _restore(file, before)
         what = f"cannot be written: {error.strerror or error}"
         raise InputError(what, Location(str(current))) from None
-    finally:
-        for new, _, _ in staged:
-            new.unlink(missing_ok=True)
 
 
 def _restore(file: Path, before: str | None) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.chart import engine_chart, schema
+from chartkit.chart import engine_chart, schema, swap
 from chartkit.chart.library import read_library
 from chartkit.chart.monitoring import API, Mode, first_monitoring
 from chartkit.chart.profiles import read_profile, resolve
@@ -136,6 +136,7 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
     written = []
     for name in sorted(files, key=lambda name: (name == FILE_NAME, name)):
         file = folder / name
+        swap.require_inside(file, folder)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("x", encoding="utf-8", newline="\n") as out:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import sys
 import uuid
@@ -23,6 +24,8 @@ _AT_FDCWD = -100
 _EXCHANGE = 2
 _NEW = ".chartkit-new-"
 _OLD = ".chartkit-old"
+_LEFT = re.compile(rf"\.(.+)(?:{re.escape(_NEW)}[0-9a-f]+|{re.escape(_OLD)})\Z", re.DOTALL)
+"""A folder that a writer left: its name has that of the folder that was meant."""
 
 
 @contextlib.contextmanager
@@ -44,6 +47,15 @@ def lock(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
+def is_free(folder: Path) -> bool:
+    """Tell whether nobody holds a project folder now."""
+    try:
+        with lock(folder):
+            return True
+    except InputError:
+        return False
+
+
 if sys.platform == "win32":
     import msvcrt
 
@@ -62,19 +74,51 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+def require_inside(path: Path, project: Path) -> None:
+    """Raise InputError where a link on the way from a project to a path in it leads out of it.
+
+    Links within the project are followed, and a path that is outside as it is written is where the
+    user wants it.
+    """
+    top = Path(os.path.abspath(project))
+    place = Path(os.path.abspath(path))
+    if not place.is_relative_to(top):
+        return
+    inside = top.resolve()
+    shown = project
+    for part in place.relative_to(top).parts:
+        top, shown = top / part, shown / part
+        if top.is_symlink() and not _resolved(top, shown).is_relative_to(inside):
+            what = f"is a link that leads out of the project, to {os.readlink(top)}"
+            hint = "put a folder there, or name the other place in chartkit.yaml"
+            raise InputError(what, Location(str(shown)), hint)
+
+
+def _resolved(link: Path, shown: Path) -> Path:
+    try:
+        return link.resolve()
+    except (OSError, RuntimeError):
+        raise InputError("is a link that leads nowhere", Location(str(shown))) from None
+
+
 @contextlib.contextmanager
-def replaced(folder: Path) -> Iterator[Path]:
+def replaced(folder: Path, project: Path | None = None) -> Iterator[Path]:
     """An empty folder to be filled, which then takes the place of another in one step.
 
+    project: whose folder it is, which no link may lead out of; None for one that the user names.
     What a killed run left is cleared first; where filling fails nothing is replaced. Raises
     InputError where the folder cannot be written.
     """
     try:
-        target = folder.resolve()
+        if project is not None:
+            require_inside(folder, project)
+        target = _resolved(folder, folder)
         repair(target)
         new = new_folder(target)
         try:
             yield new
+            if project is not None:
+                require_inside(folder, project)
             replace_folder(new, target)
         finally:
             shutil.rmtree(new, ignore_errors=True)
@@ -106,13 +150,40 @@ def replace_folder(new: Path, target: Path) -> None:
 
 def repair(target: Path) -> None:
     """Clears what a killed run left beside target; brings back a folder that was set aside."""
-    aside = _aside(target)
-    if aside.exists():
-        if target.exists():
-            shutil.rmtree(aside)
-        else:
-            aside.rename(target)
-    for left in target.parent.glob(f".{target.name}{_NEW}*"):
+    for left in left_behind(target.parent):
+        if _meant(left) == target.name:
+            _repair(left, target)
+
+
+def repair_all(parent: Path) -> None:
+    """The same for every folder in another; raises InputError where that cannot be done."""
+    for left in left_behind(parent):
+        try:
+            _repair(left, parent / _meant(left))
+        except OSError as error:
+            what = f"cannot be cleared: {error.strerror or error}"
+            raise InputError(what, Location(str(left))) from None
+
+
+def left_behind(parent: Path) -> list[Path]:
+    """The hidden folders in another that writers which were killed left, or are filling now."""
+    try:
+        with os.scandir(parent) as entries:
+            names = [each.name for each in entries if each.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return [parent / name for name in sorted(names) if _LEFT.match(name)]
+
+
+def _meant(left: Path) -> str:
+    found = _LEFT.match(left.name)
+    return found[1] if found else ""
+
+
+def _repair(left: Path, target: Path) -> None:
+    if left.name.endswith(_OLD) and not target.exists():
+        left.rename(target)
+    else:
         shutil.rmtree(left)
 
 

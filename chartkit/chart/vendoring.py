@@ -86,7 +86,7 @@ def vendor_chart(
     with held(project):
         replaced, same = _before(folder, lock)
         if not same:
-            publish(folder, files, lock)
+            publish(folder, files, lock, project)
     return VendoredNow(chart, lock, folder, replaced, not same)
 
 

@@ -82,6 +82,11 @@ def compose(plan: ChartPlan, folder: Path, prefer: Prefer = Prefer.NEITHER) -> T
     return Tree(folder, files, frozenset(removed), edited)
 
 
+def is_record(name: str) -> bool:
+    """Tell whether a file of a chart is of its record."""
+    return name.startswith(f"{RECORD}/")
+
+
 def drift(tree: Tree) -> str:
     """A unified diff from what stands on disk to what is generated; empty where nothing differs."""
     parts: list[str] = []
@@ -102,14 +107,30 @@ def lay_out(tree: Tree, parent: Path) -> Path:
     return folder
 
 
-def publish(tree: Tree) -> None:
+def publish(tree: Tree, project: Path | None = None) -> None:
     """Puts a tree in its place in one step; raises InputError where it cannot be written.
+
+    project: whose folder it is, which no link may lead out of.
 
     Killed at any moment, it leaves the old folder or the new one, and what else is left is
     cleared by the next call.
     """
-    with swap.replaced(tree.folder) as new:
+    if project is not None:
+        require_own(tree, project)
+    with swap.replaced(tree.folder, project) as new:
         _fill(new, tree)
+
+
+def require_own(tree: Tree, project: Path) -> None:
+    """Raise InputError where a link leads from a tree's place out of the project, or stands for a
+    folder in the tree that files are written to."""
+    swap.require_inside(tree.folder, project)
+    within = {parent for name in tree.files for parent in Path(name).parents}
+    for each in sorted(within - {Path()}):
+        if (tree.folder / each).is_symlink():
+            hint = "put a folder there: chartkit writes its files"
+            place = Location(str(tree.folder / each))
+            raise InputError("is a link", place, hint)
 
 
 def unchanged(tree: Tree) -> bool:

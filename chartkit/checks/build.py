@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,13 +30,13 @@ from chartkit.chart.vendored import Vendored
 from chartkit.chart.versions import parse_version
 from chartkit.chart.write import Tree
 from chartkit.checks import overlays
+from chartkit.checks.manifests import drift, manifests
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.policy_warnings import together
 from chartkit.checks.run import check_environment, failed
 from chartkit.checks.subject import ALL, Chart, Subject
 from chartkit.checks.vendored import taken_rows
 from chartkit.errors import InputError
-from chartkit.yaml_dump import dump_documents
 
 _THREADS = 4
 
@@ -75,10 +75,31 @@ def build(project: Project, options: Options) -> Build:
     render, InputError where something that the project names cannot be used or another render
     runs.
     """
+    folders = written_folders(project)
+    for folder in folders:
+        swap.require_inside(folder, project.root)
     if options.check:
-        return _build(project, options)
+        found = _build(project, options)
+        return replace(found, drift=found.drift + "".join(_left(folders, project.root)))
     with swap.lock(project.root):
+        for folder in folders:
+            swap.repair_all(folder)
         return _build(project, options)
+
+
+def written_folders(project: Project) -> tuple[Path, ...]:
+    """Return the folders in which a project's generated folders are."""
+    manifests = () if project.manifests is None else (project.manifests,)
+    return (project.charts, *manifests, project.root / overlays.FOLDER)
+
+
+def _left(folders: Sequence[Path], root: Path) -> Iterator[str]:
+    """Yield a line for each folder that an interrupted render left; none while one is running."""
+    left = [each for folder in folders for each in swap.left_behind(folder)]
+    if left and swap.is_free(root):
+        yield from (
+            f"{each}: left by a render that was interrupted; render again\n" for each in left
+        )
 
 
 def _build(project: Project, options: Options) -> Build:
@@ -88,7 +109,7 @@ def _build(project: Project, options: Options) -> Build:
         charts: list[Chart] = []
         carried: tuple[LibraryPolicy, ...] | None = None
         resolved: Mapping[str, Resolved] = {}
-        written = project.manifests is not None and not options.check
+        written = project.manifests is not None
         for plan in _plans(project, taken):
             trees[plan.name] = tree = _composed(project, plan, options)
             folder = write.lay_out(tree, Path(parent))
@@ -114,11 +135,15 @@ def _build(project: Project, options: Options) -> Build:
         generated = [*trees.values(), *others]
         if options.kustomize:
             generated += overlays.trees(project.root, subjects)
-        if options.check:
-            return Build(tuple(found), "".join(write.drift(tree) for tree in generated))
-        manifests = [_manifests(project.manifests, subject) for subject in subjects]
-    generated += [tree for tree in manifests if tree is not None]
-    return Build(tuple(found), written=tuple(_written(generated)))
+        rendered: list[Tree] = []
+        if project.manifests is not None and not failed(found):
+            rendered = [manifests(project.manifests, subject) for subject in subjects]
+    for tree in (*generated, *rendered):
+        write.require_own(tree, project.root)
+    if options.check:
+        differing, rows = drift(rendered)
+        return Build((*found, *rows), "".join(map(write.drift, generated)) + differing)
+    return Build(tuple(found), written=_written([*generated, *rendered], project.root))
 
 
 def _composed(project: Project, plan: ChartPlan, options: Options) -> Tree:
@@ -143,11 +168,15 @@ def _helm_threads() -> Iterator[Executor]:
             helm.close()
 
 
-def _written(trees: Sequence[Tree]) -> Iterator[Path]:
-    for tree in trees:
-        if not write.unchanged(tree):
-            write.publish(tree)
-            yield tree.folder
+def _written(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
+    """Write what differs; gives the folders that changed.
+
+    The charts come last: where only some were written, `--check` finds the charts to differ.
+    """
+    different = [tree for tree in trees if not write.unchanged(tree)]
+    for tree in reversed(different):
+        write.publish(tree, root)
+    return tuple(tree.folder for tree in different)
 
 
 def _plans(project: Project, taken: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
@@ -220,15 +249,3 @@ def _overwritten(tree: Tree) -> Sequence[Row]:
         Row(ALL, "files", Outcome.WARNING, each.message, each.location, each.hint)
         for each in tree.diagnostics()
     ]
-
-
-def _manifests(folder: Path | None, subject: Subject) -> Tree | None:
-    """What each chart installs in an environment, CRDs first, as one file a chart."""
-    if folder is None:
-        return None
-    files = {}
-    for chart in subject.charts:
-        crds = [resource.body for resource in chart.rendered.crds]
-        manifest = chart.dry_run.manifest.rstrip("\n") + "\n"
-        files[f"{chart.name}.yaml"] = dump_documents(crds) + manifest
-    return Tree(folder / subject.environment.name, files)

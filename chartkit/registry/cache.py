@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import re
-import tempfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
+from chartkit.atomic import replacing
 from chartkit.registry.settings import Limits
 
+_PRIVATE: Final = 0o600
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
@@ -61,13 +61,8 @@ class Cache:
         path = self._path(scope, digest)
         with contextlib.suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                Path(name).replace(path)
-            except OSError:
-                Path(name).unlink(missing_ok=True)
+            with replacing(path, _PRIVATE) as file:
+                file.write(content)
 
     def _hold(self, key: str, content: bytes) -> None:
         self._room += len(self._held.pop(key, b"")) - len(content)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import uuid
+import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
+from chartkit.atomic import replacing
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, Status
 from chartkit.report import FORMATS, ReportOptions, Writer
@@ -84,7 +85,8 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():
-            _write(path, pieces)
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(pieces)
         else:
             _replace(path.resolve(), pieces)
     except OSError as error:
@@ -105,17 +107,8 @@ def write_over(path: Path, text: str) -> None:
     write_whole(path, text.replace("\n", ends))
 
 
-def _write(path: Path, pieces: Iterable[str]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(pieces)
-
-
 def _replace(path: Path, pieces: Iterable[str]) -> None:
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    try:
-        _write(temporary, pieces)
-        if path.is_file():
-            temporary.chmod(path.stat().st_mode & 0o7777)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="")
+        text.writelines(pieces)
+        text.detach()

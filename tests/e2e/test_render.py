@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -332,3 +333,71 @@ def test_a_killed_render_leaves_whole_charts(project: Path, delay: float) -> Non
     for name, files in killed.items():
         assert files in (old[name], snapshot(charts / name))
     assert sorted(path.name for path in charts.iterdir()) == ["kyverno", "kyverno-policies"]
+
+
+def test_check_compares_the_manifests(project: Path) -> None:
+    manifest = project / "rendered" / "dev" / "kyverno-policies.yaml"
+    assert chartkit(project, "render", "dev", "--check").code == 0
+    replace(manifest, "kind: ", "kind: X")
+    done = chartkit(project, "render", "dev", "--check")
+    assert done.code == 1
+    assert "rendered/dev/kyverno-policies.yaml (generated)" in done.out
+    chartkit(project, "render", "dev")
+    manifest.unlink()
+    assert chartkit(project, "render", "dev", "--check").code == 1
+    shutil.rmtree(project / "rendered")
+    done = chartkit(project, "render", "dev", "--check")
+    assert done.code == 0
+    assert "is not there, and was not compared" in done.out
+
+
+def test_values_edited_by_hand_leave_older_manifests(project: Path) -> None:
+    values = project / "charts" / "kyverno" / "values_prd.yaml"
+    replace(values, "replicas: 3", "replicas: 5")
+    done = chartkit(project, "render", "prd", "--check")
+    assert done.code == 0, done.out
+    assert "is older than the values, which were edited by hand since" in done.out
+    replace(project / "rendered/prd/kyverno.yaml", "kind: ", "kind: X")
+    assert chartkit(project, "render", "prd", "--check").code == 1
+    assert chartkit(project, "render", "prd").code == 0
+    done = chartkit(project, "render", "prd", "--check")
+    assert (done.code, "is older" in done.out) == (0, False)
+
+
+_KILLED_AFTER_A_FOLDER = """
+import os, signal, sys
+from chartkit.chart import swap
+from chartkit.cli.main import main
+
+replace_folder = swap.replace_folder
+
+def once(new, target):
+    replace_folder(new, target)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+swap.replace_folder = once
+main(["render", "dev"])
+"""
+
+
+def test_a_render_killed_between_two_folders_is_seen_and_repaired(project: Path) -> None:
+    replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
+    command = [sys.executable, "-c", _KILLED_AFTER_A_FOLDER]
+    done = subprocess.run(command, cwd=project, check=False, capture_output=True)
+    assert done.returncode == -signal.SIGKILL
+    assert chartkit(project, "render", "dev", "--check").code == 1
+    assert chartkit(project, "render", "dev").code == 0
+    assert chartkit(project, "render", "dev", "--check").code == 0
+
+
+@pytest.mark.parametrize("link", ["charts", "charts/kyverno", "rendered", "rendered/dev"])
+def test_render_writes_through_no_link_out_of_the_project(project: Path, link: str) -> None:
+    elsewhere = project.parent / "elsewhere"
+    shutil.move(project / link, elsewhere)
+    (project / link).symlink_to(elsewhere)
+    before = snapshot(elsewhere)
+    replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")
+    done = chartkit(project, "render", "dev")
+    assert (done.code, done.out) == (2, "")
+    assert f"{link}: is a link that leads out of the project, to {elsewhere}" in done.line
+    assert snapshot(elsewhere) == before

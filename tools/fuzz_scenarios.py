@@ -312,6 +312,9 @@ def _first(text: str) -> str:
 def _charts() -> list[Scenario]:
     project = {"chartkit.yaml": PROJECT, "mine.yaml": PROFILE}
     objects = {"objects.yaml": OBJECTS}
+    properties = {"name": {"type": "string", "pattern": "^x"}, "replicas": {"$ref": "#/$defs/n"}}
+    defined = {"type": "object", "properties": properties, "$defs": {"n": {"type": "integer"}}}
+    schema = {**_CHART, "chart/values.schema.json": json.dumps(defined), "v.yaml": "name: y\n"}
     return [
         Scenario(
             "scan profile",
@@ -327,6 +330,7 @@ def _charts() -> list[Scenario]:
             ],
             {"v.yaml": ENGINE},
         ),
+        Scenario("lint chart", [["values", "lint", "--chart", "chart", "v.yaml"]], schema),
         Scenario(
             "scan chart",
             [["scan", "chart"], ["scan", "chart", "-f", "v.yaml"]],

@@ -78,7 +78,26 @@ def violations(
     except Unresolvable as error:
         text = f"the schema refers to what is not in it: {error.ref}"
         raise InputError(text, document.locate()) from None
+    except RecursionError:
+        raise InputError("the schema refers to itself to no end", document.locate()) from None
     return sorted(found, key=_position)
+
+
+def require_schema(document: Document) -> Body:
+    """Return the JSON Schema that a document is; raises InputError for one that is none."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    hint = "`helm lint` refuses it, too"
+    if not isinstance(document.body, dict):
+        raise InputError("is no JSON Schema: it must be an object", document.location, hint)
+    try:
+        Draft202012Validator.check_schema(document.body)
+    except SchemaError as error:
+        place = document.locate(*error.absolute_path)
+        raise InputError(f"is no JSON Schema: {error.message}", place, hint) from None
+    body: Body = document.body
+    return body
 
 
 def require(document: Document, schema: Mapping[str, Any]) -> None:

@@ -20,6 +20,7 @@ from chartkit.chart.plan import ChartPlan
 from chartkit.chart.values import Prefer, merge_values
 from chartkit.documents import read_source
 from chartkit.errors import InputError
+from chartkit.json_text import parse_json
 from chartkit.model import Diagnostic, Location, Severity
 
 RECORD = ".chartkit"
@@ -174,7 +175,7 @@ def _recorded(folder: Path) -> dict[str, str]:
         return {}
     hint = "remove it: `chartkit render` writes it anew"
     try:
-        files = json.loads(read_source(file))["files"]
+        files = parse_json(read_source(file))["files"]
     except (ValueError, KeyError, TypeError):
         raise InputError("is not a record of chartkit's", Location(str(file)), hint) from None
     if not isinstance(files, dict) or any(_outside(name) for name in files):

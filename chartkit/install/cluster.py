@@ -5,7 +5,6 @@ What it raises never quotes the kubeconfig or what a credential plugin printed: 
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 from collections.abc import Callable, Iterator
@@ -22,6 +21,7 @@ import yaml
 from chartkit.errors import InputError
 from chartkit.install.errors import ClusterError, NoAnswerError
 from chartkit.install.kubeconfig import check_kubeconfigs, is_sendable
+from chartkit.json_text import parse_json
 from chartkit.model import Body, Location
 
 _TIMEOUT: Final = (10, 60)
@@ -195,7 +195,9 @@ class Cluster:
     def _raw(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body:
         """An answer as JSON: the client's own types would refuse what a server has besides."""
         answer = call(*given, **options, _preload_content=False, _request_timeout=_TIMEOUT)
-        body: Body = json.loads(answer.data)
+        body = parse_json(answer.data)
+        if not isinstance(body, dict):
+            raise ValueError("an answer is a JSON object")
         return body
 
     @contextmanager

@@ -17,6 +17,7 @@ from chartkit.documents import read_text, resources
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import ReleaseError
 from chartkit.install.releases import driver, record_name
+from chartkit.json_text import parse_json
 from chartkit.model import Body
 from chartkit.yaml_dump import dump_documents
 
@@ -52,7 +53,7 @@ def _read(encoded: str, kind: str, name: str) -> Body:
         packed = base64.b64decode(base64.b64decode(encoded) if kind == "secret" else encoded)
         unpacking = zlib.decompressobj(wbits=31)
         content = unpacking.decompress(packed, _LARGEST)
-        body: Body = json.loads(content)
+        body: Body = parse_json(content)
         manifest = body["manifest"]
     except (binascii.Error, zlib.error, ValueError, KeyError, TypeError):
         manifest = None

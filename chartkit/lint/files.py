@@ -11,10 +11,11 @@ from pathlib import Path
 from chartkit.chart import compat, engine_chart, ha
 from chartkit.chart.plan import ChartPlan
 from chartkit.chart.render import check_chart, render_chart
-from chartkit.chart.schema import require_no_object, require_single_keys
+from chartkit.chart.schema import require_no_object, require_schema, require_single_keys
 from chartkit.chart.versions import parse_version
 from chartkit.documents import Document, Source, escape_pointer, read_file, read_text
 from chartkit.errors import InputError, RenderError
+from chartkit.input_files import is_there
 from chartkit.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
 from chartkit.model import Body, Diagnostic, Location, Severity
 
@@ -130,8 +131,12 @@ def _schema(chart: ChartPlan | Path) -> Body | None:
         own: Body = json.loads(chart.files[_SCHEMA])
         return own
     file = chart / _SCHEMA
-    schema: Body | None = read_file(file)[0].body if file.is_file() else None
-    return schema
+    if not is_there(file):
+        return None
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError("is no JSON Schema", Location(str(file)), "a schema is one JSON object")
+    return require_schema(documents[0])
 
 
 def _one(documents: Sequence[Document], file: str) -> Document:

@@ -66,7 +66,7 @@ def test_a_secret_into_a_new_namespace(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "preview", objects, "-p", policy)
     assert (done.code, done.err) == (0, "")
     assert "namespace: shop" in done.out
-    assert "k: dg==" in done.out
+    assert "k: (hidden)" in done.out
 
 
 def test_a_binding_for_who_asks(tmp_path: Path) -> None:

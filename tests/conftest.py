@@ -59,10 +59,20 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 @pytest.fixture(scope="session")
 def helm_program() -> str:
     """The real `helm`, on PATH or where `go install` puts it; skips where there is none."""
-    found = shutil.which("helm")
+    return _program("helm")
+
+
+@pytest.fixture(scope="session")
+def helm3_program() -> str:
+    """Helm 3 as `helm3`, where `helm` is; skips where there is none."""
+    return _program("helm3")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
     if found is None and shutil.which("go"):
         done = subprocess.run(["go", "env", "GOPATH"], capture_output=True, text=True, check=False)
-        found = shutil.which("helm", path=str(Path(done.stdout.strip()) / "bin"))
+        found = shutil.which(name, path=str(Path(done.stdout.strip()) / "bin"))
     if found is None:
-        pytest.skip("the helm program is not here; `.ci/run` installs it")
+        pytest.skip(f"the program {name} is not here; `.ci/run` installs it")
     return found

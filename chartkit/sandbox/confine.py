@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -141,7 +140,7 @@ def _allow(system: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
 
 def _refuse_sockets(system: ctypes.CDLL) -> None:
     """seccomp: no socket of any family, and no io_uring, which could open one."""
-    known = _SOCKET.get(platform.machine())
+    known = _SOCKET.get(os.uname().machine)
     if known is None or struct.calcsize("P") != 8:
         return
     architecture, socket = known

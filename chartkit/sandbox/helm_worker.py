@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
 from chartkit.sandbox.confine import confine
-from chartkit.sandbox.limits import Exit
+from chartkit.sandbox.exits import Exit
 
 HEADER: Final = struct.Struct("=cQ")
 """The kind of a frame and the number of bytes that follow."""

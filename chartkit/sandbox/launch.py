@@ -7,7 +7,7 @@ import os
 import sys
 
 from chartkit.sandbox.confine import confine, die_with_parent
-from chartkit.sandbox.limits import Exit
+from chartkit.sandbox.exits import Exit
 
 
 def main(settings: str, program: str, arguments: list[str]) -> None:

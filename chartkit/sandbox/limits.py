@@ -1,9 +1,8 @@
-"""The limits of a child process, and the ways in which a child reports that it reached one."""
+"""The limits of a child process."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Final
 
 _MIB: Final = 1024 * 1024
@@ -34,14 +33,6 @@ class Limits:
 
 
 DEFAULT: Final = Limits()
-
-
-class Exit(IntEnum):
-    """Exit codes of a child that stopped itself; Go's runtime uses 2, shells 126 and above."""
-
-    CPU = 101
-    MEMORY = 102
-    NOT_STARTED = 103
 
 
 def size(number: int) -> str:

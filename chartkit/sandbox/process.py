@@ -16,14 +16,18 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from chartkit.errors import ChartkitError
+from chartkit.sandbox.exits import Exit
 from chartkit.sandbox.helm_worker import ANSWER, HEADER, TOO_LARGE
-from chartkit.sandbox.limits import Exit, Limits, size
+from chartkit.sandbox.limits import Limits, size
 
 _ROOT: Final = Path(__file__).parents[2]
+_KILLED: Final = -9
+_CRASHED: Final = 2
+"""The exit code of Go's runtime, after it has printed its threads (goroutines)."""
 _FAREWELL: Final = 65536
 """As much of a child's standard error is read."""
 _MEMORY: Final = re.compile(
-    r"out of memory|cannot allocate memory|malloc failed|failed to (create|reserve)"
+    r"out of memory|cannot allocate memory|(malloc|pthread_create) failed|failed to create"
 )
 _STACK: Final = re.compile(r"stack overflow|goroutine stack exceeds")
 _SYSTEM: Final = (
@@ -182,6 +186,9 @@ class Programs:
         }
         code = "from chartkit.sandbox.launch import main; main(*sys.argv[1:3], sys.argv[3:])"
         command = [*_python(code), json.dumps(settings), program, *arguments]
+        if sys.platform == "win32":
+            # Nothing to confine with, and no way to become another program.
+            command = [program, *arguments]
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             process = _started(command, place, out, err, environment)
             self._running.add(process)
@@ -220,10 +227,10 @@ def _ended(process: subprocess.Popen[bytes]) -> float:
 def _check_end(done: Done, limits: Limits, late: bool, cpu_seconds: float) -> None:
     if done.code == Exit.NOT_STARTED:
         raise OSError(0, done.err)
-    crashed = done.err.startswith(("fatal error:", "runtime:", "panic:", "SIG"))
+    crashed = done.code == _CRASHED and "goroutine " in done.err
     if done.code < 0 or crashed or late:
         # The system kills at the end of a second, as it counts them itself.
-        spent = done.code < 0 and cpu_seconds > limits.cpu_seconds - 1
+        spent = done.code == _KILLED and cpu_seconds > limits.cpu_seconds - 0.5
         code = Exit.CPU if spent else done.code
         raise StoppedError(_reason(code, done.err, limits, late))
 

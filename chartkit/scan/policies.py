@@ -167,6 +167,10 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     """The policies of a built-in profile, by its name, or of one in a file, by its path."""
+    from chartkit.chart import helm
+
+    # Helm starts while the profile is read.
+    helm.start()
     from chartkit.chart.policies_chart import render_profile
     from chartkit.chart.project import PolicyType
 

@@ -8,13 +8,13 @@ import shutil
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from chartkit.chart.helm.door import Door
-from chartkit.chart.helm.library import HelmLibrary
-from chartkit.chart.helm.program import HelmProgram
 from chartkit.errors import RenderError
 from chartkit.sandbox.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from chartkit.chart.helm.door import Door
 
 VARIABLE: Final = "CHARTKIT_HELM"
 """Names the Helm to use: `library`, `program`, or the path of a program."""
@@ -31,6 +31,11 @@ def helm() -> Door:
 
 def connect(limits: Limits) -> Door:
     """The Helm that the user chose, within these limits; raises RenderError where it is missing."""
+    # Most commands import this and render no chart.
+    from chartkit.chart.helm.door import Door
+    from chartkit.chart.helm.library import HelmLibrary
+    from chartkit.chart.helm.program import HelmProgram
+
     program = chosen_program()
     if program is not None:
         return Door(lambda place: HelmProgram(program, place, limits))

@@ -15,7 +15,6 @@ import yaml
 
 from chartkit.chart.helm.chart_folder import Entry, entries, read
 from chartkit.chart.helm.model import ChartError
-from chartkit.chart.helm.packed import packed, unpacked
 from chartkit.chart.helm.references import check_references
 
 _KEPT: Final = 32
@@ -93,6 +92,8 @@ def _checked(
         if inside is not None:
             yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", depth + 1)
             continue
+        from chartkit.chart.helm.packed import packed, unpacked
+
         inside = unpacked(files[_SUBCHARTS + subchart], where)
         yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", depth + 1)
         files[_SUBCHARTS + subchart] = packed(inside, "chart")

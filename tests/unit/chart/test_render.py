@@ -63,11 +63,11 @@ metadata: {name: things.example.com}
 }
 
 
-@pytest.fixture(params=["library", "program"])
+@pytest.fixture(params=["library", "helm_program", "helm3_program"])
 def helm_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Every test runs with Helm in process and with its program."""
-    if request.param == "program":
-        monkeypatch.setenv(VARIABLE, request.getfixturevalue("helm_program"))
+    """Every test runs with Helm's library and with its programs."""
+    if request.param != "library":
+        monkeypatch.setenv(VARIABLE, request.getfixturevalue(request.param))
     helm.close()
     yield request.param
     helm.close()

@@ -8,19 +8,24 @@ import pytest
 from chartkit.chart import helm
 from chartkit.chart.helm import choice
 
-BACKENDS = ("library", "program")
+BACKENDS = ("library", "helm_program", "helm3_program")
 Write = Callable[..., Path]
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Every test runs with both backends."""
+    """Every test runs with the library and with both versions of the program."""
     name = request.param
-    chosen = request.getfixturevalue("helm_program") if name == "program" else name
-    monkeypatch.setenv(choice.VARIABLE, chosen)
+    monkeypatch.setenv(choice.VARIABLE, chosen(request, name))
     helm.close()
     yield name
     helm.close()
+
+
+def chosen(request: pytest.FixtureRequest, name: str) -> str:
+    """A backend as `CHARTKIT_HELM` names it; skips where it is not here."""
+    found: str = name if name == "library" else request.getfixturevalue(name)
+    return found
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from chartkit.chart.helm.door import Door
 from chartkit.chart.helm.model import ChartError
 from chartkit.errors import RenderError
 from chartkit.sandbox.limits import Limits
-from tests.unit.chart.helm.conftest import BACKENDS, Write
+from tests.unit.chart.helm.conftest import BACKENDS, Write, chosen
 
 _LIMITS = Limits(seconds=60, cpu_seconds=1, memory=384 * 1024 * 1024, output=4 * 1024 * 1024)
 _TARGET = Target("r", "default")
@@ -38,10 +38,7 @@ _REFUSED_BY_HELM = ("endless include", "endless template")
 @pytest.fixture(scope="module", params=BACKENDS)
 def door(request: pytest.FixtureRequest) -> Iterator[Door]:
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == "program":
-            patch.setenv(choice.VARIABLE, request.getfixturevalue("helm_program"))
-        else:
-            patch.setenv(choice.VARIABLE, request.param)
+        patch.setenv(choice.VARIABLE, chosen(request, request.param))
         opened = choice.connect(_LIMITS)
     yield opened
     opened.close()

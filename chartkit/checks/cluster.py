@@ -33,8 +33,11 @@ def faults(subject: Subject) -> Iterable[Row]:
         release, place = env.release, env.locate("kyverno")
         if engine is not None:
             release = running_release(engine.rendered.resources, fault.controller)
+        if not fault.is_in(release):
+            continue
+        if engine is not None:
             place = engine.lint_subject().locate(fault.image_path)
-        for policy in subject.policies.rendered.resources if fault.is_in(release) else ():
+        for policy in subject.policies.rendered.resources:
             if fault.concerns(policy):
                 message = f"{policy.kind}/{policy.name}: Kyverno {release} {fault.text}"
                 found = fault.diagnostic(message, place)

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.keys import (
     ADDITION,
     CONDITION,
@@ -33,9 +34,14 @@ from chartkit.engine.mutate.nodes import (
 from chartkit.engine.mutate.removal import remove_anchors, remove_top_anchors
 from chartkit.engine.pattern import Pattern, compile_pattern
 from chartkit.engine.pattern.anchors import AnchorKind
+from chartkit.engine.pattern.operators import literal
 from chartkit.model import Body, Json
 
 _MOST_PATTERNS: Final = 1024
+_AT_ONCE: Final = 8
+"""How many elements are passed over in a step."""
+_DECISION: Final = 20
+"""Steps of an element whose anchors are decided."""
 
 
 class _UnmetError(PatchError):
@@ -46,13 +52,13 @@ class _GlobalUnmetError(PatchError):
     """A `<( )` anchor that does not hold."""
 
 
-def applicable(patch: Json, resource: Json) -> Json:
+def applicable(patch: Json, resource: Json, budget: Budget) -> Json:
     """The patch without its anchors, `{}` where their conditions do not hold.
 
     The patch that is given is changed. Raises `PatchError`.
     """
     try:
-        _decide(patch, resource)
+        _decide(patch, resource, budget)
         remove_top_anchors(patch)
     except (_UnmetError, _GlobalUnmetError):
         return {}
@@ -61,10 +67,10 @@ def applicable(patch: Json, resource: Json) -> Json:
     return patch
 
 
-def decide(patch: Json, resource: Json) -> None:
+def decide(patch: Json, resource: Json, budget: Budget) -> None:
     """Raises what `applicable` raises of a patch that has no anchors; nothing is changed."""
     try:
-        _decide(patch, resource)
+        _decide(patch, resource, budget)
     except PatchError as error:
         raise _undecided(error) from error
 
@@ -73,19 +79,19 @@ def _undecided(error: PatchError) -> PatchError:
     return PatchError(f"failed to preProcess rule: {error.message}")
 
 
-def _decide(patch: Json, resource: Json) -> None:
+def _decide(patch: Json, resource: Json, budget: Budget) -> None:
     if isinstance(patch, dict):
-        _decide_object(patch, resource)
+        _decide_object(patch, resource, budget)
     elif isinstance(patch, list) and patch and isinstance(patch[0], dict):
-        _decide_elements(patch, resource)
+        _decide_elements(patch, resource, budget)
 
 
-def _decide_object(patch: Body, resource: Json) -> None:
+def _decide_object(patch: Body, resource: Json, budget: Budget) -> None:
     _add_what_is_missing(patch, resource)
     _check_conditions(patch, resource, GLOBAL, _GlobalUnmetError)
     _check_conditions(patch, resource, CONDITION, _UnmetError)
     for key in plain_keys(patch):
-        _decide(patch[key], get_field(resource, key))
+        _decide(patch[key], get_field(resource, key), budget)
 
 
 def _add_what_is_missing(patch: Json, resource: Json) -> bool:
@@ -129,7 +135,7 @@ def _pattern(text: str) -> Pattern:
     return compile_pattern(json.loads(text))
 
 
-def _decide_elements(patch: list[Json], resource: Json) -> None:
+def _decide_elements(patch: list[Json], resource: Json, budget: Budget) -> None:
     """Decides each element of a list of objects for every element of the object's list."""
     expect_list(resource)
     elements = resource if isinstance(resource, list) else []
@@ -139,25 +145,56 @@ def _decide_elements(patch: list[Json], resource: Json) -> None:
         is_global = has_anchors(part, GLOBAL)
         tried = copied(part)
         unmet, met = None, False
+        budget.spend(len(elements) // _AT_ONCE + 1, "the anchors of a strategic merge")
+        first = _first_condition(tried)
         for element in elements:
+            if _is_another(first, element):
+                continue
+            budget.spend(_DECISION, "the anchors of a strategic merge")
             try:
-                _decide(tried, element)
+                _decide(tried, element, budget)
             except _UnmetError:
                 continue
             except _GlobalUnmetError as error:
                 unmet = error
                 continue
+            finally:
+                first = _first_condition(tried)
             met = met or is_global
             if not is_global:
                 _add_named(patch, tried, element)
         if resource is MISSING:
             try:
-                _decide(tried, MISSING)
+                _decide(tried, MISSING, budget)
             except _UnmetError:
                 continue
             met = met or is_global
         if unmet is not None and not met:
             raise unmet
+
+
+def _first_condition(part: Json) -> tuple[str, str] | None:
+    """The key and the text that an element must have for the part to be decided for it at all, as
+    in `(name): web`; None where there is more to be looked at."""
+    if not isinstance(part, dict):
+        return None
+    anchors = anchored(part, HANDLED)
+    if not anchors or anchors[0].kind is not AnchorKind.CONDITION:
+        return None
+    if any(anchor.kind is not AnchorKind.CONDITION for anchor in anchors):
+        return None
+    wanted = part.get(str(anchors[0]))
+    if not isinstance(wanted, str) or "|" in wanted or "&" in wanted or literal(wanted) != wanted:
+        return None
+    return anchors[0].key, wanted
+
+
+def _is_another(condition: tuple[str, str] | None, element: Json) -> bool:
+    """Whether an element has another text than the condition wants."""
+    if condition is None or element.__class__ is not dict:
+        return False
+    text = element.get(condition[0])
+    return text.__class__ is str and text != condition[1]
 
 
 def _add_named(patch: list[Json], part: Json, element: Json) -> None:

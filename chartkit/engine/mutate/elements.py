@@ -13,6 +13,7 @@ from typing import Final
 from chartkit.engine.mutate.nodes import (
     MISSING,
     PatchError,
+    copied,
     expect_object,
     expect_scalar,
     get_field,
@@ -22,10 +23,12 @@ from chartkit.engine.mutate.nodes import (
     set_field,
 )
 from chartkit.engine.mutate.schema import Schema
+from chartkit.engine.mutate.settled import Indexed, Texts, unchanged
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.model import Json
 
 Walk = Callable[[Json, Json, Schema | None], Json]
-"""Merges the second value into the first."""
+"""Merges the second value into the first, and gives the merged one."""
 
 _SCALARS: Final = ("",)
 """The keys of a list of scalars: the element itself."""
@@ -34,39 +37,71 @@ _MOST_IRREGULAR: Final = 1000
 """How many elements a list may have that is joined step by step; the time goes by its square."""
 
 
-def join(target: list[Json], patch: Json, schema: Schema, walk: Walk) -> list[Json]:
-    """The target with the patch's elements joined in; what the patch names comes first."""
+def join(
+    target: list[Json], patch: Json, schema: Schema, work: Workspace, part: Walk, walk: Walk
+) -> list[Json]:
+    """The target with the patch's elements joined in; what the patch names comes first.
+
+    The very same target where nothing changes; it stays as it is. part: merges elements of the
+    target; walk: merges elements of a copy of it, and changes them.
+    """
     keys = schema.keys or _SCALARS
-    regular = _join_regular(target, patch, keys, schema, walk)
+    regular = _join_regular(target, patch, keys, schema, work, part)
     if regular is not None:
         return regular
-    if len(target) + (0 if is_absent(patch) else len(patch)) > _MOST_IRREGULAR:
+    count = len(target) + (0 if is_absent(patch) else len(patch))
+    if count > _MOST_IRREGULAR:
         raise PatchError(
             f"a list of more than {_MOST_IRREGULAR} elements has some without "
             f"{', '.join(keys) if schema.keys else 'a value'} or with the same"
         )
-    return _join_stepwise(target, patch, keys, schema, walk)
+    work.budget.spend(count * count, "a list whose elements have no keys of their own")
+    if target is patch:
+        return _join_stepwise(target, patch, keys, schema, walk)
+    joined = _join_stepwise(copied(target), patch, keys, schema, walk)
+    # Kept apart by everything that JSON and the order of keys tell.
+    return target if repr(joined) == repr(target) else joined
 
 
 def _join_regular(
-    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, walk: Walk
+    target: list[Json],
+    patch: Json,
+    keys: Sequence[str],
+    schema: Schema,
+    work: Workspace,
+    part: Walk,
 ) -> list[Json] | None:
-    old = _indexed(target, keys)
+    known = work.settled.indexed(target)
+    old = _indexed(target, keys) if known is None else known.elements
     new = _indexed(patch, keys)
     if old is None or new is None:
         return None
+    pending = old if known is None else known.pending
     elements = schema.elements()
-    made: dict[tuple[str, ...], Json] = {}
-    for key in {**new, **old}:
-        merged = walk(old.get(key, MISSING), new.get(key, MISSING), elements)
+    made: dict[Texts, Json] = {}
+    unsettled: list[Texts] = []
+    for key in {**new, **dict.fromkeys(pending)}:
+        here, there = old.get(key, MISSING), new.get(key, MISSING)
+        merged = part(here, there, elements)
         if is_absent(merged) or merged == {}:
             old.pop(key, None)
-        else:
+            continue
+        if there is not MISSING:
             made[key] = merged
+        if here is not MISSING:
+            # An element that the patch would replace stays.
+            old[key] = here if merged is there else merged
+        if there is not MISSING or merged is not here:
+            unsettled.append(key)
     if len(keys) > 1:
         # With several keys, each element of the target is taken out and put at the end.
         made = {key: element for key, element in made.items() if key not in old}
-    return list({**made, **old}.values())
+    joined = {**made, **old}
+    result = list(joined.values())
+    result = target if unchanged(target, result) else result
+    if new or known is not None:
+        work.settled.index(Indexed(result, joined, unsettled))
+    return result
 
 
 def _indexed(source: Json, keys: Sequence[str]) -> dict[tuple[str, ...], Json] | None:

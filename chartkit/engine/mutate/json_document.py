@@ -120,7 +120,11 @@ class Document:
             for key, member in value.items():
                 value[key] = self._closed(member)
         elif isinstance(value, list):
-            value[:] = map(self._closed, value)
+            own = self._own
+            value[:] = [
+                one if one.__class__ is dict and id(one) not in own else self._closed(one)
+                for one in value
+            ]
         else:
             value = closed(value)
         return value

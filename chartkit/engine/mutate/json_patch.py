@@ -40,6 +40,7 @@ def apply_operations(operations: list[Body], resource: Body, work: Workspace) ->
         _OPERATIONS[operation["op"]](document, operation, values)
     patched = document.closed()
     if _same_text(before, patched):
+        work.left()
         return resource
     work.keep(patched, document.changed, values.made)
     return patched
@@ -78,7 +79,9 @@ def _same_text(left: Json, right: Json) -> bool:
             _same_text(left[key], member) for key, member in right.items()
         )
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(_same_text, left, right))
+        return len(left) == len(right) and all(
+            one is other or _same_text(one, other) for one, other in zip(left, right, strict=True)
+        )
     return equal(left, right)
 
 

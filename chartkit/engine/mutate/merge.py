@@ -6,6 +6,7 @@ Everything here changes the copies that it is given.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 from chartkit.engine.mutate.elements import join, set_element
@@ -24,6 +25,8 @@ from chartkit.engine.mutate.nodes import (
     set_field,
 )
 from chartkit.engine.mutate.schema import Schema, schema_of_kind
+from chartkit.engine.mutate.settled import unchanged
+from chartkit.engine.mutate.workspace import Workspace
 from chartkit.model import Body, Json
 
 
@@ -38,23 +41,48 @@ class _Directive(StrEnum):
 _KEY: Final = "$patch"
 
 
-def merge(resource: Body, patch: Json) -> Json:
-    """The object with the patch merged in; both are changed. Raises `PatchError`."""
-    merged = _walk(resource, patch, None)
+def merge(resource: Body, patch: Json, work: Workspace) -> Json:
+    """The object with the patch merged in; the patch is changed. Raises `PatchError`."""
+    settled = work.settled
+    target = settled.own(resource)
+    merged = _walk(target, patch, None, work)
     if is_absent(merged):
         raise PatchError("filter cannot create or delete objects")
+    return resource if merged is target and unchanged(resource, target) else merged
+
+
+def _part(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
+    """The merged value of what the object shares with others: it is copied before it is changed.
+
+    What no patch speaks of, and what was left as it is before, is left as it is.
+    """
+    if target is patch or not isinstance(target, dict | list):
+        return _walk(target, patch, schema, work)
+    settled = work.settled
+    if patch is MISSING and settled.knows(target, schema):
+        return target
+    # A list is never changed: joining makes a new one.
+    own = settled.own(target) if isinstance(target, dict) else target
+    merged = _walk(own, patch, schema, work)
+    if (
+        patch is MISSING
+        and (merged is own or isinstance(merged, list))
+        and unchanged(target, merged)
+    ):
+        settled.settle(target, schema)
+        return target
     return merged
 
 
-def _walk(target: Json, patch: Json, schema: Schema | None) -> Json:
-    """The merged value; MISSING where it goes."""
+def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
+    """The merged value; MISSING where it goes. A target that is an object is changed."""
     if schema is None:
         schema = _own_schema(target) or _own_schema(patch)
     leading = patch if is_absent(target) else target
     if is_absent(leading) or isinstance(leading, dict):
         expect_object(target)
         expect_object(patch)
-        return _walk_object(target, patch, schema)
+        return _walk_object(target, patch, schema, work)
     if not isinstance(leading, list):
         expect_scalar(target)
         expect_scalar(patch)
@@ -62,7 +90,7 @@ def _walk(target: Json, patch: Json, schema: Schema | None) -> Json:
         expect_list(target)
         expect_list(patch)
         if schema is not None and schema.keys is not None:
-            return _walk_list(target, patch, schema)
+            return _walk_list(target, patch, schema, work)
     return target if patch is MISSING else patch
 
 
@@ -75,7 +103,7 @@ def _own_schema(value: Json) -> Schema | None:
     return schema_of_kind(*texts) if all(texts) else None
 
 
-def _walk_object(target: Json, patch: Json, schema: Schema | None) -> Json:
+def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
     target = _chosen_object(target, patch)
     if not isinstance(target, dict):
         return target
@@ -86,7 +114,7 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None) -> Json:
         here, there = target.get(name, MISSING), get_field(patch, name)
         if there is MISSING and not isinstance(here, dict | list):
             continue
-        value = _walk(here, there, None if schema is None else schema.field(name))
+        value = _part(here, there, None if schema is None else schema.field(name), work)
         if value is not here or value is None:
             set_field(target, name, value)
     return target
@@ -132,14 +160,18 @@ def _directive(text: str) -> _Directive:
         raise PatchError(f"unknown patch strategy '{text}'") from None
 
 
-def _walk_list(target: Json, patch: Json, schema: Schema) -> Json:
+def _walk_list(target: Json, patch: Json, schema: Schema, work: Workspace) -> Json:
     if is_absent(target):
         target = patch
     elif patch is None:
         return MISSING
     else:
         target = _directed(target, patch, _list_directive(patch))
-    return target if target is MISSING else join(target, patch, schema, _walk)
+    return (
+        target
+        if target is MISSING
+        else join(target, patch, schema, work, partial(_part, work=work), partial(_walk, work=work))
+    )
 
 
 def _list_directive(patch: Json) -> _Directive:

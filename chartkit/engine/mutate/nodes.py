@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from operator import itemgetter
+from operator import is_, itemgetter
 from typing import Any, Final
 
 from chartkit.engine.int64 import Int64
@@ -123,6 +123,8 @@ def same(left: Json, right: Json) -> bool:
     if isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
+        if all(map(is_, left, right)):
+            return True
         return all(same(one, other) for one, other in zip(left, right, strict=True))
     return bool(isinstance(left, bool) is isinstance(right, bool) and left == right)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.anchors import applicable, decide
 from chartkit.engine.mutate.keys import HANDLED, has_anchors
 from chartkit.engine.mutate.merge import merge
@@ -17,10 +18,10 @@ def compile_merge(body: Json) -> Patch:
         return lambda resource, work=None: merged(body, resource, work)
 
     def run(resource: Body, work: Workspace | None = None) -> Json:
-        _count(work, body)
-        target = copied(resource)
-        decide(body, target)
-        return _changed(resource, merge(target, copied(reduced)))
+        work = work or Workspace()
+        target = _target(resource, body, work)
+        decide(body, target, work.budget)
+        return _merged(resource, target, copied(reduced), work)
 
     return run
 
@@ -28,30 +29,37 @@ def compile_merge(body: Json) -> Patch:
 def _reduced(body: Json) -> Json:
     """The patch that is left of one without anchors; None where it can never be applied."""
     try:
-        return applicable(copied(body), {})
+        return applicable(copied(body), {}, Budget())
     except PatchError:
         return None
 
 
 def merged(body: Json, resource: Body, work: Workspace | None = None) -> Json:
     """The object with a patch merged in, as a `Patch` gives it."""
-    _count(work, body)
-    target = copied(resource)
-    patch = applicable(copied(body), target)
+    work = work or Workspace()
+    target = _target(resource, body, work)
+    patch = applicable(copied(body), target, work.budget)
     is_doubled = second_key(patch) is not None
-    patched = merge(target, patch)
+    patched = _merged(resource, target, patch, work)
     key = second_key(patched) if is_doubled else None
     if key is not None:
         raise PatchError(
             f'yaml: unmarshal errors:\n  line 1: mapping key "{key}" already defined at line 1'
         )
-    return _changed(resource, patched)
+    return patched
 
 
-def _count(work: Workspace | None, patch: Json) -> None:
-    if work is not None:
-        work.budget.visit(patch, "a strategic merge")
+def _target(resource: Body, body: Json, work: Workspace) -> Body:
+    """The resource as it is merged with a patch, which is counted."""
+    work.budget.visit(body, "a strategic merge")
+    target: Body = work.settled.base(resource)
+    return target
 
 
-def _changed(resource: Body, patched: Json) -> Json:
-    return resource if same(resource, patched) else patched
+def _merged(resource: Body, target: Body, patch: Json, work: Workspace) -> Json:
+    made = merge(target, patch, work)
+    if same(target, made):
+        work.settled.left()
+        return resource
+    work.settled.keep(made, patch)
+    return made

@@ -1,0 +1,138 @@
+"""Mutating loops: what many patches of one object cost, and that they do what single ones do."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from chartkit.engine.compile import compile_policy
+from chartkit.engine.evaluate import evaluate
+from chartkit.engine.mutate.patch_text import compile_json_patch
+from chartkit.engine.mutate.strategic import compile_merge
+from chartkit.engine.mutate.workspace import Workspace
+from chartkit.engine.request import Request
+from chartkit.model import Resource, Status
+
+_LIST = "request.object.spec.containers"
+
+
+def _pod(count: int) -> dict[str, Any]:
+    containers = [
+        {"name": f"c{index}", "image": f"i:{index}", "ports": [{"containerPort": 80 + index}]}
+        for index in range(count)
+    ]
+    metadata = {"name": "p", "labels": {"z": "1", "a": "2"}}
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": metadata,
+        "spec": {"containers": containers},
+    }
+
+
+MERGES: list[list[Any]] = [
+    [{"name": "c1", "image": "x"}, {"name": "c0", "tty": True}, {"name": "c1", "image": "i:1"}],
+    [{"(name)": "c2", "+(tty)": True, "image": "y"}, {"(name)": "c?", "stdin": True}],
+    [{"(name)": "gone", "image": "y"}, {"name": "new", "image": "n"}, {"name": "new", "tty": True}],
+    [{"name": "c0", "$patch": "delete"}, {"name": "c1", "$patch": "replace", "image": "r"}],
+    [{"name": "c3", "ports": [{"containerPort": 83, "protocol": "TCP"}]}, {"name": "c3", "b": 1}],
+    [{"name": "c0", "ports": [{"containerPort": 1}]}, {"name": "c0", "image": None}],
+]
+
+
+@pytest.mark.parametrize("patches", MERGES)
+def test_merges_of_one_object_do_what_merges_of_copies_do(patches: list[Any]) -> None:
+    work, shared, single = Workspace(), _pod(5), _pod(5)
+    for patch in [*patches, *patches]:
+        body = {"spec": {"containers": [patch]}, "metadata": {"labels": {"b": patch.get("name")}}}
+        shared = compile_merge(body)(shared, work)
+        single = compile_merge(body)(json.loads(json.dumps(single)))
+        assert json.dumps(shared) == json.dumps(single)
+
+
+PATCHES: list[list[dict[str, Any]]] = [
+    [{"op": "add", "path": "/spec/containers/0/tty", "value": True}],
+    [{"op": "add", "path": "/spec/z/y/x", "value": {"b": 1, "a": [{"d": 1, "c": None}]}}],
+    [{"op": "copy", "from": "/spec/containers/1", "path": "/spec/containers/-"}],
+    [{"op": "move", "from": "/metadata/labels", "path": "/metadata/annotations"}],
+    [{"op": "replace", "path": "/spec/containers/0/name", "value": "c0"}],
+    [
+        {"op": "remove", "path": "/spec/containers/0"},
+        {"op": "test", "path": "/kind", "value": "Pod"},
+    ],
+    [{"op": "add", "path": "/spec/z/y/w", "value": None}],
+]
+
+
+def test_json_patches_of_one_object_do_what_patches_of_copies_do() -> None:
+    work, shared, single = Workspace(), _pod(5), _pod(5)
+    for operations in [*PATCHES, *PATCHES[:3], *PATCHES[4:], *PATCHES[1:3]]:
+        run = compile_json_patch(json.dumps(operations))
+        shared = run(shared, work)
+        single = run(json.loads(json.dumps(single)))
+        assert json.dumps(shared) == json.dumps(single)
+
+
+def test_the_object_that_is_patched_stays_as_it_is() -> None:
+    pod = _pod(3)
+    before, work = json.dumps(pod), Workspace()
+    merged = compile_merge({"spec": {"containers": [{"name": "c1", "tty": True}]}})(pod, work)
+    kept = json.dumps(merged)
+    compile_merge({"spec": {"containers": [{"name": "c1", "tty": False}]}})(merged, work)
+    assert json.dumps(pod) == before
+    assert json.loads(json.dumps(merged)) == json.loads(kept)
+
+
+LOOPS: dict[str, dict[str, Any]] = {
+    "JSON patch": {
+        "patchesJson6902": "- {op: add, path: '/spec/containers/{{elementIndex}}/tty', value: true}"
+    },
+    "strategic merge": {
+        "patchStrategicMerge": {"spec": {"containers": [{"name": "{{element.name}}", "tty": True}]}}
+    },
+    "anchors": {
+        "patchStrategicMerge": {
+            "spec": {"containers": [{"(name)": "{{element.name}}", "tty": True}]}
+        }
+    },
+}
+
+
+def _calls(loop: dict[str, Any], count: int) -> int:
+    """How many calls a mutating loop over so many containers makes."""
+    rule = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
+        "mutate": {"foreach": [{"list": _LIST, **loop}]},
+    }
+    body = {
+        "apiVersion": "kyverno.io/v1",
+        "kind": "ClusterPolicy",
+        "metadata": {"name": "p"},
+        "spec": {"rules": [rule]},
+    }
+    policy, request, calls = compile_policy(Resource(body)), Request(Resource(_pod(count))), 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    sys.setprofile(note)
+    try:
+        (result,) = evaluate([policy], request)
+    finally:
+        sys.setprofile(None)
+    assert result.status is Status.PASS
+    assert result.patched is not None
+    assert all(one["tty"] for one in result.patched["spec"]["containers"])
+    return calls
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_a_loop_goes_through_the_object_once(loop: dict[str, Any]) -> None:
+    """Three times as many elements take about three times as many steps, not nine times."""
+    _calls(loop, 10)
+    assert _calls(loop, 180) < 5 * _calls(loop, 60)

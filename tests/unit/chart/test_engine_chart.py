@@ -425,3 +425,19 @@ def test_what_helm_stores_of_a_release_is_small() -> None:
 
 def _encoded(name: str, text: str) -> Body:
     return {"name": name, "data": base64.b64encode(text.encode()).decode()}
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_a_controllers_own_rules_are_bound_and_not_added_up(controller: str) -> None:
+    """What the aggregator adds up it writes once more while Helm deletes the parts."""
+    more = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+    own = [{"apiGroups": [""], "resources": ["pods"]}] if controller == "reports" else more
+    found = objects({f"{controller}Controller": {"rbac": {"clusterRole": {"extraResources": own}}}})
+    name = f"kyverno:{controller}-controller"
+    selectors = found["ClusterRole", name]["aggregationRule"]["clusterRoleSelectors"]
+    for role in (f"{name}:core", f"{name}:additional"):
+        labels = found["ClusterRole", role]["metadata"]["labels"]
+        assert not any(each["matchLabels"].items() <= labels.items() for each in selectors)
+        binding = found["ClusterRoleBinding", role]
+        assert binding["roleRef"]["name"] == role
+        assert binding["subjects"] == found["ClusterRoleBinding", name]["subjects"]

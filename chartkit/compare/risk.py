@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from chartkit.compare import generated
 from chartkit.compare.fields import ABSENT, FieldChange
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.permissions import grants, widened
@@ -78,6 +79,14 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
     judges = any(field.path[0] == "spec" for field in change.fields)
     if refuses(change.before) and refuses(change.after) and judges and not weakened:
         yield Risk(Level.MEDIUM, "a policy that refuses judges otherwise")
+
+
+def generators(change: ObjectChange) -> Iterator[Risk]:
+    """A policy that generates and goes, or a rule of one: its objects go too, or are left."""
+    if _is_policy(change) and change.before is not None:
+        reason = generated.lost(change.before, change.after)
+        if reason is not None:
+            yield Risk(Level.HIGH if reason == generated.DELETED else Level.MEDIUM, reason)
 
 
 def replicas(change: ObjectChange) -> Iterator[Risk]:
@@ -207,6 +216,7 @@ def _number(value: Json, default: float) -> float:
 
 RULES: Final[Sequence[Rule]] = (
     policies,
+    generators,
     replicas,
     roles,
     webhooks,

@@ -19,6 +19,8 @@ from chartkit.model import Body
 from tests.api_server_http import TOKEN, Refused, Request, handler
 from tests.loopback import LoopbackServer
 
+SET_OF_TEXTS = "validationActions"
+
 __all__ = ["TOKEN", "Api", "ApiServer", "Refused", "Request", "selected"]
 
 
@@ -59,6 +61,7 @@ def _apis() -> Iterator[Api]:
     for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"):
         plural = f"{kind.lower()}s".replace("policys", "policies")
         yield Api("admissionregistration.k8s.io", "v1", plural, kind, False)
+    yield Api("apiregistration.k8s.io", "v1", "apiservices", "APIService", False)
     yield Api("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", True)
     yield Api("networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", True)
 
@@ -83,6 +86,7 @@ class ApiServer:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
         self.events: list[tuple[str, Body]] = []
+        self.applied: dict[str, dict[str, Body]] = {}
         self.stopped = False
         for api in _apis():
             self.serve(api)
@@ -278,6 +282,7 @@ class ApiServer:
         new = deepcopy(request.body)
         if request.method == "PATCH":
             new = _patched(there or {}, request.body)
+            self._share(request, path, new)
         self._require_namespace(collection)
         if request.query.get("dryRun"):
             return new
@@ -286,6 +291,18 @@ class ApiServer:
         self.put(path, new)
         self.written(self, path, new)
         return self.objects.get(path, new)
+
+    def _share(self, request: Request, path: str, new: Body) -> None:
+        """Under server-side apply `validationActions` is a set: what its managers wrote adds up,
+        until somebody writes the field in another way."""
+        managers = self.applied.setdefault(path, {})
+        if request.kind_of_patch != "apply-patch":
+            managers.clear()
+        elif not request.query.get("dryRun"):
+            managers[request.query.get("fieldManager", "")] = request.body or {}
+        written = [each.get("spec", {}).get(SET_OF_TEXTS) or [] for each in managers.values()]
+        if SET_OF_TEXTS in (new.get("spec") or {}) and written:
+            new["spec"][SET_OF_TEXTS] = sorted({text for each in written for text in each})
 
     def _require_namespace(self, collection: str) -> None:
         before, marker, after = collection.partition("/namespaces/")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from chartkit.model import Body
 from tests.protobuf_records import MAGIC, read_record
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
         content = self.rfile.read(size)
         request = Request(
             self.command,
-            url.path.rstrip("/"),
+            unquote(url.path).rstrip("/"),
             {key: values[-1] for key, values in parse_qs(url.query).items()},
             self.headers.get("Content-Type", "").partition("+")[0].partition("/")[2],
             _body(content),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from chartkit.model import Body
@@ -11,8 +12,15 @@ POLICY_NAMES = ("first", "second")
 _LABELS = {"app.kubernetes.io/part-of": "kyverno"}
 
 
-def write_project(folder: Path, version: str = "3.9.0", kyverno: str = "1.19") -> Path:
-    """Writes a project with the environments prd and old; version: of both charts."""
+def write_project(
+    folder: Path,
+    version: str = "3.9.0",
+    kyverno: str = "1.19",
+    extra: Sequence[Body] = (),
+    policies: Sequence[Body] = (),
+) -> Path:
+    """Writes a project with the environments prd and old; version: of both charts; extra, policies:
+    objects of theirs besides."""
     environments = {
         "prd": {"kyverno": kyverno, "kubernetes": "1.34"},
         "bare": {"kyverno": kyverno, "kubernetes": "1.34", "engine": False},
@@ -20,8 +28,10 @@ def write_project(folder: Path, version: str = "3.9.0", kyverno: str = "1.19") -
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "chartkit.yaml").write_text(dump_yaml({"environments": environments}))
     app = f"v{kyverno}.0"
-    _chart(folder, "kyverno", version, app, [_crd(), _deployment(), _job()])
-    _chart(folder, "kyverno-policies", version, app, [_policy(each) for each in POLICY_NAMES])
+    engine = [_crd(), _deployment(), _job()]
+    _chart(folder, "kyverno", version, app, [*engine, *extra])
+    own = [_policy(each) for each in POLICY_NAMES]
+    _chart(folder, "kyverno-policies", version, app, [*own, *policies])
     return folder
 
 

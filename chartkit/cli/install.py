@@ -96,7 +96,7 @@ def install(
     if not yes:
         click.echo("nothing was done: --yes does it" if found.needed else "nothing is to be done")
         return
-    tools = _tools(cluster, releases, timeout, stale_after, _again())
+    tools = _tools(cluster, releases, timeout, stale_after, _again(), force_conflicts)
     try:
         run(found, tools)
     except CutShortError as error:
@@ -144,17 +144,26 @@ def _connected(
     from chartkit.chart.engine_chart import NAMESPACE
     from chartkit.install.choice import releases
     from chartkit.install.cluster import connect
+    from chartkit.install.field_manager import write_as_helm
 
+    write_as_helm()
     cluster = connect(context)
     return cluster, releases(cluster, NAMESPACE, timeout, force_conflicts)
 
 
-def _tools(cluster: Cluster, releases: Releases, timeout: int, stale: float, again: str) -> Tools:
+def _tools(
+    cluster: Cluster,
+    releases: Releases,
+    timeout: int,
+    stale: float,
+    again: str,
+    force: bool = False,
+) -> Tools:
     from chartkit.install.run import Tools
     from chartkit.install.waiting import Waiting
 
     say: Callable[[str], Any] = partial(click.echo)
-    return Tools(cluster, releases, Waiting(cluster, timeout), say, stale, again)
+    return Tools(cluster, releases, Waiting(cluster, timeout), say, stale, again, force)
 
 
 def _again() -> str:

@@ -83,7 +83,7 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
 
 def generators(change: ObjectChange) -> Iterator[Risk]:
     """A policy that generates and goes, or a rule of one: its objects go too, or are left."""
-    if _is_policy(change) and change.before is not None:
+    if is_policy(change) and change.before is not None:
         reason = generated.lost(change.before, change.after)
         if reason is not None:
             yield Risk(Level.HIGH if reason == generated.DELETED else Level.MEDIUM, reason)

@@ -20,6 +20,7 @@ import yaml
 
 from chartkit.errors import InputError
 from chartkit.install.errors import ClusterError, NoAnswerError
+from chartkit.install.field_manager import MANAGER
 from chartkit.install.kubeconfig import check_kubeconfigs, is_sendable
 from chartkit.json_text import parse_json
 from chartkit.model import Body, Location
@@ -27,6 +28,7 @@ from chartkit.model import Body, Location
 _TIMEOUT: Final = (10, 60)
 """Seconds to connect, and to wait for an answer."""
 _PAGE: Final = 250
+_REFUSED: Final = 300
 _CONFLICT_OR_GONE: Final = (404, 409, 410)
 _IN_CLUSTER: Final = "in-cluster"
 
@@ -48,6 +50,7 @@ DEPLOYMENTS: Final = Collection("apps", "v1", "deployments")
 VALIDATING: Final = Collection(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"
 )
+CLUSTER_ROLES: Final = Collection("rbac.authorization.k8s.io", "v1", "clusterroles")
 MUTATING: Final = Collection("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
 
 
@@ -138,6 +141,39 @@ class Cluster:
         except exceptions.ApiException as error:
             return int(error.status or 0)
         return 201
+
+    def get(self, path: str) -> Body | None:
+        """What a path of the API server has, None where there is nothing."""
+        return self._request("GET", path, None, f"to read {path}")
+
+    def merge(self, path: str, patch: Body) -> None:
+        """Merges fields into the object at a path, lists as a whole, as Helm would write them."""
+        self._request("PATCH", f"{path}?fieldManager={MANAGER}", patch, f"to change {path}")
+
+    def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
+        """The client has methods for the kinds that it knows, and not for the core's by name."""
+        settings = self._api.configuration.auth_settings()
+        headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json"
+        from urllib3.util import Timeout
+
+        with self._explained(what):
+            answer = self._api.rest_client.pool_manager.request(
+                method,
+                f"{self.server.rstrip('/')}{path}",
+                headers={"Accept": "application/json", **headers},
+                body=None if body is None else json.dumps(body),
+                timeout=Timeout(*_TIMEOUT),
+                redirect=False,
+                retries=False,
+            )
+            if answer.status in _CONFLICT_OR_GONE and method == "GET":
+                return None
+            if answer.status >= _REFUSED:
+                raise self._refusal(answer.status, what)
+            found: Body = parse_json(answer.data)
+        return found
 
     def pods(self, namespace: str, labels: str) -> list[Body]:
         """The Pods of a namespace with these labels."""

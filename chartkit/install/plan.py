@@ -21,8 +21,9 @@ from chartkit.compare.objects import ObjectChange, compare
 from chartkit.documents import read_file
 from chartkit.errors import InputError
 from chartkit.install.cluster import Cluster
+from chartkit.install.records import deployed_objects
 from chartkit.install.releases import Release, Releases, Status, Wanted
-from chartkit.model import Body, Location, Severity
+from chartkit.model import Body, Location, Resource, Severity
 
 ENGINE = engine_chart.CHART_NAME
 
@@ -98,7 +99,8 @@ def plan(
     steps = []
     for name in [] if refusals else names:
         there = releases.read(name)
-        steps.append(_step(project.charts / name, environment, kubernetes, apis, there))
+        before = _before(there, cluster)
+        steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
         refusals += _refusals(steps[-1], environment, live)
     notes = _notes(environment, live, steps)
     return Plan(
@@ -132,6 +134,7 @@ def _step(
     kubernetes: str,
     apis: Sequence[str],
     there: Release | None,
+    before: Sequence[Resource],
 ) -> Step:
     values = chart / f"values_{environment.name}.yaml"
     if not values.is_file():
@@ -153,8 +156,17 @@ def _step(
         str(metadata.get("appVersion", "")),
         read_values([values]).merged,
     )
-    changes = compare(there.resources if there else (), rendered.resources)
+    changes = compare(before, rendered.resources)
     return Step(wanted, there, _action(wanted, there, bool(changes)), tuple(changes), rendered)
+
+
+def _before(there: Release | None, cluster: Cluster) -> Sequence[Resource]:
+    """What a release has installed: of one that failed, what was deployed before."""
+    if there is None:
+        return ()
+    if there.status is not Status.FAILED:
+        return there.resources
+    return deployed_objects(cluster, NAMESPACE, there.name, there.revision)
 
 
 def _metadata(file: Path) -> Body:

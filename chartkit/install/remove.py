@@ -14,6 +14,7 @@ from chartkit.install.errors import NoAnswerError, ReleaseError
 from chartkit.install.keep import keep_definitions
 from chartkit.install.plan import ENGINE
 from chartkit.install.releases import Release, Releases
+from chartkit.install.roles import names_of, ownerless, remove_ownerless
 from chartkit.install.run import Tools, cut_short
 from chartkit.install.waiting import WEBHOOK_LABEL
 from chartkit.model import Body
@@ -30,14 +31,15 @@ class Removal:
     """What there is to remove.
 
     releases: those that are there, in the order of their removal; webhooks: configurations that
-    Kyverno wrote while it ran; definitions: the engine's CRDs; objects: how many custom objects
-    of these there are.
+    Kyverno wrote while it ran; roles: those that an earlier removal left; definitions: the
+    engine's CRDs; objects: how many custom objects of these there are.
     """
 
     environment: str
     cluster: str
     releases: tuple[Release, ...]
     webhooks: tuple[str, ...]
+    roles: tuple[str, ...]
     definitions: tuple[str, ...]
     objects: int
     with_definitions: bool
@@ -46,7 +48,7 @@ class Removal:
     def needed(self) -> bool:
         """Whether there is anything to remove."""
         gone = self.definitions if self.with_definitions else ()
-        return bool(self.releases or self.webhooks or gone)
+        return bool(self.releases or self.webhooks or self.roles or gone)
 
 
 def removal(
@@ -64,6 +66,7 @@ def removal(
         cluster.shown,
         tuple(there),
         tuple(str(name) for _, name in _webhooks(cluster)) if engine else (),
+        tuple(ownerless(cluster, names_of(ENGINE))) if engine else (),
         tuple(crd["metadata"]["name"] for crd in crds),
         sum(len(cluster.objects(_served(crd))) for crd in crds) if with_definitions else 0,
         with_definitions,
@@ -80,6 +83,7 @@ def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
             _remove(release, engine, found.with_definitions, tools)
         if engine:
             _without_webhooks(tools)
+            _without_roles(tools)
             if found.with_definitions:
                 _without_definitions(tools)
     except (ChartkitError, KeyboardInterrupt) as error:
@@ -122,6 +126,21 @@ def _without_webhooks(tools: Tools) -> None:
 
     tools.waiting.until("webhooks are left", missing)
     tools.say("no webhook of Kyverno's is left")
+
+
+def _without_roles(tools: Tools) -> None:
+    """Deletes what kube-controller-manager wrote of roles, once it writes none any more."""
+    clear = 0
+
+    def missing() -> str:
+        nonlocal clear
+        left = remove_ownerless(tools.cluster, names_of(ENGINE))
+        for name in left:
+            tools.say(f"ClusterRole {name} was written anew, without an owner: it is deleted")
+        clear = 0 if left else clear + 1
+        return "" if clear > _SETTLED else "they are written anew"
+
+    tools.waiting.until("roles are left", missing)
 
 
 def _delete_webhooks(tools: Tools) -> int:

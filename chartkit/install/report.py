@@ -68,6 +68,8 @@ def removal_text(removal: Removal) -> str:
     lines += [f"{each.name}: {described(each)}: remove" for each in removal.releases]
     if removal.webhooks:
         lines.append(f"webhooks that Kyverno wrote: {len(removal.webhooks)}: remove")
+    left = "left by an earlier removal: remove"
+    lines += [f"ClusterRole {name}, {left}" for name in removal.roles]
     if removal.definitions and removal.with_definitions:
         lines.append(
             f"CRDs: {len(removal.definitions)}: remove, and with them {removal.objects} objects: "
@@ -91,7 +93,8 @@ def running_text(plan: Plan, cluster: Cluster) -> str:
     lines = [f"Kyverno runs in {plan.cluster}, Kubernetes {plan.kubernetes}:"]
     for body in cluster.objects(DEPLOYMENTS, NAMESPACE):
         there, wanted = replicas(body)
-        image = body["spec"]["template"]["spec"]["containers"][0].get("image", "")
+        containers = body["spec"]["template"]["spec"].get("containers") or [{}]
+        image = containers[0].get("image", "")
         tag = image.rpartition(":")[2]
         lines.append(f"  {body['metadata']['name']}: {there} of {wanted} replicas, {tag}")
     for step in plan.steps:

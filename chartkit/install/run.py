@@ -9,11 +9,14 @@ from datetime import UTC, datetime
 
 from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME as POLICIES
+from chartkit.checks.model import counted
 from chartkit.errors import ChartkitError
 from chartkit.install.cluster import Cluster
-from chartkit.install.errors import CutShortError, ReleaseError
+from chartkit.install.errors import CutShortError, NotReadyError, ReleaseError
 from chartkit.install.plan import ENGINE, Action, Plan, Step
 from chartkit.install.releases import Release, Releases, Status, driver, record_name
+from chartkit.install.roles import remove_ownerless
+from chartkit.install.stored import Stored, listed
 from chartkit.install.waiting import Waiting, is_policy
 
 FOREIGN_SECONDS = 900
@@ -32,7 +35,8 @@ class Tools:
     """What a run works with.
 
     say: takes a line on what goes on; stale: seconds after which an unfinished operation of
-    chartkit's counts as cut short; again: the command that does the same once more.
+    chartkit's counts as cut short; again: the command that does the same once more; force: take
+    over what another program wrote.
     """
 
     cluster: Cluster
@@ -41,6 +45,7 @@ class Tools:
     say: Callable[[str], None]
     stale: float
     again: str
+    force: bool = False
     now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
     sleep: Callable[[float], None] = field(default=time.sleep)
 
@@ -55,6 +60,8 @@ def install(plan: Plan, tools: Tools) -> None:
         policies = plan.step(POLICIES)
         if policies is not None:
             _policies(policies, tools)
+        for step in plan.steps:
+            _verify(step, tools)
     except (ChartkitError, KeyboardInterrupt) as error:
         raise cut_short(error, tools) from None
 
@@ -120,6 +127,26 @@ def _policies(step: Step, tools: Tools) -> None:
     tools.say("the policies are ready")
 
 
+def _verify(step: Step, tools: Tools) -> None:
+    """Compares what is stored with what the chart has; raises NotReadyError where an object that
+    decides what is refused differs."""
+    stored = Stored(tools.cluster)
+    found = stored.differences(step.rendered.resources)
+    if found and tools.force:
+        for line in listed(found):
+            tools.say(f"written again: {line}")
+        stored.write(found)
+        found = stored.differences(step.rendered.resources)
+    for line in listed(found):
+        tools.say(f"stored otherwise: {line}")
+    deciding = [one for one in found if one.decides]
+    if deciding:
+        count = counted(len(deciding), "field is", "fields are")
+        text = f"{step.wanted.name}: {count} stored otherwise than the chart has: {deciding[0]}"
+        hint = "another program wrote there, too: --force-conflicts takes it over"
+        raise NotReadyError(text, None, hint)
+
+
 def _release(step: Step, tools: Tools) -> None:
     name, there, action = step.wanted.name, step.there, step.action
     if action is Action.REPAIR and there is not None:
@@ -129,11 +156,20 @@ def _release(step: Step, tools: Tools) -> None:
         tools.say(f"{name}: {described(there)}, as it should be")
         return
     if action is Action.INSTALL:
+        _without_leftovers(step, tools)
         tools.say(f"{name}: installing {step.wanted.version}")
         tools.releases.install(step.wanted)
     else:
         tools.say(f"{name}: upgrading to {step.wanted.version}")
         tools.releases.upgrade(step.wanted)
+
+
+def _without_leftovers(step: Step, tools: Tools) -> None:
+    """Helm takes over no role without an owner: those that a removal left would keep it out."""
+    if step.wanted.name == ENGINE:
+        wanted = [each.name for each in step.rendered.resources if each.kind == "ClusterRole"]
+        for name in remove_ownerless(tools.cluster, wanted):
+            tools.say(f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted")
 
 
 def _repaired(there: Release, tools: Tools) -> Release | None:

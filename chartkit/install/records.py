@@ -1,0 +1,69 @@
+"""Helm's own records of a release's revisions, in Secrets or ConfigMaps."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import json
+import zlib
+from typing import Final
+
+from chartkit.documents import read_text, resources
+from chartkit.install.cluster import Cluster
+from chartkit.install.errors import ReleaseError
+from chartkit.install.releases import Status, driver, record_name
+from chartkit.json_text import parse_json
+from chartkit.model import Body, Resource
+
+_LARGEST: Final = 64 * 1024 * 1024
+
+
+def deployed_objects(
+    cluster: Cluster, namespace: str, release: str, revision: int
+) -> list[Resource]:
+    """The objects of the newest revision before this one that Helm deployed; none where there is
+    none, or its record is gone.
+
+    Raises ReleaseError for a record that cannot be read.
+    """
+    kind = driver()
+    for earlier in range(revision - 1, 0, -1):
+        name = record_name(release, earlier)
+        record = cluster.record(kind, namespace, name)
+        labels = (record or {}).get("metadata", {}).get("labels") or {}
+        if record is not None and labels.get("status") in (Status.DEPLOYED, Status.SUPERSEDED):
+            return manifest_objects(stored(record, kind, name), name)
+    return []
+
+
+def manifest_objects(body: Body, name: str) -> list[Resource]:
+    """The objects of a stored revision's manifest."""
+    return resources(read_text(body["manifest"], name))
+
+
+def stored(record: Body, kind: str, name: str) -> Body:
+    """A revision as it is stored; kind: `secret` or `config_map`.
+
+    Raises ReleaseError for a record that cannot be read.
+    """
+    encoded = str((record.get("data") or {}).get("release", ""))
+    try:
+        packed = base64.b64decode(base64.b64decode(encoded) if kind == "secret" else encoded)
+        unpacking = zlib.decompressobj(wbits=31)
+        content = unpacking.decompress(packed, _LARGEST)
+        body: Body = parse_json(content)
+        manifest = body["manifest"]
+    except (binascii.Error, zlib.error, ValueError, KeyError, TypeError):
+        manifest = None
+    if not isinstance(manifest, str):
+        hint = "`chartkit uninstall --crds` removes the definitions, and needs no record"
+        raise ReleaseError(f"Helm's record {name} cannot be read", None, hint)
+    return body
+
+
+def packed(body: Body, kind: str) -> str:
+    """A revision as Helm stores it."""
+    content = gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
+    encoded = base64.b64encode(content)
+    return (base64.b64encode(encoded) if kind == "secret" else encoded).decode()

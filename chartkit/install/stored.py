@@ -1,0 +1,169 @@
+"""What an API server has stored, next to what a chart wanted it to store.
+
+A release that Helm calls deployed may be otherwise in the cluster: items of lists that another
+program wrote stay under server-side apply (`validationActions` of Deny and of Audit add up), and
+webhooks change what they are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chartkit.engine.values.quantity import Quantity, QuantityError
+from chartkit.install.cluster import Cluster
+from chartkit.model import Body, Json, Resource
+
+Path = tuple[str | int, ...]
+_EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})
+_METADATA: Final = frozenset({"name", "namespace", "labels", "annotations"})
+_REFUSING: Final = ("Policy", "PolicyBinding", "PolicyException")
+_LONGEST: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field that is stored otherwise than the chart has it; stored: None where the object is
+    not there."""
+
+    resource: Resource
+    path: Path
+    wanted: Json
+    stored: Json
+
+    @property
+    def decides(self) -> bool:
+        """Whether the object says what is refused: then the difference is an error."""
+        return self.resource.kind.endswith(_REFUSING)
+
+    def __str__(self) -> str:
+        what = f"{self.resource.kind} {self.resource.name}"
+        if not self.path:
+            return f"{what} is not there"
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.path)
+        return f"{what}: {place[1:]} is {_shown(self.stored)}, and should be {_shown(self.wanted)}"
+
+
+class Stored:
+    """Reads the objects of charts from a cluster, and writes fields of theirs."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._served: dict[str, Mapping[str, Body]] = {}
+
+    def differences(self, resources: Iterable[Resource]) -> list[Difference]:
+        """Every field of these objects that is stored otherwise, in their order."""
+        found: list[Difference] = []
+        for resource in resources:
+            place = self._place(resource)
+            if place is None:
+                continue
+            body = self._cluster.get(place)
+            if body is None:
+                found.append(Difference(resource, (), None, None))
+            else:
+                found += _compared(resource, body)
+        return found
+
+    def write(self, found: Iterable[Difference]) -> None:
+        """Writes what was wanted: a list as a whole, whoever wrote items of it."""
+        for one in found:
+            place = self._place(one.resource)
+            if place is not None and one.path:
+                self._cluster.merge(place, _patch(one))
+
+    def _place(self, resource: Resource) -> str | None:
+        """The path of an object; None for a kind that is not served."""
+        version = resource.api_version
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        if version not in self._served:
+            listed = (self._cluster.get(root) or {}).get("resources") or []
+            self._served[version] = {
+                each["kind"]: each for each in listed if "/" not in each["name"]
+            }
+        kind = self._served[version].get(resource.kind)
+        if kind is None:
+            return None
+        inside = f"/namespaces/{resource.namespace}" if kind.get("namespaced") else ""
+        return f"{root}{inside}/{kind['name']}/{resource.name}"
+
+
+def _compared(resource: Resource, body: Body) -> Iterator[Difference]:
+    wanted = {key: value for key, value in resource.body.items() if key != "status"}
+    metadata = wanted.get("metadata") or {}
+    wanted["metadata"] = {key: each for key, each in metadata.items() if key in _METADATA}
+    if wanted.get("aggregationRule"):
+        # kube-controller-manager writes them.
+        wanted.pop("rules", None)
+    wanted.pop("stringData", None)
+    for path, one, other in _differing(wanted, body, ()):
+        yield Difference(resource, path, one, other)
+
+
+def _differing(wanted: Json, stored: Json, path: Path) -> Iterator[tuple[Path, Json, Json]]:
+    if _empty(wanted) and _empty(stored):
+        return
+    if isinstance(wanted, dict) and isinstance(stored, dict):
+        for key, value in wanted.items():
+            yield from _differing(value, stored.get(key), (*path, key))
+    elif isinstance(wanted, list) and isinstance(stored, list):
+        yield from _lists(wanted, stored, path)
+    elif not _same(wanted, stored):
+        yield path, wanted, stored
+
+
+def _lists(wanted: list[Any], stored: list[Any], path: Path) -> Iterator[tuple[Path, Json, Json]]:
+    if len(wanted) != len(stored):
+        yield path, wanted, stored
+    elif all(not isinstance(each, dict | list) for each in (*wanted, *stored)):
+        if Counter(map(str, wanted)) != Counter(map(str, stored)):
+            yield path, wanted, stored
+    else:
+        for position, (one, other) in enumerate(zip(wanted, stored, strict=True)):
+            yield from _differing(one, other, (*path, position))
+
+
+def _same(wanted: Json, stored: Json) -> bool:
+    """Whether two values are one to an API server, which writes quantities in its own way."""
+    if wanted == stored:
+        return True
+    if isinstance(wanted, dict | list) or isinstance(stored, dict | list):
+        return False
+    try:
+        return Quantity.parse(str(wanted)) == Quantity.parse(str(stored))
+    except QuantityError:
+        return str(wanted) == str(stored)
+
+
+def _empty(value: Json) -> bool:
+    return any(value == each and type(value) is type(each) for each in _EMPTY)
+
+
+def _patch(one: Difference) -> Body:
+    """A merge patch of the field, or of the list that it is in."""
+    value: Json = one.resource.body
+    keys: list[str] = []
+    for step in one.path:
+        if isinstance(step, int):
+            break
+        keys.append(step)
+        value = value.get(step) if isinstance(value, dict) else None
+    patch: Json = value
+    for key in reversed(keys):
+        patch = {key: patch}
+    assert isinstance(patch, dict)
+    return patch
+
+
+def _shown(value: Json) -> str:
+    text = "missing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def listed(found: Sequence[Difference], shown: int = 5) -> list[str]:
+    """Differences, a line each, not all of many."""
+    more = [f"{len(found) - shown} more"] if len(found) > shown else []
+    return [*map(str, found[:shown]), *more]

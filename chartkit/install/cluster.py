@@ -5,6 +5,7 @@ What it raises never quotes the kubeconfig or what a credential plugin printed: 
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Callable, Iterator

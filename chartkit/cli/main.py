@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
@@ -10,6 +11,7 @@ import click
 
 from chartkit import __version__
 from chartkit.cli import boundary, terminal
+from chartkit.errors import InputError
 
 COMMANDS = {
     "init": ("chartkit.cli.init:init", "Start a project: chartkit.yaml and a first workload."),
@@ -90,11 +92,22 @@ def cli() -> None:
     """
 
 
+def _check_text(arguments: Sequence[str]) -> None:
+    """Refuse arguments that are no text: Python gives bytes that are not UTF-8 as lone surrogates."""
+    for each in arguments:
+        try:
+            each.encode("utf-8")
+        except UnicodeEncodeError:
+            hint = "rename the file, or name the folder that it is in"
+            raise InputError(f"the argument '{each}' is not UTF-8 text", hint=hint) from None
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits; arguments: those of the process if None."""
     terminal.open_closed()
 
     def run() -> Any:
+        _check_text(sys.argv[1:] if arguments is None else arguments)
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
 
     with terminal.guarded():

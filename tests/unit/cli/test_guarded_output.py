@@ -112,6 +112,19 @@ def test_a_secret_is_previewed_without_its_values(
         assert "hidden" in out or form == "text"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["explain", "\udcff"], ["scan", "\udcff.yaml"], ["eval", "jmespath", "'\udcff'"], ["\udcff"]],
+)
+def test_an_argument_that_is_no_text(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert "is not UTF-8 text" in capsys.readouterr().err
+
+
 class _Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True

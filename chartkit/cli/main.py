@@ -93,7 +93,7 @@ def cli() -> None:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuse arguments that are no text: Python gives bytes that are not UTF-8 as lone surrogates."""
+    """Refuse arguments that are no text: what is not UTF-8 comes as lone surrogates."""
     for each in arguments:
         try:
             each.encode("utf-8")

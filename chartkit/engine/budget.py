@@ -26,11 +26,14 @@ RULES: Final = 4
 MAX_OBJECT: Final = 3 * 1024 * 1024
 """Bytes of an object after a mutation, as JSON: the longest request that an API server reads."""
 
-ITERATION: Final = 50
+ITERATION: Final = 80
 """Steps of an element of a foreach, beside what is done with it."""
 
 QUERY: Final = 5
 """Steps of a variable that is looked up, beside what its expression does."""
+
+PATCH: Final = 800
+"""Steps of a patch, beside what it writes and compares."""
 
 _MEMBER: Final = 32
 """Bytes of a member of a list or object that is copied."""
@@ -116,11 +119,11 @@ class Budget:
             if kind is str:
                 size += len(each)
             elif isinstance(each, dict):
-                self.spend(len(each) + 1, user)
+                self.spend(len(each) + 4, user)
                 size += _MEMBER * len(each) + sum(map(len, each))
                 pending += each.values()
             elif isinstance(each, list):
-                self.spend(len(each) + 1, user)
+                self.spend(len(each) + 4, user)
                 size += _MEMBER * len(each)
                 pending += each
         return size

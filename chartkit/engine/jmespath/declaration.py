@@ -161,12 +161,12 @@ def deep_equal(left: Json, right: Json, budget: Budget) -> bool:
     if kind is int:
         return bool(left == right) or float(left) == float(right)
     if kind is dict:
-        budget.spend(len(left), _COMPARISON)
+        budget.spend(len(left) + 8, _COMPARISON)
         return len(left) == len(right) and all(
             key in right and deep_equal(member, right[key], budget) for key, member in left.items()
         )
     if kind is list or kind is ItemsList:
-        budget.spend(len(left), _COMPARISON)
+        budget.spend(len(left) + 8, _COMPARISON)
         return len(left) == len(right) and all(map(deep_equal, left, right, repeat(budget)))
     if kind is ExpressionReference:
         return bool(left.node == right.node)

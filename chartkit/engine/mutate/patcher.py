@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.budget import Budget
+from chartkit.engine.budget import PATCH, Budget
 from chartkit.engine.mutate.nodes import PatchError
 from chartkit.engine.mutate.patch_text import compile_json_patch
 from chartkit.engine.mutate.strategic import compile_merge, merged
@@ -119,6 +119,7 @@ _MOST_INTEGER: Final = 1e21
 def _applied(patch: Patch | None, resource: Body, work: Workspace) -> Patched:
     if patch is None:
         return failed("empty mutate rule")
+    work.budget.spend(PATCH, "a patch")
     try:
         patched = patch(resource, work)
     except PatchError as error:

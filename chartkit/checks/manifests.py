@@ -19,6 +19,8 @@ from chartkit.chart.write import Tree
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.subject import ALL, Chart, Subject
 from chartkit.documents import read_source
+from chartkit.errors import InputError
+from chartkit.json_text import parse_json
 from chartkit.model import Body, Location
 from chartkit.yaml_dump import dump_documents
 
@@ -65,8 +67,8 @@ def drift(trees: Sequence[Tree]) -> tuple[str, list[Row]]:
 def _behind_an_edit(tree: Tree) -> Iterator[str]:
     """Yield the files that are as they were written, of the same charts as now, and differ."""
     try:
-        known = json.loads(read_source(tree.folder / _RECORD))
-    except (OSError, ValueError):
+        known = parse_json(read_source(tree.folder / _RECORD))
+    except (InputError, ValueError):
         return
     wanted = json.loads(tree.files[_RECORD])
     for name, own in wanted.items():

@@ -149,7 +149,7 @@ def _names(context: Context, row: Row) -> None:
 def _listed(context: Context, row: Row, first: str, do: str) -> None:
     entry = _entry(context, row)
     data = data_of(entry.value)
-    names = [data] if isinstance(data, str) else data or []
+    names = data if isinstance(data, list) else [data or ""]
     if not any(names):
         context.remove(row.key, _NOTHING)
         return

@@ -9,6 +9,7 @@ hundred times what rules of public libraries take for the largest object of a cl
 from __future__ import annotations
 
 import json
+import marshal
 from typing import Final
 
 from chartkit.errors import ChartkitError
@@ -50,12 +51,23 @@ def check_object(body: Json, name: str) -> None:
 
     name: what the object is, as the message says it.
     """
+    if _is_small(body):
+        return
     size = len(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
     if size > MAX_OBJECT:
         raise BudgetError(
             f"{name} would have {size:,} bytes, and an API server takes {MAX_OBJECT:,} at most: "
             "let the rule write less into it"
         )
+
+
+def _is_small(body: Json) -> bool:
+    """Whether an object is far below what an API server takes: another writer, five times as fast,
+    needs a sixth of JSON's bytes at least."""
+    try:
+        return len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
+    except ValueError:
+        return False
 
 
 class Budget:

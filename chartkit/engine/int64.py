@@ -29,9 +29,12 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 def mark_literals(value: Json) -> Json:
     """A literal container with its whole numbers marked; a scalar is returned as it is."""
     if isinstance(value, dict):
-        return {key: _mark(member) for key, member in value.items()}
+        return {
+            key: member if member.__class__ is str else _mark(member)
+            for key, member in value.items()
+        }
     if isinstance(value, list):
-        return [_mark(member) for member in value]
+        return [member if member.__class__ is str else _mark(member) for member in value]
     return value
 
 

@@ -42,6 +42,9 @@ _AT_ONCE: Final = 8
 """How many elements are passed over in a step."""
 _DECISION: Final = 20
 """Steps of an element whose anchors are decided."""
+_FEW: Final = 8
+"""How many elements are looked at one by one."""
+_ANCHORS: Final = "the anchors of a strategic merge"
 
 
 class _UnmetError(PatchError):
@@ -145,12 +148,13 @@ def _decide_elements(patch: list[Json], resource: Json, budget: Budget) -> None:
         is_global = has_anchors(part, GLOBAL)
         tried = copied(part)
         unmet, met = None, False
-        budget.spend(len(elements) // _AT_ONCE + 1, "the anchors of a strategic merge")
-        first = _first_condition(tried)
+        budget.spend(len(elements) // _AT_ONCE + 1, _ANCHORS)
+        is_long = len(elements) > _FEW
+        first = _first_condition(tried) if is_long else None
         for element in elements:
-            if _is_another(first, element):
+            if first is not None and _is_another(first, element):
                 continue
-            budget.spend(_DECISION, "the anchors of a strategic merge")
+            budget.steps -= _DECISION
             try:
                 _decide(tried, element, budget)
             except _UnmetError:
@@ -159,7 +163,8 @@ def _decide_elements(patch: list[Json], resource: Json, budget: Budget) -> None:
                 unmet = error
                 continue
             finally:
-                first = _first_condition(tried)
+                if is_long:
+                    first = _first_condition(tried)
             met = met or is_global
             if not is_global:
                 _add_named(patch, tried, element)
@@ -189,9 +194,9 @@ def _first_condition(part: Json) -> tuple[str, str] | None:
     return anchors[0].key, wanted
 
 
-def _is_another(condition: tuple[str, str] | None, element: Json) -> bool:
+def _is_another(condition: tuple[str, str], element: Json) -> bool:
     """Whether an element has another text than the condition wants."""
-    if condition is None or element.__class__ is not dict:
+    if element.__class__ is not dict:
         return False
     text = element.get(condition[0])
     return text.__class__ is str and text != condition[1]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.nodes import (
     MISSING,
     PatchError,
@@ -23,8 +24,7 @@ from chartkit.engine.mutate.nodes import (
     set_field,
 )
 from chartkit.engine.mutate.schema import Schema
-from chartkit.engine.mutate.settled import Indexed, Texts, unchanged
-from chartkit.engine.mutate.workspace import Workspace
+from chartkit.engine.mutate.settled import Indexed, Settled, Texts, unchanged
 from chartkit.model import Json
 
 Walk = Callable[[Json, Json, Schema | None], Json]
@@ -37,25 +37,37 @@ _MOST_IRREGULAR: Final = 1000
 """How many elements a list may have that is joined step by step; the time goes by its square."""
 
 
-def join(
-    target: list[Json], patch: Json, schema: Schema, work: Workspace, part: Walk, walk: Walk
-) -> list[Json]:
+def join(target: list[Json], patch: Json, schema: Schema, budget: Budget, walk: Walk) -> list[Json]:
     """The target with the patch's elements joined in; what the patch names comes first.
 
-    The very same target where nothing changes; it stays as it is. part: merges elements of the
-    target; walk: merges elements of a copy of it, and changes them.
+    walk: merges elements of the target, and changes them.
     """
     keys = schema.keys or _SCALARS
-    regular = _join_regular(target, patch, keys, schema, work, part)
+    regular = _join_regular(target, patch, keys, schema, walk)
     if regular is not None:
         return regular
-    count = len(target) + (0 if is_absent(patch) else len(patch))
-    if count > _MOST_IRREGULAR:
-        raise PatchError(
-            f"a list of more than {_MOST_IRREGULAR} elements has some without "
-            f"{', '.join(keys) if schema.keys else 'a value'} or with the same"
-        )
-    work.budget.spend(count * count, "a list whose elements have no keys of their own")
+    _count_stepwise(target, patch, schema, budget)
+    return _join_stepwise(target, patch, keys, schema, walk)
+
+
+def join_shared(
+    target: list[Json],
+    patch: Json,
+    schema: Schema,
+    budget: Budget,
+    walk: Walk,
+    part: Walk,
+    settled: Settled,
+) -> list[Json]:
+    """As `join`, for a target that stays as it is; the very same where nothing changes.
+
+    part: merges elements of the target; walk: merges elements of a copy of it, and changes them.
+    """
+    keys = schema.keys or _SCALARS
+    regular = _join_known(target, patch, keys, schema, settled, part)
+    if regular is not None:
+        return regular
+    _count_stepwise(target, patch, schema, budget)
     if target is patch:
         return _join_stepwise(target, patch, keys, schema, walk)
     joined = _join_stepwise(copied(target), patch, keys, schema, walk)
@@ -63,15 +75,51 @@ def join(
     return target if repr(joined) == repr(target) else joined
 
 
+def _count_stepwise(target: list[Json], patch: Json, schema: Schema, budget: Budget) -> None:
+    count = len(target) + (0 if is_absent(patch) else len(patch))
+    if count > _MOST_IRREGULAR:
+        raise PatchError(
+            f"a list of more than {_MOST_IRREGULAR} elements has some without "
+            f"{', '.join(schema.keys) if schema.keys else 'a value'} or with the same"
+        )
+    budget.spend(count * count, "a list whose elements have no keys of their own")
+
+
 def _join_regular(
+    target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, walk: Walk
+) -> list[Json] | None:
+    old, new = _indexed(target, keys), _indexed(patch, keys)
+    if old is None or new is None:
+        return None
+    elements = schema.elements()
+    made: dict[Texts, Json] = {}
+    for key in {**new, **old}:
+        merged = walk(old.get(key, MISSING), new.get(key, MISSING), elements)
+        if is_absent(merged) or merged == {}:
+            old.pop(key, None)
+        else:
+            made[key] = merged
+    return list(_ordered(made, old, keys).values())
+
+
+def _ordered(
+    made: dict[Texts, Json], old: dict[Texts, Json], keys: Sequence[str]
+) -> dict[Texts, Json]:
+    if len(keys) > 1:
+        # With several keys, each element of the target is taken out and put at the end.
+        made = {key: element for key, element in made.items() if key not in old}
+    return {**made, **old}
+
+
+def _join_known(
     target: list[Json],
     patch: Json,
     keys: Sequence[str],
     schema: Schema,
-    work: Workspace,
+    settled: Settled,
     part: Walk,
 ) -> list[Json] | None:
-    known = work.settled.indexed(target)
+    known = settled.indexed(target)
     old = _indexed(target, keys) if known is None else known.elements
     new = _indexed(patch, keys)
     if old is None or new is None:
@@ -93,14 +141,11 @@ def _join_regular(
             old[key] = here if merged is there else merged
         if there is not MISSING or merged is not here:
             unsettled.append(key)
-    if len(keys) > 1:
-        # With several keys, each element of the target is taken out and put at the end.
-        made = {key: element for key, element in made.items() if key not in old}
-    joined = {**made, **old}
+    joined = _ordered(made, old, keys)
     result = list(joined.values())
     result = target if unchanged(target, result) else result
     if new or known is not None:
-        work.settled.index(Indexed(result, joined, unsettled))
+        settled.index(Indexed(result, joined, unsettled))
     return result
 
 

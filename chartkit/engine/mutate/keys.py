@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from chartkit.engine.mutate.nodes import PatchError, SecondKey, is_empty
+from chartkit.engine.mutate.nodes import PatchError, SecondKey
 from chartkit.engine.pattern.anchors import Anchor, AnchorKind, parse_anchor
 from chartkit.model import Body, Json
 
@@ -24,13 +24,13 @@ ADDITION: Final = frozenset({AnchorKind.ADDITION})
 
 def anchored(patch: Body, kinds: AbstractSet[AnchorKind]) -> list[Anchor]:
     """The anchors of some kinds among an object's keys, in order."""
-    found = [parse_anchor(key) for key in patch]
+    found = [parse_anchor(key) for key in patch if ")" in key]
     return [anchor for anchor in found if anchor is not None and anchor.kind in kinds]
 
 
 def plain_keys(patch: Body) -> list[str]:
     """The keys that are no anchors here."""
-    return [key for key in patch if not _is(key, HANDLED)]
+    return [key for key in patch if ")" not in key or not _is(key, HANDLED)]
 
 
 def take(patch: Body, anchor: Anchor) -> Json:
@@ -65,7 +65,12 @@ def has_anchors(patch: Json, kinds: AbstractSet[AnchorKind]) -> bool:
     """
     if isinstance(patch, dict):
         for key, member in patch.items():
-            if _is(key, kinds) or (not is_empty(member) and has_anchors(member, kinds)):
+            if ")" in key and _is(key, kinds):
+                return True
+            if member.__class__ is str:
+                if ")" in member and is_condition(member):
+                    return True
+            elif has_anchors(member, kinds):
                 return True
         return False
     if isinstance(patch, list):

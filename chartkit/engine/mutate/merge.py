@@ -1,6 +1,7 @@
 """Strategic merge as kustomize's `kyaml/yaml/merge2` does it: what the patch adds comes first.
 
-Everything here changes the copies that it is given.
+Everything here changes the copies that it is given; where an object is merged with many patches,
+each merge copies what it changes (`_part`).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from chartkit.engine.mutate.elements import join, set_element
+from chartkit.engine.mutate.elements import join, join_shared, set_element
 from chartkit.engine.mutate.nodes import (
     KEPT_NULL,
     MISSING,
@@ -25,7 +26,7 @@ from chartkit.engine.mutate.nodes import (
     set_field,
 )
 from chartkit.engine.mutate.schema import Schema, schema_of_kind
-from chartkit.engine.mutate.settled import unchanged
+from chartkit.engine.mutate.settled import Settled, unchanged
 from chartkit.engine.mutate.workspace import Workspace
 from chartkit.model import Body, Json
 
@@ -42,23 +43,27 @@ _KEY: Final = "$patch"
 
 
 def merge(resource: Body, patch: Json, work: Workspace) -> Json:
-    """The object with the patch merged in; the patch is changed. Raises `PatchError`."""
+    """The object with the patch merged in; the patch is changed, and so is the object where it is
+    a copy. Raises `PatchError`."""
     settled = work.settled
-    target = settled.own(resource)
+    target = resource if settled is None else settled.own(resource)
     merged = _walk(target, patch, None, work)
     if is_absent(merged):
         raise PatchError("filter cannot create or delete objects")
-    return resource if merged is target and unchanged(resource, target) else merged
+    if target is resource or merged is not target:
+        return merged
+    return resource if unchanged(resource, target) else merged
 
 
-def _part(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
+def _part(
+    target: Json, patch: Json, schema: Schema | None, work: Workspace, settled: Settled
+) -> Json:
     """The merged value of what the object shares with others: it is copied before it is changed.
 
     What no patch speaks of, and what was left as it is before, is left as it is.
     """
     if target is patch or not isinstance(target, dict | list):
         return _walk(target, patch, schema, work)
-    settled = work.settled
     if patch is MISSING and settled.knows(target, schema):
         return target
     # A list is never changed: joining makes a new one.
@@ -78,6 +83,8 @@ def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> 
     """The merged value; MISSING where it goes. A target that is an object is changed."""
     if schema is None:
         schema = _own_schema(target) or _own_schema(patch)
+    if isinstance(target, dict) and (patch is MISSING or isinstance(patch, dict)):
+        return _walk_object(target, patch, schema, work)
     leading = patch if is_absent(target) else target
     if is_absent(leading) or isinstance(leading, dict):
         expect_object(target)
@@ -96,7 +103,7 @@ def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> 
 
 def _own_schema(value: Json) -> Schema | None:
     """What is known of an object that names its kind."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or "kind" not in value:
         return None
     names = [get_field(value, key) for key in ("apiVersion", "kind")]
     texts = ["" if is_empty(name) else scalar_text(name) for name in names]
@@ -107,6 +114,7 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspa
     target = _chosen_object(target, patch)
     if not isinstance(target, dict):
         return target
+    settled = work.settled
     names = target.keys() | patch.keys() if isinstance(patch, dict) else target.keys()
     for name in sorted(names):
         if isinstance(name, SecondKey):
@@ -114,7 +122,11 @@ def _walk_object(target: Json, patch: Json, schema: Schema | None, work: Workspa
         here, there = target.get(name, MISSING), get_field(patch, name)
         if there is MISSING and not isinstance(here, dict | list):
             continue
-        value = _part(here, there, None if schema is None else schema.field(name), work)
+        field = None if schema is None else schema.field(name)
+        if settled is None:
+            value = _walk(here, there, field, work)
+        else:
+            value = _part(here, there, field, work, settled)
         if value is not here or value is None:
             set_field(target, name, value)
     return target
@@ -167,11 +179,13 @@ def _walk_list(target: Json, patch: Json, schema: Schema, work: Workspace) -> Js
         return MISSING
     else:
         target = _directed(target, patch, _list_directive(patch))
-    return (
-        target
-        if target is MISSING
-        else join(target, patch, schema, work, partial(_part, work=work), partial(_walk, work=work))
-    )
+    if target is MISSING:
+        return target
+    walk, settled = partial(_walk, work=work), work.settled
+    if settled is None:
+        return join(target, patch, schema, work.budget, walk)
+    part = partial(_part, work=work, settled=settled)
+    return join_shared(target, patch, schema, work.budget, walk, part, settled)
 
 
 def _list_directive(patch: Json) -> _Directive:

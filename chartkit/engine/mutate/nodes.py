@@ -119,13 +119,17 @@ def same(left: Json, right: Json) -> bool:
     if isinstance(left, dict):
         if not isinstance(right, dict) or len(left) != len(right):
             return False
-        return all(key in right and same(member, right[key]) for key, member in left.items())
+        for key, member in left.items():
+            other = right.get(key, MISSING)
+            if other is not member and (other is MISSING or not same(member, other)):
+                return False
+        return True
     if isinstance(left, list):
         if not isinstance(right, list) or len(left) != len(right):
             return False
         if all(map(is_, left, right)):
             return True
-        return all(same(one, other) for one, other in zip(left, right, strict=True))
+        return all(map(same, left, right))
     return bool(isinstance(left, bool) is isinstance(right, bool) and left == right)
 
 

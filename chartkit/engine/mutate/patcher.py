@@ -98,16 +98,20 @@ def _found(body: Body, budget: Budget) -> Patch | None:
     if body.get(MERGE) is not None:
         budget.weigh(body[MERGE], MERGE)
         patch = as_json(body[MERGE])
-        return lambda resource, work=None: merged(patch, resource, work)
+        # It has been weighed.
+        return lambda resource, work=None: merged(patch, resource, 0, work or Workspace())
     return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
 
 
 def as_json(value: Json) -> Json:
     """The value as JSON carries it: whole numbers are int."""
     if isinstance(value, dict):
-        return {key: as_json(member) for key, member in value.items()}
+        return {
+            key: member if member.__class__ is str else as_json(member)
+            for key, member in value.items()
+        }
     if isinstance(value, list):
-        return [as_json(member) for member in value]
+        return [member if member.__class__ is str else as_json(member) for member in value]
     if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_INTEGER:
         return int(value)
     return int(value) if isinstance(value, int) and not isinstance(value, bool) else value

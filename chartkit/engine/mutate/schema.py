@@ -37,18 +37,23 @@ class Schema:
         if self.keys is not None:
             return None
         if self.is_map:
-            return Schema(self.type)
+            return _of_type(self.type)
         return _fields(self.type).get(name)
 
     def elements(self) -> Schema | None:
         """What is known of each element of the list here."""
-        return None if self.keys is None else Schema(self.type)
+        return None if self.keys is None else _of_type(self.type)
 
 
 def schema_of_kind(api_version: str, kind: str) -> Schema | None:
     """What is known of an object of a kind; None for a kind that is not Kubernetes' own."""
     name = _table()["kinds"].get(f"{api_version}/{kind}")
     return None if name is None else Schema(name)
+
+
+@cache
+def _of_type(name: str) -> Schema:
+    return Schema(name)
 
 
 @cache

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.anchors import applicable, decide
 from chartkit.engine.mutate.keys import HANDLED, has_anchors
 from chartkit.engine.mutate.merge import merge
 from chartkit.engine.mutate.nodes import PatchError, copied, same, second_key
 from chartkit.engine.mutate.workspace import Patch, Workspace
+from chartkit.engine.pattern.build import weight_of
 from chartkit.model import Body, Json
+
+_MERGE: Final = "a strategic merge"
 
 
 def compile_merge(body: Json) -> Patch:
     """What merges a patch without variables; without anchors, it is reduced here and now."""
     reduced = None if has_anchors(body, HANDLED) else _reduced(body)
+    weight = weight_of(body)
     if reduced is None:
-        return lambda resource, work=None: merged(body, resource, work)
+        return lambda resource, work=None: merged(body, resource, weight, work or Workspace())
 
     def run(resource: Body, work: Workspace | None = None) -> Json:
         work = work or Workspace()
-        target = _target(resource, body, work)
+        work.budget.spend(weight, _MERGE)
+        target = work.target(resource)
         decide(body, target, work.budget)
         return _merged(resource, target, copied(reduced), work)
 
@@ -34,10 +41,10 @@ def _reduced(body: Json) -> Json:
         return None
 
 
-def merged(body: Json, resource: Body, work: Workspace | None = None) -> Json:
-    """The object with a patch merged in, as a `Patch` gives it."""
-    work = work or Workspace()
-    target = _target(resource, body, work)
+def merged(body: Json, resource: Body, weight: int, work: Workspace) -> Json:
+    """The object with a patch merged in, as a `Patch` gives it; weight: the patch's parts."""
+    work.budget.spend(weight, _MERGE)
+    target = work.target(resource)
     patch = applicable(copied(body), target, work.budget)
     is_doubled = second_key(patch) is not None
     patched = _merged(resource, target, patch, work)
@@ -49,17 +56,13 @@ def merged(body: Json, resource: Body, work: Workspace | None = None) -> Json:
     return patched
 
 
-def _target(resource: Body, body: Json, work: Workspace) -> Body:
-    """The resource as it is merged with a patch, which is counted."""
-    work.budget.visit(body, "a strategic merge")
-    target: Body = work.settled.base(resource)
-    return target
-
-
 def _merged(resource: Body, target: Body, patch: Json, work: Workspace) -> Json:
+    settled = work.settled
     made = merge(target, patch, work)
+    if settled is None:
+        return resource if same(resource, made) else made
     if same(target, made):
-        work.settled.left()
+        settled.left()
         return resource
-    work.settled.keep(made, patch)
+    settled.keep(made, patch)
     return made

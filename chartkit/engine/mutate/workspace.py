@@ -7,29 +7,45 @@ object; what a patch does not touch is shared by the object before and after it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Final, Protocol
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.mutate.json_document import opened
 from chartkit.engine.mutate.key_order import KeyOrder
+from chartkit.engine.mutate.nodes import copied
 from chartkit.engine.mutate.settled import Settled
 from chartkit.model import Body, Json
+
+_FEW: Final = 3
+"""How many merges read the whole object."""
 
 
 class Workspace:
     """The budget of patches, and the object that the last patch left.
 
-    settled: what strategic merges keep of it; all else is of JSON patches.
+    settled: what strategic merges keep of it, None for the first few of them, which are faster
+    without it; all else is of JSON patches.
     """
 
-    __slots__ = ("_opened", "_order", "_resource", "budget", "settled")
+    __slots__ = ("_merges", "_opened", "_order", "_resource", "budget", "settled")
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = Budget() if budget is None else budget
-        self.settled = Settled()
+        self.settled: Settled | None = None
+        self._merges = 0
         self._resource: Body | None = None
         self._opened: Json = None
         self._order = KeyOrder()
+
+    def target(self, resource: Body) -> Json:
+        """An object with its keys sorted for a strategic merge: a copy, or for reading alone."""
+        if self.settled is not None:
+            return self.settled.base(resource)
+        self._merges += 1
+        if self._merges <= _FEW:
+            return copied(resource)
+        self.settled = Settled()
+        return self.settled.base(resource)
 
     def opened(self, resource: Body) -> Json:
         """An object with its keys sorted, for reading alone; the last one is not read again."""

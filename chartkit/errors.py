@@ -57,3 +57,7 @@ class NoSource(LookupFailed):
 
 class EvaluationError(ChartkitError):
     """A rule could not be decided for one resource; becomes `Status.ERROR` for that result."""
+
+
+class TerminatedError(KeyboardInterrupt):
+    """SIGTERM: like Ctrl-C, it ends what is being done, and what is temporary is removed."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from chartkit.chart import compat
@@ -19,6 +18,7 @@ from chartkit.chart.versions import Release, Version, parse_release, parse_versi
 from chartkit.documents import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.temporary import temporary_folder
 
 _RANGE = compat.RULE_RANGE
 
@@ -153,8 +153,8 @@ def _range(
 
 def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
     """The clusters that a range admits, asked of Helm itself."""
-    with TemporaryDirectory(prefix="chartkit-") as parent:
-        folder = Path(parent) / "range"
+    with temporary_folder() as parent:
+        folder = parent / "range"
         folder.mkdir()
         lines = ["apiVersion: v2", "name: range", "version: 0.0.0", f"kubeVersion: {text!r}"]
         (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from chartkit.chart.helm import ChartError, DryRun, Finding, Target, helm
@@ -17,6 +16,7 @@ from chartkit.chart.schema import require_single_keys
 from chartkit.documents import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.temporary import temporary_folder
 
 ValuesSource = Path | Document | Mapping[str, Any]
 """A values file, one that was read already, or values as they are."""
@@ -230,8 +230,8 @@ def _chart_folder(chart: Path | ChartPlan, shown: Path | None) -> Iterator[tuple
     if isinstance(chart, Path):
         yield chart, shown or chart
         return
-    with TemporaryDirectory(prefix="chartkit-") as parent:
-        folder = Path(parent) / chart.name
+    with temporary_folder() as parent:
+        folder = parent / chart.name
         for name, text in {**chart.files, **chart.values}.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)

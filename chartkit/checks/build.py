@@ -8,7 +8,6 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from chartkit.chart import (
     compat,
@@ -37,6 +36,7 @@ from chartkit.checks.run import check_environment, failed
 from chartkit.checks.subject import ALL, Chart, Subject
 from chartkit.checks.vendored import taken_rows
 from chartkit.errors import InputError
+from chartkit.temporary import temporary_folder
 
 _THREADS = 4
 
@@ -104,7 +104,7 @@ def _left(folders: Sequence[Path], root: Path) -> Iterator[str]:
 
 def _build(project: Project, options: Options) -> Build:
     taken = vendored.read_vendored(project.root)
-    with TemporaryDirectory(prefix="chartkit-") as parent, _helm_threads() as executor:
+    with temporary_folder() as parent, _helm_threads() as executor:
         trees: dict[str, Tree] = {}
         charts: list[Chart] = []
         carried: tuple[LibraryPolicy, ...] | None = None
@@ -112,7 +112,7 @@ def _build(project: Project, options: Options) -> Build:
         written = project.manifests is not None
         for plan in _plans(project, taken):
             trees[plan.name] = tree = _composed(project, plan, options)
-            folder = write.lay_out(tree, Path(parent))
+            folder = write.lay_out(tree, parent)
             if plan.name == POLICIES:
                 carried, resolved = plan.policies, plan.resolved
             for env in options.environments:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
-from chartkit.errors import ChartkitError
+from chartkit.errors import ChartkitError, TerminatedError
 from chartkit.shown import shown
 
 BUG = 3
 USAGE = 2
 INTERRUPTED = 130
+TERMINATED = 143
+"""128 and the number of SIGTERM, as shells count."""
 DEBUG = "CHARTKIT_DEBUG"
 """Set to anything, it shows the traceback of a bug."""
 _SYSTEM_SAYS = frozenset(
@@ -25,6 +29,17 @@ _SYSTEM_SAYS = frozenset(
 )
 """What no program can do anything about: a full disk, a broken one, no more open files; a path that
 the system does not take, or where the user has no right."""
+
+
+def end_at_sigterm() -> None:
+    """Have SIGTERM raise TerminatedError, once, unless the caller of the process ignores it."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
+
+
+def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise TerminatedError
 
 
 def run(command: Callable[[], Any]) -> int:
@@ -44,9 +59,8 @@ def run(command: Callable[[], Any]) -> int:
         for line in _lines(error):
             click.echo(line, err=True)
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        return INTERRUPTED
+    except (click.Abort, KeyboardInterrupt) as error:
+        return _ended(error)
     except BrokenPipeError:
         # Whoever read standard output has gone: what is left must not be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -60,6 +74,18 @@ def run(command: Callable[[], Any]) -> int:
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
         return _bug(error)
     return 0
+
+
+def _ended(error: BaseException) -> int:
+    """Report the end by Ctrl-C or SIGTERM, of both of which click makes an Abort."""
+    code = exit_code(error.__cause__ or error)
+    click.echo("terminated" if code == TERMINATED else "interrupted", err=True)
+    return code
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the exit code after Ctrl-C or SIGTERM."""
+    return TERMINATED if isinstance(error, TerminatedError) else INTERRUPTED
 
 
 def _lines(error: ChartkitError) -> list[str]:

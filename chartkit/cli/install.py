@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from chartkit.cli import boundary
 from chartkit.cli.helm_option import helm_option
 from chartkit.cli.project_option import project_option
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from chartkit.install.errors import CutShortError
     from chartkit.install.releases import Releases
     from chartkit.install.run import Tools
-
-_INTERRUPTED = 130
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -182,4 +181,4 @@ def _fail(error: CutShortError) -> None:
 
     for line in failure_lines(error):
         click.echo(line, err=True)
-    raise SystemExit(_INTERRUPTED if error.interrupted else error.exit_code)
+    raise SystemExit(error.exit_code if error.by is None else boundary.exit_code(error.by))

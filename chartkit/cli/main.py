@@ -110,6 +110,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _check_text(sys.argv[1:] if arguments is None else arguments)
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
 
+    boundary.end_at_sigterm()
     with terminal.guarded():
         code = boundary.run(run)
     raise SystemExit(code)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from chartkit.chart import engine_chart
 from chartkit.chart.chart_names import REPORTER
@@ -20,6 +19,7 @@ from chartkit.errors import InputError
 from chartkit.fetch.checkout import is_checkout, read_checkout
 from chartkit.fetch.limits import DEFAULT
 from chartkit.model import Location, Resource
+from chartkit.temporary import temporary_folder
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
@@ -76,9 +76,9 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
     if folder.is_dir():
         yield read_project(folder) if (folder / FILE_NAME).is_file() else folder
         return
-    with TemporaryDirectory(prefix="chartkit-") as parent:
-        _take_out(project, against, Path(parent))
-        yield read_project(Path(parent) / project.file.name)
+    with temporary_folder() as parent:
+        _take_out(project, against, parent)
+        yield read_project(parent / project.file.name)
 
 
 def _take_out(project: Project, revision: str, target: Path) -> None:

@@ -32,15 +32,20 @@ class CutShortError(ChartkitError):
     """A step failed, or the user interrupted it, after others were done.
 
     stands: what stands in the cluster, a line each; on: the command that goes on from there;
-    interrupted: whether the user ended it.
+    by: Ctrl-C or SIGTERM, None where it failed.
     """
 
     exit_code: ClassVar[int] = 1
 
     def __init__(
-        self, reason: str, hint: str | None, stands: Sequence[str], on: str, interrupted: bool
+        self,
+        reason: str,
+        hint: str | None,
+        stands: Sequence[str],
+        on: str,
+        by: KeyboardInterrupt | None = None,
     ) -> None:
         super().__init__(reason, None, hint)
         self.stands = tuple(stands)
         self.on = on
-        self.interrupted = interrupted
+        self.by = by

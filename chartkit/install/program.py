@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any, Final
 
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import ReleaseError
 from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
+from chartkit.temporary import temporary_folder
 
 _GRACE_SECONDS: Final = 60
 """What the program may take beyond its own timeout for hooks."""
@@ -63,8 +62,8 @@ class ProgramReleases:
 
     def _write(self, arguments: list[str], wanted: Wanted) -> None:
         labels = ",".join(f"{key}={value}" for key, value in MARK.items())
-        with tempfile.TemporaryDirectory(prefix="chartkit-") as folder:
-            file = Path(folder) / "values.json"
+        with temporary_folder() as folder:
+            file = folder / "values.json"
             file.write_text(json.dumps(wanted.values), "utf-8")
             given = [str(wanted.chart), "--values", str(file), "--labels", labels]
             self._run([*arguments, *given, *self._timeout])

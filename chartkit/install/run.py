@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from chartkit.chart.engine_chart import NAMESPACE
 from chartkit.chart.policies_schema import CHART_NAME as POLICIES
 from chartkit.checks.model import counted
-from chartkit.errors import ChartkitError
+from chartkit.errors import ChartkitError, TerminatedError
 from chartkit.install.cluster import Cluster
 from chartkit.install.errors import CutShortError, NotReadyError, ReleaseError
 from chartkit.install.plan import ENGINE, Action, Plan, Step
@@ -70,8 +70,9 @@ def cut_short(error: ChartkitError | KeyboardInterrupt, tools: Tools) -> CutShor
     """An error with what stands now."""
     stands = list(standing(tools.releases, [ENGINE, POLICIES]))
     if isinstance(error, ChartkitError):
-        return CutShortError(error.message, error.hint, stands, tools.again, interrupted=False)
-    return CutShortError("interrupted", None, stands, tools.again, interrupted=True)
+        return CutShortError(error.message, error.hint, stands, tools.again)
+    reason = "terminated" if isinstance(error, TerminatedError) else "interrupted"
+    return CutShortError(reason, None, stands, tools.again, error)
 
 
 def standing(releases: Releases, names: Iterable[str]) -> Iterable[str]:

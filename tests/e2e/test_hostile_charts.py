@@ -13,11 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import PROGRAM, chartkit
+from tests.e2e.command import PROGRAM, chartkit, started
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
 _SECOND = 1.0
 _PATIENCE = 30
+_ENDS = {signal.SIGINT: (130, b"interrupted"), signal.SIGTERM: (143, b"terminated")}
+_POD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 
 
 @pytest.fixture
@@ -104,13 +106,15 @@ def test_signals_end_everything_soon(
 ) -> None:
     write({"templates/a.yaml": _FOREVER})
     mark = f"{tmp_path}/only-here"
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
     backend = helm_program if chosen == "program" else chosen
     process = subprocess.Popen(
         [PROGRAM, "scan", "c", "--helm", backend],
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "MARK": mark},
+        env={**os.environ, "MARK": mark, "TMPDIR": str(temporary)},
     )
     try:
         _until(lambda: _computing(mark, process.pid))
@@ -121,10 +125,15 @@ def test_signals_end_everything_soon(
     finally:
         process.kill()
         process.wait()
-    if sent is signal.SIGINT:
-        assert (process.returncode, err.strip()) == (130, b"interrupted")
-    else:
+    if sent is signal.SIGKILL:
         assert process.returncode == -sent
+        # The next run clears what this one left.
+        assert len(list(temporary.iterdir())) == 1
+        write({"templates/a.yaml": _POD})
+        assert started(tmp_path, "scan", "c", TMPDIR=str(temporary)).code == 0
+    else:
+        assert (process.returncode, err.strip()) == _ENDS[sent]
+    assert not list(temporary.iterdir())
 
 
 def _until(reached: Callable[[], bool]) -> None:

@@ -126,12 +126,18 @@ def test_uninstall_killed_midway(cluster: Cluster) -> None:
     assert cluster.server.of_kind("CustomResourceDefinition")
 
 
-def test_interrupted_it_says_what_stands(cluster: Cluster) -> None:
+@pytest.mark.parametrize(
+    ("sent", "code", "said"),
+    [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
+)
+def test_interrupted_it_says_what_stands(
+    cluster: Cluster, sent: signal.Signals, code: int, said: str
+) -> None:
     install = ("install", "prd", "--allow-drift", "--yes")
-    done = cluster.ended_at("PATCH", "/clusterpolicies/second", signal.SIGINT, *install)
-    assert done.code == 130, done.err
+    done = cluster.ended_at("PATCH", "/clusterpolicies/second", sent, *install)
+    assert done.code == code, done.err
     first, *stands, on = done.err.splitlines()
-    assert first == "interrupted"
+    assert first == said
     assert stands[0] == "stands: kyverno: 3.9.0, deployed (revision 1)"
     assert stands[1].startswith("stands: kyverno-policies: 3.9.0, ")
     assert on == "go on with: chartkit install prd --allow-drift --yes"

@@ -17,6 +17,7 @@ from chartkit.errors import RenderError
 from chartkit.model import Body
 from chartkit.sandbox.limits import Limits
 from chartkit.sandbox.process import Place
+from chartkit.temporary import TemporaryFolder
 
 
 class Backend(Protocol):
@@ -57,8 +58,8 @@ class Door:
 
     def __init__(self, backend: Callable[[Place], Backend]) -> None:
         """backend: makes one for a place."""
-        self._root = tempfile.TemporaryDirectory(prefix="chartkit-")
-        root = Path(os.path.realpath(self._root.name))
+        self._root = TemporaryFolder()
+        root = Path(os.path.realpath(self._root.path))
         charts, temporary = root / "charts", root / "tmp"
         charts.mkdir()
         temporary.mkdir()
@@ -77,7 +78,7 @@ class Door:
     def close(self) -> None:
         """Ends Helm's processes, and removes the copies."""
         self.stop()
-        self._root.cleanup()
+        self._root.close()
 
     def check(self, chart: Path) -> None:
         """Raises ChartError for a chart that leads out of its folder."""

@@ -36,6 +36,9 @@ QUERY: Final = 5
 PATCH: Final = 800
 """Steps of a patch, beside what it writes and compares."""
 
+FEW: Final = 1000
+"""Steps of a rule that do not count for the request: no number of rules makes them many."""
+
 _MEMBER: Final = 32
 """Bytes of a member of a list or object that is copied."""
 
@@ -74,17 +77,25 @@ class Budget:
     """What the rules of one request may still take.
 
     steps: those that the rule at hand has left, for callers that count many times and look once:
-    below 0, the next `spend` raises. whole: those that it had when it began; a rule that has them
-    all has taken nothing.
+    below 0, the next `spend` raises. whole: those that it had when it began; bytes_left and
+    whole_bytes: as these, for bytes.
     """
 
-    __slots__ = ("_all_bytes", "_all_steps", "_bytes", "_problem", "_whole_bytes", "steps", "whole")
+    __slots__ = (
+        "_all_bytes",
+        "_all_steps",
+        "_problem",
+        "bytes_left",
+        "steps",
+        "whole",
+        "whole_bytes",
+    )
 
     def __init__(self) -> None:
         self._all_steps = RULES * MAX_STEPS
         self._all_bytes = RULES * MAX_BYTES
         self.steps = self.whole = MAX_STEPS
-        self._bytes = self._whole_bytes = MAX_BYTES
+        self.bytes_left = self.whole_bytes = MAX_BYTES
         self._problem: BudgetError | None = None
 
     def end(self) -> BudgetError | None:
@@ -96,8 +107,8 @@ class Budget:
         problem, self._problem = self._problem, None
         self._all_steps -= self.whole - self.steps
         self.steps = self.whole = max(min(MAX_STEPS, self._all_steps), 0)
-        self._all_bytes -= self._whole_bytes - self._bytes
-        self._bytes = self._whole_bytes = max(min(MAX_BYTES, self._all_bytes), 0)
+        self._all_bytes -= self.whole_bytes - self.bytes_left
+        self.bytes_left = self.whole_bytes = max(min(MAX_BYTES, self._all_bytes), 0)
         return problem
 
     def spend(self, steps: int, user: str) -> None:
@@ -109,9 +120,9 @@ class Budget:
     def take(self, size: int, user: str) -> None:
         """Counts bytes that are about to be made; raises `BudgetError`."""
         self.steps -= 1
-        self._bytes -= size
-        if self._bytes < 0:
-            raise self._exceeded(self._whole_bytes, MAX_BYTES, "bytes", user)
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            raise self._exceeded(self.whole_bytes, MAX_BYTES, "bytes", user)
 
     def weigh(self, value: Json, user: str) -> None:
         """Counts a value that is about to be copied or written; raises `BudgetError`."""

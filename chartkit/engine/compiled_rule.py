@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.budget import Budget
+from chartkit.engine.budget import FEW, Budget
 from chartkit.engine.conditions import Conditions
 from chartkit.engine.context import Context
 from chartkit.engine.entries import ContextEntries
@@ -59,10 +59,13 @@ class CompiledRule:
         except RecursionError:
             result = self._answer(Status.ERROR, _TOO_DEEP)
         budget = base.budget
-        return result if budget.steps == budget.whole else self._settled(result, budget)
+        if budget.whole - budget.steps > FEW or budget.bytes_left != budget.whole_bytes:
+            return self._settled(result, budget)
+        budget.steps = budget.whole
+        return result
 
     def _settled(self, result: RuleResult | None, budget: Budget) -> RuleResult | None:
-        """The result of a rule that has taken something; an error where it was too much."""
+        """The result of a rule that has taken much; an error where it was too much."""
         problem = budget.end()
         if problem is None:
             return result
@@ -88,6 +91,8 @@ class CompiledRule:
 
     def _handle(self, context: Context, request: Request, facts: Facts) -> RuleResult | None:
         handle = self.body.handle
+        if not self.exceptions:
+            return handle(context, request)
         applying = tuple(one.exception for one in self.exceptions if one.applies(facts, context))
         if not applying:
             return handle(context, request)

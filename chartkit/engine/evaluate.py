@@ -235,8 +235,9 @@ class _Run:
         request, facts, base = self._seen_in(policy, phase)
         if policy.webhook is not None and not self._is_sent(policy, policy.webhook, results):
             return
+        passes_over = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
         for rule in rules:
-            if not rule.matches(facts) or _is_passed_over(rule.rule, request):
+            if not rule.matches(facts) or (passes_over and _is_passed_over(rule.rule)):
                 continue
             result = rule.run(base, request, facts)
             if result is None:
@@ -312,12 +313,10 @@ def _sized(result: RuleResult) -> RuleResult:
     return result
 
 
-def _is_passed_over(rule: Rule, request: Request) -> bool:
+def _is_passed_over(rule: Rule) -> bool:
     """Whether a rule for the background controller leaves out what that controller itself does
     (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
-    if rule.kind not in _IN_BACKGROUND or not rule.skip_background_requests:
-        return False
-    return request.user is not None and request.user.name == BACKGROUND_CONTROLLER
+    return rule.kind in _IN_BACKGROUND and rule.skip_background_requests
 
 
 BACKGROUND_CONTROLLER: Final = "system:serviceaccount:kyverno:kyverno-background-controller"

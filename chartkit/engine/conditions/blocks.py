@@ -10,7 +10,8 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.conditions.comparison import Prepare
 from chartkit.engine.conditions.operators import OPERATORS
 from chartkit.engine.conditions.parse import Condition, FlatList, parse_conditions
-from chartkit.engine.int64 import mark_literals
+from chartkit.engine.int64 import Int64, mark_literals
+from chartkit.engine.pattern.build import weight_of
 from chartkit.engine.values.wildcard import has_wildcard
 from chartkit.engine.variables import SubstitutionError, Template, compile_template
 from chartkit.errors import EvaluationError
@@ -141,6 +142,9 @@ def _wild(members: list[Json]) -> int:
 
 
 _LISTS = frozenset({list, dict})
+_SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
+_FEW = 16
+"""How many members a list may have that are counted as if each had wildcards."""
 _COMPARISON = "a condition"
 
 
@@ -151,9 +155,14 @@ def _unknown(_: Context) -> bool:
 def _against_constant(
     key: Template, compare: Callable[[Json], bool], value: Json
 ) -> Callable[[Context], bool]:
+    parts = weight_of(value)
+
     def holds(context: Context) -> bool:
         found = _key(key, context)
-        if found.__class__ in _LISTS:
+        kind = found.__class__
+        if kind is list and len(found) <= _FEW and _SCALARS.issuperset(map(type, found)):
+            context.budget.steps -= len(found) * parts
+        elif kind in _LISTS:
             _count(found, value, context.budget)
         return compare(found)
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.declaration import FunctionSpec, ItemsList, Search
+from chartkit.engine.jmespath.declaration import FunctionSpec, ItemsList, Search, Type
 from chartkit.engine.jmespath.errors import ArityError, JMESPathError, UnknownFunctionError
 from chartkit.engine.jmespath.registry import FUNCTIONS
 from chartkit.model import Json
-
-_Run = Callable[[list[Json], Budget], Json]
-"""Calls a function with arguments that are worked out."""
 
 _SIZED: Final = frozenset({str, list, dict, ItemsList})
 _CHARACTERS: Final = 2
@@ -34,10 +31,12 @@ def compile_call(name: Json, arguments: Sequence[Search]) -> Search:
     if spec.variadic:
         if len(arguments) < len(spec.parameters):
             return _failing(arguments, ArityError("Invalid arity."))
-        return _unchecked(spec, arguments)
+        return _checked(spec, arguments, ())
     if len(arguments) != len(spec.parameters):
         return _failing(arguments, ArityError("incorrect number of args"))
-    return _unary(spec, arguments[0]) if len(arguments) == 1 else _checked(spec, arguments)
+    if len(arguments) == 1:
+        return _unary(spec, arguments[0])
+    return _checked(spec, arguments, spec.parameters)
 
 
 def _failing(arguments: Sequence[Search], error: JMESPathError) -> Search:
@@ -60,11 +59,6 @@ def _ignoring(spec: FunctionSpec, arguments: Sequence[Search]) -> Search:
     return call
 
 
-def _unchecked(spec: FunctionSpec, arguments: Sequence[Search]) -> Search:
-    run = _counting(spec)
-    return lambda value, budget: run([argument(value, budget) for argument in arguments], budget)
-
-
 def _unary(spec: FunctionSpec, argument: Search) -> Search:
     run, (parameter,), counts = spec.implementation, spec.parameters, spec.counts
     classes, check, name = parameter.classes, parameter.check, f"{spec.name}()"
@@ -83,11 +77,11 @@ def _unary(spec: FunctionSpec, argument: Search) -> Search:
     return call
 
 
-def _checked(spec: FunctionSpec, arguments: Sequence[Search]) -> Search:
-    run = _counting(spec)
+def _checked(spec: FunctionSpec, arguments: Sequence[Search], parameters: Sequence[Type]) -> Search:
+    run, name, counts = spec.implementation, f"{spec.name}()", spec.counts
     checks = [
         (index, parameter.classes, parameter.check)
-        for index, parameter in enumerate(spec.parameters)
+        for index, parameter in enumerate(parameters)
         if parameter.classes is not None
     ]
 
@@ -96,22 +90,11 @@ def _checked(spec: FunctionSpec, arguments: Sequence[Search]) -> Search:
         for index, classes, check in checks:
             if given[index].__class__ not in classes:
                 check(given[index], budget)
-        return run(given, budget)
-
-    return call
-
-
-def _counting(spec: FunctionSpec) -> _Run:
-    run, name, counts = spec.implementation, f"{spec.name}()", spec.counts
-
-    def count(given: list[Json], budget: Budget) -> Json:
-        size = 0
         for one in given:
             if one.__class__ in _SIZED:
-                size += len(one)
-        budget.steps -= size >> _CHARACTERS
+                budget.steps -= len(one) >> _CHARACTERS
         if budget.steps < 0:
             budget.spend(0, name)
         return run(budget, *given) if counts else run(*given)
 
-    return count
+    return call

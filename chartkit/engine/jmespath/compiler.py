@@ -169,7 +169,9 @@ def _projection(node: Node, _: bool) -> Search:
             elements = first(value, budget)
             if not isinstance(elements, list):
                 return None
-            budget.spend(len(elements), _PROJECTION)
+            budget.steps -= len(elements)
+            if budget.steps < 0:
+                budget.spend(0, _PROJECTION)
             return [element for element in elements if element is not None]
 
         return present
@@ -180,7 +182,9 @@ def _projection(node: Node, _: bool) -> Search:
         elements = first(value, budget)
         if not isinstance(elements, list):
             return None
-        budget.spend(len(elements) * weight, _PROJECTION)
+        budget.steps -= len(elements) * weight
+        if budget.steps < 0:
+            budget.spend(0, _PROJECTION)
         return [found for element in elements if (found := apply(element, budget)) is not None]
 
     return project
@@ -196,7 +200,9 @@ def _filter(node: Node, _: bool) -> Search:
         elements = first(value, budget)
         if not isinstance(elements, list):
             return None
-        budget.spend(len(elements) * weight, _FILTER)
+        budget.steps -= len(elements) * weight
+        if budget.steps < 0:
+            budget.spend(0, _FILTER)
         return [
             found
             for element in elements
@@ -217,7 +223,9 @@ def _flatten(node: Node, _: bool) -> Search:
         flat: list[Json] = []
         for element in elements:
             if isinstance(element, list):
-                budget.spend(len(element) + 1, _PROJECTION)
+                budget.steps -= len(element) + 1
+                if budget.steps < 0:
+                    budget.spend(0, _PROJECTION)
                 flat.extend(element)
             else:
                 flat.append(element)

@@ -24,7 +24,6 @@ class PatternDepthError(EvaluationError):
     """A pattern or a value that is nested too deep to be compared."""
 
 
-@dataclass(slots=True)
 class Run:
     """What one comparison remembers.
 
@@ -33,9 +32,12 @@ class Run:
     of the comparison; budget: that of the rule.
     """
 
-    found: dict[str, bool] = field(default_factory=dict)
-    metadata: dict[tuple[str, ...], Body] = field(default_factory=dict)
-    budget: Budget = field(default_factory=Budget)
+    __slots__ = ("budget", "found", "metadata")
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
+        self.found: dict[str, bool] = {}
+        self.metadata: dict[tuple[str, ...], Body] = {}
 
     @property
     def is_key_missing(self) -> bool:

@@ -42,7 +42,10 @@ def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         skipped: list[Failure] = []
-        run.budget.spend(len(value) * weight, LIST)
+        budget = run.budget
+        budget.steps -= len(value) * weight
+        if budget.steps < 0:
+            budget.spend(0, LIST)
         for index, element in enumerate(value):
             failure = check_one(element, (*places, index), run)
             if failure is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.budget import Budget
 from chartkit.engine.pattern.build import Build, Check, PatternDepthError, Places, Run, Spot
 from chartkit.engine.pattern.lists import compile_list
@@ -12,6 +14,10 @@ from chartkit.engine.values.gofmt import go_sprint
 from chartkit.model import Json
 
 __all__ = ["Pattern", "PatternDepthError", "compile_pattern"]
+
+
+_SHORT: Final = 1024
+"""How long a text in a message may be that is not counted."""
 
 
 class Pattern:
@@ -27,7 +33,7 @@ class Pattern:
 
         Raises `PatternDepthError` for a value that is nested too deep to be shown, `BudgetError`.
         """
-        run = Run() if budget is None else Run(budget=budget)
+        run = Run(budget)
         try:
             failure = self._check(value, (), run)
         except RecursionError:
@@ -71,7 +77,8 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
         if holds(value) or (isinstance(value, list) and all(map(holds, value))):
             return None
         at = path.at(places)
-        run.budget.weigh(value, "a value in a message")
+        if value.__class__ is not str or len(value) > _SHORT:
+            run.budget.weigh(value, "a value in a message")
         found = go_sprint(value)
         return Failure(at, f"resource value '{found}' does not match '{wanted}' at path {at}")
 

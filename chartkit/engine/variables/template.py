@@ -168,16 +168,23 @@ def _nested(value: Json, path: str, context: Context) -> Json:
 
 
 def _mentions(value: Json, budget: Budget) -> bool:
+    """Whether a list or an object holds a variable."""
     kind = type(value)
-    if kind is str:
-        return OPEN in value
     if kind is dict:
-        budget.spend(len(value), _VARIABLES)
-        return any(OPEN in key or _mentions(member, budget) for key, member in value.items())
-    if kind is not list:
+        if any(OPEN in key for key in value):
+            return True
+        value = value.values()
+    elif kind is not list:
         return False
     budget.spend(len(value), _VARIABLES)
-    return any(_mentions(member, budget) for member in value)
+    for member in value:
+        kind = type(member)
+        if kind is str:
+            if OPEN in member:
+                return True
+        elif (kind is dict or kind is list) and _mentions(member, budget):
+            return True
+    return False
 
 
 def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:

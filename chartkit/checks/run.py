@@ -8,6 +8,7 @@ from chartkit.chart.library import LibraryPolicy
 from chartkit.checks.cluster import availability, compatibility, faults, helm, values
 from chartkit.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.checks.examples import examples, without_examples
+from chartkit.checks.generators import going_generators
 from chartkit.checks.model import Outcome, Row
 from chartkit.checks.own_policies import own_policies
 from chartkit.checks.permissions import permissions
@@ -32,6 +33,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found += policy_warnings(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
+    found += going_generators(subject)
     unsent = Unsent(subject)
     if carried is None:
         found += without_examples(subject)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from chartkit.model import Body, Json, mapping_at
 
 _SYNCHRONIZED = "synchronize"
@@ -26,11 +28,32 @@ def _is_on(rule: Body, key: str) -> bool:
     return value is True or (isinstance(value, dict) and value.get("enabled") is True)
 
 
+def going(before: Body, after: Body | None) -> dict[str, Body]:
+    """Return the synchronized rules that a policy has no more when it becomes another, or goes
+    (None), by their names."""
+    rules, left = _generating(before), _generating(after)
+    return {
+        name: rule
+        for name, rule in rules.items()
+        if name not in left and _is_on(rule, _SYNCHRONIZED)
+    }
+
+
 def lost(before: Body, after: Body | None) -> str | None:
-    """What happens to what a policy generated when it becomes another, or goes (None); None where
-    nothing does."""
-    left = _generating(before).keys() - _generating(after).keys()
-    kept = {name for name in left if _is_on(_generating(before)[name], _SYNCHRONIZED)}
-    if any(not _is_on(_generating(before)[name], _ORPHANED) for name in kept):
+    """Return what happens to what a policy generated when it becomes another, or goes (None); None
+    where nothing does."""
+    gone = going(before, after)
+    if any(not _is_on(rule, _ORPHANED) for rule in gone.values()):
         return DELETED
-    return LEFT if kept else None
+    return LEFT if gone else None
+
+
+def kinds(rules: Iterable[Body]) -> list[str]:
+    """Return the kinds that rules name of what they generate; rules in CEL name none."""
+    found: list[Json] = []
+    for rule in rules:
+        each = rule.get("foreach")
+        for one in (rule, *(each if isinstance(each, list) else ())):
+            cloned = mapping_at(one, "cloneList").get("kinds")
+            found += [mapping_at(one).get("kind"), *(cloned if isinstance(cloned, list) else ())]
+    return list(dict.fromkeys(kind for kind in found if isinstance(kind, str) and kind))

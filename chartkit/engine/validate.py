@@ -35,13 +35,18 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
     block = Block(validation.pattern, validation.any_pattern, validation.deny, validation.foreach)
     check = allow_existing(compile_block(block, rule, policy), rule, policy)
     passed: dict[Checked, RuleResult] = {}
+    last: tuple[Checked, RuleResult] | None = None
 
     def handle(context: Context, request: Request) -> RuleResult | None:
+        nonlocal last
         checked = check(context, request, NO_ELEMENT)
         if checked is None:
             return None
+        if last is not None and checked is last[0]:
+            return last[1]
         known = passed.get(checked)
         if known is not None:
+            last = (checked, known)
             return known
         result = RuleResult(
             policy.key, rule.name, RuleType.VALIDATION, checked.status, checked.message

@@ -133,6 +133,13 @@ def _count(key: Json, value: Json, budget: Budget) -> None:
     budget.spend(_wild(keys) * len(values) + _wild(values) * len(keys), _COMPARISON)
 
 
+def _is_short(value: Json) -> bool:
+    """Whether a value is a scalar or a list of a few of them."""
+    if value.__class__ is list:
+        return len(value) <= _FEW and _SCALARS.issuperset(map(type, value))
+    return value.__class__ in _SCALARS
+
+
 def _members(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
@@ -143,8 +150,8 @@ def _wild(members: list[Json]) -> int:
 
 _LISTS = frozenset({list, dict})
 _SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
-_FEW = 16
-"""How many members a list may have that are counted as if each had wildcards."""
+_FEW = 8
+"""How many members a list may have that are counted as if they were as many, with wildcards."""
 _COMPARISON = "a condition"
 
 
@@ -159,11 +166,11 @@ def _against_constant(
 
     def holds(context: Context) -> bool:
         found = _key(key, context)
-        kind = found.__class__
-        if kind is list and len(found) <= _FEW and _SCALARS.issuperset(map(type, found)):
-            context.budget.steps -= len(found) * parts
-        elif kind in _LISTS:
-            _count(found, value, context.budget)
+        if found.__class__ in _LISTS:
+            if _is_short(found):
+                context.budget.steps -= _FEW * parts
+            else:
+                _count(found, value, context.budget)
         return compare(found)
 
     return holds
@@ -181,7 +188,10 @@ def _against_template(
                 f"failed to substitute variables in condition value: {error.message}"
             ) from error
         if found.__class__ in _LISTS or against.__class__ in _LISTS:
-            _count(found, against, context.budget)
+            if _is_short(found) and _is_short(against):
+                context.budget.steps -= _FEW * _FEW
+            else:
+                _count(found, against, context.budget)
         return operator(against)(found)
 
     return holds

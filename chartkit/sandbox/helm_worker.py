@@ -26,8 +26,8 @@ TOO_LARGE: Final = b"O"
 
 _LOOK_SECONDS: Final = 0.05
 _STDERR: Final = 2
-_KIBIBYTE: Final = 1 if sys.platform == "darwin" else 1024
-"""The unit of ru_maxrss in bytes."""
+_STATM: Final = "/proc/self/statm"
+"""A process's memory in pages; the second number is what is resident."""
 
 _Library = Any
 _Call = dict[str, Any]
@@ -36,8 +36,9 @@ _Call = dict[str, Any]
 class _Watch:
     """A thread that ends this process where a call goes too far, or nobody waits for it."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, resident: Callable[[], int]) -> None:
         self._memory = memory
+        self._resident = resident
         self._parent = os.getppid()
         self._working = threading.Event()
         self._deadline = 0.0
@@ -58,18 +59,29 @@ class _Watch:
                 os._exit(1)
             if time.process_time() > self._deadline:
                 os._exit(Exit.CPU)
-            if _resident() > self._memory:
+            if self._resident() > self._memory:
                 os._exit(Exit.MEMORY)
             time.sleep(_LOOK_SECONDS)
 
 
-def _resident() -> int:
-    """The most memory that this process ever had, in bytes; 0 where the system does not say."""
+def _resident() -> Callable[[], int]:
+    """Return a function that gives the bytes of memory which this process has, 0 where unknown.
+
+    Linux: what is resident now, and not the largest it ever was, which a process inherits from
+    the one that started it. To be called before files are out of reach.
+    """
     if sys.platform == "win32":
-        return 0
+        return lambda: 0
     import resource
 
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _KIBIBYTE
+    if sys.platform == "darwin":
+        return lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        statm = os.open(_STATM, os.O_RDONLY)
+    except OSError:
+        return lambda: 0
+    page = resource.getpagesize()
+    return lambda: int(os.pread(statm, 128, 0).split()[1]) * page
 
 
 def main() -> None:
@@ -77,9 +89,10 @@ def main() -> None:
     calls = sys.stdin.buffer
     answers = _own_stdout()
     settings = json.loads(calls.readline())
+    resident = _resident()
     confine(settings["memory"], settings["output"], settings["readable"])
     library = _library(settings["library"])
-    watch = _Watch(settings["memory"])
+    watch = _Watch(settings["memory"], resident)
     while line := calls.readline():
         call = json.loads(line)
         watch.begin(call["cpu_seconds"])

@@ -279,7 +279,7 @@ def test_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixture[str
     policy = _call(answers.url("/ok"))
     rule = policy["spec"]["rules"][0]
     del rule["validate"]
-    labels = {"metadata": {"labels": {"first": "{{ got.a[0] }}"}}}
+    labels = {"metadata": {"labels": {"first": "{{ to_string(got.a[0]) }}"}}}
     rule["mutate"] = {"patchStrategicMerge": labels}
     Path("policy.json").write_text(json.dumps(policy))
     allowed = ("--allow-network", answers.place)
@@ -287,7 +287,7 @@ def test_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixture[str
         main(["preview", "objects.json", "-p", "policy.json", "-o", "json", *allowed])
     assert not ended.value.code
     made = json.loads(capsys.readouterr().out)[0]["made"][0]["after"]
-    assert str(made["metadata"]["labels"]["first"]) == "1"
+    assert made["metadata"]["labels"]["first"] == "1"
 
 
 def test_an_option_that_cannot_be_meant(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,16 @@ def test_a_hostile_template_is_one_line(door: Door, chart: Write, name: str) -> 
         assert "Pod" in door.render(chart({"templates/b.yaml": ""}), {}, _TARGET).popitem()[1]
 
 
+def test_memory_of_the_process_that_asks_does_not_count(chart: Write) -> None:
+    held = b"x" * (_LIMITS.memory + 2**20)
+    opened = choice.connect(_LIMITS)
+    try:
+        assert opened.render(chart({"templates/b.yaml": "a: 1"}), {}, _TARGET)
+    finally:
+        opened.close()
+    assert held
+
+
 def test_many_small_objects_are_fine(chart: Write) -> None:
     pod = "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a{{ . }}}"
     pods = f"{{{{ range until 20000 }}}}{pod}{{{{ end }}}}"

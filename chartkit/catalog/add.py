@@ -50,7 +50,7 @@ class Added:
     written: tuple[Path, ...] = ()
     there: Location | None = None
     without: tuple[str, ...] = ()
-    instead_of: tuple[str, ...] = ()
+    instead_of: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,13 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
     project = read_project(folder)
     folders = libraries(project.root)
     entries = read_catalogue(folders).entries
-    entry = find(entries, name, ranks(folders))
+    rank = ranks(folders)
+    entry = find(entries, name, rank)
     library = read_libraries(project)
     policy = library.find(entry.qualified)
     is_built_in = entry.library == BUILT_IN and not library.hides(entry.reference)
     reference = entry.reference if is_built_in else entry.qualified
-    instead_of = tuple(others(entries, name, entry))
+    instead_of = tuple(others(entries, name, entry, rank))
     with swap.lock(project.root):
         target = _target(project, profile)
         if target.profile is None and profile and not new:

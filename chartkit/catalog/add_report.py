@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from chartkit.catalog.add import Added
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.needs import needs_of
+from chartkit.catalog.search import passed_over
 from chartkit.errors import ChartkitError
 
 
@@ -17,8 +18,8 @@ def as_text(added: Added) -> str:
 
 def _lines(added: Added) -> Iterator[str]:
     name = added.entry.qualified
-    if added.instead_of:
-        yield f"{name} goes before {', '.join(added.instead_of)}: add that by its whole name"
+    for other in added.instead_of:
+        yield passed_over(added.entry, other)
     if added.there is not None:
         yield f"{name} is in {added.profile} already: {added.there}"
     for file in added.written:

@@ -82,17 +82,36 @@ def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lam
     raise _unknown_policy(entries, wanted)
 
 
-def others(entries: Sequence[Entry], name: str, chosen: Entry) -> list[str]:
-    """The policies of other libraries that a name means as well, qualified."""
+def others(
+    entries: Sequence[Entry], name: str, chosen: Entry, rank: Callable[[Entry], int]
+) -> list[Entry]:
+    """Return the policies of other libraries that a name means as well. Libraries of one name are
+    different ones where their ranks differ."""
     wanted = name.strip("/")
+    by_library: dict[tuple[str, int], list[Entry]] = {}
+    for entry in entries:
+        by_library.setdefault((entry.library, rank(entry)), []).append(entry)
+    by_library.pop((chosen.library, rank(chosen)), None)
     if wanted == chosen.qualified:
-        return []
-    return [
-        each.qualified
-        for library in dict.fromkeys(each.library for each in entries)
-        if library != chosen.library
-        for each in _meant([each for each in entries if each.library == library], wanted)
-    ]
+        return [
+            each for library in by_library.values() for each in library if is_hidden(each, chosen)
+        ]
+    return [each for library in by_library.values() for each in _meant(library, wanted)]
+
+
+def is_hidden(entry: Entry, chosen: Entry) -> bool:
+    """Return whether no name means a policy, as another one has the same, library and all."""
+    return entry.qualified == chosen.qualified
+
+
+def passed_over(chosen: Entry, other: Entry) -> str:
+    """Return a line that says which policy a name does not mean, and how to have that one."""
+    if is_hidden(other, chosen):
+        return (
+            f"{chosen.qualified} goes before the policy of the same name in {other.file}: give one "
+            "of the two libraries another name"
+        )
+    return f"{chosen.qualified} goes before {other.qualified}: name that as a whole"
 
 
 def _meant(entries: Sequence[Entry], wanted: str) -> list[Entry]:

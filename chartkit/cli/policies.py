@@ -115,16 +115,17 @@ def show(name: str, project: Path, output: str) -> None:
     name alone, where that is enough.
     """
     from chartkit.catalog.libraries import libraries, ranks, read_catalogue
-    from chartkit.catalog.search import find, others
+    from chartkit.catalog.search import find, others, passed_over
     from chartkit.catalog.show import FORMATS, details
 
     folders = libraries(project)
     catalogue = read_catalogue(folders)
-    entry = find(catalogue.entries, name, ranks(folders))
+    rank = ranks(folders)
+    entry = find(catalogue.entries, name, rank)
     root = next(each.root for each in folders if entry.file.startswith(f"{each.root}/"))
     click.echo(FORMATS[output](details(entry, root)), nl=False)
-    for other in others(catalogue.entries, name, entry):
-        click.echo(f"{entry.qualified} goes before {other}: name that as a whole", err=True)
+    for other in others(catalogue.entries, name, entry, rank):
+        click.echo(passed_over(entry, other), err=True)
     for problem in catalogue.problems:
         if problem.startswith(f"{entry.file}:"):
             click.echo(problem, err=True)

@@ -90,8 +90,27 @@ def test_show_says_so(tmp_path: Path, library: str) -> None:
     done = CliRunner().invoke(policies, ["show", "no-lb", "--project", str(folder)])
     assert done.exit_code == 0, done.output
     assert f"# {folder / library}/one.yaml" in done.stdout
-    if library == "mine":
-        assert "mine/one goes before kyverno/other/no-lb" in done.stderr
+    name = library.rpartition("/")[2]
+    note = f"{name}/one goes before kyverno/other/no-lb: name that as a whole\n"
+    assert done.stderr == note
+    as_a_whole = ["show", "kyverno/other/no-lb", "--project", str(folder)]
+    other = CliRunner().invoke(policies, as_a_whole)
+    assert f"# {folder}/vendor/kyverno" in other.stdout
+    assert other.stderr == ""
+
+
+@pytest.mark.parametrize("name", ["no-lb", "other/no-lb", "kyverno/other/no-lb"])
+def test_show_says_what_no_name_means(tmp_path: Path, name: str) -> None:
+    folder = _project(tmp_path, "theirs/kyverno")
+    own = folder / "theirs" / "kyverno" / "other" / "no-lb"
+    own.mkdir(parents=True)
+    (folder / "theirs/kyverno/one.yaml").rename(own / "no-lb.yaml")
+    done = CliRunner().invoke(policies, ["show", name, "--project", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert f"# {own}/no-lb.yaml" in done.stdout
+    hidden = f"{folder}/vendor/kyverno/other/no-lb/no-lb.yaml"
+    start = f"kyverno/other/no-lb goes before the policy of the same name in {hidden}: "
+    assert done.stderr == f"{start}give one of the two libraries another name\n"
 
 
 def test_add_says_so(tmp_path: Path) -> None:

@@ -93,17 +93,23 @@ class Resource:
     @property
     def name(self) -> str:
         """`metadata.name`; empty if missing."""
-        return _text(mapping_at(self.body, "metadata").get("name"))
+        return _text(self._metadata.get("name"))
 
     @property
     def namespace(self) -> str:
         """`metadata.namespace` as written; empty if missing."""
-        return _text(mapping_at(self.body, "metadata").get("namespace"))
+        return _text(self._metadata.get("namespace"))
 
     @property
     def uid(self) -> str:
         """`metadata.uid`, which a cluster gives; empty if missing."""
-        return _text(mapping_at(self.body, "metadata").get("uid"))
+        return _text(self._metadata.get("uid"))
+
+    @property
+    def _metadata(self) -> Body:
+        body = self.body
+        metadata = body.get("metadata") if isinstance(body, dict) else None
+        return metadata if isinstance(metadata, dict) else {}
 
 
 def mapping_at(body: Json, *path: str) -> Body:

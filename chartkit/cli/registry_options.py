@@ -76,7 +76,8 @@ class UnaskedImages:
     def add(self, results: Iterable[RuleResult]) -> None:
         """Counts errors of rules and policies that verify images."""
         if not self._is_asked:
-            self._count += sum(map(_needs_registry, results))
+            errors = [result for result in results if result.status is Status.ERROR]
+            self._count += sum(map(_needs_registry, errors))
 
     def say(self) -> None:
         """Names the option that asks registries, on standard error."""
@@ -87,8 +88,7 @@ class UnaskedImages:
 
 
 def _needs_registry(result: RuleResult) -> bool:
-    verifies = result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
-    return verifies and result.status is Status.ERROR
+    return result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)
 
 
 def with_registry(statements: Statements, given: Mapping[str, Any]) -> Statements:

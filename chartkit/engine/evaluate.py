@@ -232,7 +232,10 @@ class _Run:
         # A mutation that failed leaves nothing behind that could match.
         if not rules or not self.request.resource.body:
             return
-        request, facts, base = self._seen_in(policy, phase)
+        if self.request.variables or self._named is not None:
+            request, facts, base = self._seen_in(policy, phase)
+        else:
+            request, facts, base = self.request, self._facts, self._base
         if policy.webhook is not None and not self._is_sent(policy, policy.webhook, results):
             return
         passes_over = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
@@ -242,7 +245,10 @@ class _Run:
             result = rule.run(base, request, facts)
             if result is None:
                 continue
-            result = _reported(_sized(result) if result.patched else result, policy.scored)
+            if result.patched:
+                result = _sized(result)
+            if result.properties or not policy.scored:
+                result = _reported(result, policy.scored)
             results.append(result)
             if result.others:
                 results[-1:] = (replace(result, others=()), *result.others)

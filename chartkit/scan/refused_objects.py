@@ -13,7 +13,10 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
 
     What was wrong before is not the rule's doing, and is not said of the rules after it again.
     """
-    if not any(result.status is Status.PASS and _makes(result) for result in results):
+    for result in results:
+        if result.patched or result.patched_target or result.generated or result.updated:
+            break
+    else:
         return results
     from chartkit.engine.cel.shapes.faults import type_faults
 
@@ -28,10 +31,6 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
             result = replace(result, unmade=text)
         found.append(result)
     return found
-
-
-def _makes(result: RuleResult) -> bool:
-    return bool(result.patched or result.patched_target or result.generated or result.updated)
 
 
 def _made(result: RuleResult) -> Iterator[Body]:

@@ -77,7 +77,7 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
         if holds(value) or (isinstance(value, list) and all(map(holds, value))):
             return None
         at = path.at(places)
-        if value.__class__ is not str or len(value) > _SHORT:
+        if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > _SHORT):
             run.budget.weigh(value, "a value in a message")
         found = go_sprint(value)
         return Failure(at, f"resource value '{found}' does not match '{wanted}' at path {at}")

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from chartkit.bundled import profiles_dir
 from chartkit.documents import Document, read_file, read_source, resources
-from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.bindings import is_binding, unbound_faults
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.policies import (
@@ -101,7 +101,7 @@ def compile_all(
     Bindings among what was found bind; compiler: `compile_one`, or what remembers what it gave.
     """
     compiled: list[AnyPolicy | Cleaner] = []
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(unbound_faults(found))
     around = around.with_bindings(found)
     for resource in filter(is_policy, found):
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,8 +11,9 @@ from chartkit.engine.cel_policies.params import ParamRef, read_param_ref
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import ADMISSION, ADMISSION_VERSIONS, read_constraints
 from chartkit.engine.definitions import definition_check
-from chartkit.engine.policy_reader import check_schema, check_served
-from chartkit.model import Body, Resource, mapping_at
+from chartkit.engine.policy_reader import SCHEMA_RULE, check_schema, check_served
+from chartkit.errors import CompileError
+from chartkit.model import Body, Diagnostic, Resource, Severity, mapping_at
 
 KINDS: Final = tuple(f"{kind}Binding" for kind in ADMISSION)
 
@@ -43,9 +44,34 @@ def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, 
     )
 
 
-def _read(policy: CelPolicy, resource: Resource) -> Binding:
+def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
+    """Yield what is wrong of bindings whose policy is not among some objects, or is not named.
+
+    Those of a policy that is there are checked with it.
+    """
+    policies = {(each.kind, each.name) for each in found}
+    for one in filter(is_binding, found):
+        named = mapping_at(one.body, "spec").get("policyName")
+        if isinstance(named, str) and (one.kind.removesuffix("Binding"), named) in policies:
+            continue
+        try:
+            _check(one)
+        except CompileError as error:
+            yield from error.diagnostics
+            continue
+        if not named:
+            message = f"{one.kind} {one.name}: spec.policyName: Required value"
+            hint = "without it the binding binds nothing, and an API server refuses it"
+            yield Diagnostic(SCHEMA_RULE, Severity.ERROR, message, one.location, hint)
+
+
+def _check(resource: Resource) -> None:
     check_served(resource, ADMISSION_VERSIONS, KINDS)
     check_schema(definition_check(resource.kind), resource)
+
+
+def _read(policy: CelPolicy, resource: Resource) -> Binding:
+    _check(resource)
     spec: Body = resource.body["spec"]
     constraints = read_constraints(spec.get("matchResources"))
     return Binding(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.model import Body, Location, Resource, RuleResult, Status
+from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import run_scan
@@ -132,3 +132,57 @@ def test_a_policys_file_has_no_values_for_parameters(tmp_path: Path, source: str
     with pytest.raises(InputError, match="has parameters, and no values") as caught:
         load_policies([str(tmp_path / source)], {})
     assert str(caught.value.location).endswith("require-name/policy.yaml:1")
+
+
+_BOUND = """\
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: p}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: "false"}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("spec: x", 'spec: must be of type object: "string"'),
+        ("spec: [x]", 'spec: must be of type object: "array"'),
+        ("spec:", "spec: Required value"),
+        ("", "spec: Required value"),
+        ("spec: {policyName: [p]}", 'spec.policyName: must be of type string: "array"'),
+        (
+            "spec: {policyName: elsewhere, matchResources: 3}",
+            'spec.matchResources: must be of type object: "integer"',
+        ),
+        (
+            "spec: {policyName: p, matchResources: 3}",
+            'spec.matchResources: must be of type object: "integer"',
+        ),
+        ("spec: {validationActions: [Deny]}", "spec.policyName: Required value"),
+        ('spec: {policyName: ""}', "spec.policyName: Required value"),
+    ],
+)
+def test_a_binding_that_is_none_is_an_error_at_its_place(
+    tmp_path: Path, spec: str, message: str
+) -> None:
+    file = tmp_path / "bound.yaml"
+    file.write_text(_BOUND + spec + "\n")
+    [found] = load_policies([str(file)], {}).diagnostics
+    assert found.message.endswith(message)
+    assert found.severity is Severity.ERROR
+    assert found.location is not None
+    assert (found.location.file, found.location.line) == (str(file), 9)
+
+
+@pytest.mark.parametrize("policy", ["p", "elsewhere"])
+def test_a_binding_of_a_policy_here_or_elsewhere_is_taken(tmp_path: Path, policy: str) -> None:
+    file = tmp_path / "bound.yaml"
+    file.write_text(f"{_BOUND}spec: {{policyName: {policy}, validationActions: [Deny]}}\n")
+    assert load_policies([str(file)], {}).diagnostics == ()

@@ -45,7 +45,7 @@ def render(policies: list[LibraryPolicy], parameters: Mapping[str, Json]) -> Map
         (chart / "Chart.yaml").write_text(_CHART)
         for policy in policies:
             (chart / "templates" / f"{policy.name}.yaml").write_text(_template(policy))
-        rendered = helm().render(chart, {"parameters": values}, _TARGET)
+        rendered = helm().render(chart, {"parameters": values}, _TARGET).files
     found: dict[str, Body] = {}
     for file, text in rendered.items():
         for document in read_text(text, file):

@@ -22,6 +22,8 @@ ValuesSource = Path | Document | Mapping[str, Any]
 """A values file, one that was read already, or values as they are."""
 
 HOOK = "helm.sh/hook"
+WARNING_RULE = "helm-warning"
+"""The id of what Helm warns of in its log, or says of a schema."""
 _NOTES = "/NOTES.txt"
 _PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
 _PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
@@ -32,7 +34,8 @@ _ESCAPED = (
 _SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
 _SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
-_SEVERITIES = {1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
+_LOGGED = 0
+_SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +44,8 @@ class Rendered:
 
     resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
     certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
-    Helm gives it; notes: what an installation prints. A resource's place is its template, at the
-    line that names its kind.
+    Helm gives it; notes: what an installation prints; warnings: Helm's own. A resource's place is
+    its template, at the line that names its kind.
     """
 
     resources: tuple[Resource, ...]
@@ -50,6 +53,7 @@ class Rendered:
     crds: tuple[Resource, ...]
     texts: Mapping[str, str] = field(repr=False)
     notes: str = field(default="", repr=False)
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def render_chart(
@@ -73,8 +77,9 @@ def render_chart(
     target = Target(release, namespace, kube_version or "", tuple(api_versions))
     with _chart_folder(chart, shown) as (folder, name):
         with _explained(folder, name, values):
-            rendered = helm().render(folder, values.merged, target)
+            answer = helm().render(folder, values.merged, target)
             crds = helm().crds(folder) if _may_have_crds(folder) else {}
+        rendered = answer.files
         texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
         found = _objects(texts, folder, name)
         return Rendered(
@@ -83,6 +88,7 @@ def render_chart(
             crds=tuple(_objects(crds, folder, name)),
             texts=texts,
             notes=_notes(rendered),
+            warnings=tuple(_warning(each, name) for each in answer.warnings),
         )
 
 
@@ -292,7 +298,13 @@ def _step(text: str) -> str | int:
     return int(text) if text.isdigit() else text.replace("~1", "/").replace("~0", "~")
 
 
+def _warning(text: str, shown: Path) -> Diagnostic:
+    return Diagnostic(WARNING_RULE, Severity.NOTE, f"Helm warns: {text}", Location(str(shown)))
+
+
 def _diagnostic(found: Finding, folder: Path, shown: Path, values: Values) -> Diagnostic:
+    if found.severity == _LOGGED:
+        return _warning(found.message, shown)
     location, message, hint = _explain(found.message, folder, shown, values)
     if location.line == 0:
         location = Location(str(shown / found.path) if found.path else str(shown))

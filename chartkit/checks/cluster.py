@@ -8,7 +8,8 @@ from datetime import date
 
 from chartkit.chart import compat, ha
 from chartkit.chart.known_faults import known_faults, running_release
-from chartkit.checks.model import Outcome, Row, counted, rows
+from chartkit.chart.render import WARNING_RULE
+from chartkit.checks.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.errors import RenderError
 from chartkit.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
@@ -58,13 +59,16 @@ def helm(subject: Subject) -> Iterable[Row]:
     """Does Helm lint, render and admit the charts, and do their objects fit together?"""
     for chart in subject.charts:
         rendered = chart.rendered
+        warned = [*rendered.warnings, *(w for w in chart.helm_lint if w.rule_id == WARNING_RULE)]
         found = [each for each in chart.helm_lint if each.severity is not Severity.NOTE]
         found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
         found += _dry_run(chart)
         count = len(rendered.resources)
         right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
         place = chart.values.location
-        yield from rows(subject.environment.name, "helm", found, right, place)
+        env = subject.environment
+        yield from rows(env.name, "helm", found, right, place)
+        yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), place)
 
 
 def availability(subject: Subject) -> Iterable[Row]:

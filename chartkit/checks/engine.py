@@ -12,7 +12,7 @@ from chartkit.chart.project import Workload
 from chartkit.chart.render import hook_moments
 from chartkit.checks.compiled import compiled_set
 from chartkit.checks.flags import allows_http
-from chartkit.checks.model import Outcome, Row, counted, listed, rows
+from chartkit.checks.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
 from chartkit.checks.subject import Chart, Subject
 from chartkit.checks.unsent import Unsent, asks_kyverno
 from chartkit.engine.cel_policies.bindings import is_binding
@@ -30,6 +30,8 @@ from chartkit.scan.run import namespace_labels, run_scan
 from chartkit.scan.statements import Statements
 
 TEST_HOOK = "test"
+Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
+"""The objects of a workload, and what Helm warns of."""
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
@@ -59,8 +61,9 @@ def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable
         message = "chartkit.yaml names no workloads to scan"
         yield Row(env.name, "workloads", Outcome.NOTE, message, env.locate())
     for workload in subject.workloads:
-        found = read_workload(workload, env.kube_version)
+        found, notes = read_workload(workload, env.kube_version)
         shown = workload.path.as_posix()
+        yield from findings(env.name, HELM_WARNINGS, notes, workload.location)
         yield from _scan(subject, compiled, unsent, found, ("workloads", shown), workload.location)
 
 
@@ -85,8 +88,8 @@ def _own(
     return _scan(subject, compiled, unsent, found, what, chart.values.location)
 
 
-def read_workload(workload: Workload, kube_version: str) -> Sequence[Resource]:
-    """The objects of a workload; raises InputError where there are none."""
+def read_workload(workload: Workload, kube_version: str) -> Workloads:
+    """The objects of a workload, and what Helm warns of; raises InputError where there are none."""
     if not workload.path.exists():
         hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
         raise InputError(f"there is no '{workload.path}'", workload.location, hint)
@@ -94,7 +97,7 @@ def read_workload(workload: Workload, kube_version: str) -> Sequence[Resource]:
 
 
 @lru_cache(maxsize=256)
-def _read(workload: Workload, kube_version: str) -> tuple[Resource, ...]:
+def _read(workload: Workload, kube_version: str) -> Workloads:
     """Environments share their workloads, each is read once."""
     options = ChartOptions(
         values=workload.values,
@@ -102,8 +105,9 @@ def _read(workload: Workload, kube_version: str) -> tuple[Resource, ...]:
         namespace=workload.namespace,
         kube_version=kube_version or None,
     )
-    found = read_inputs([str(workload.path)], StringIO(), options)
-    return tuple(in_namespace(each, workload.namespace) for each in found)
+    notes: list[Diagnostic] = []
+    found = read_inputs([str(workload.path)], StringIO(), notes.append, options)
+    return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)
 
 
 def _scan(

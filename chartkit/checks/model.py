@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from chartkit.model import Diagnostic, Location, Severity
+
+HELM_WARNINGS: Final = "helm warnings"
+"""The check whose rows are what Helm itself warns of."""
+POLICY_WARNINGS: Final = "policy warnings"
 
 
 class Outcome(StrEnum):

@@ -120,6 +120,7 @@ def _policies(given: Mapping[str, Any], survey: Surveyed, around: Surroundings) 
         policies=named.policies + installed.policies,
         diagnostics=named.diagnostics + installed.diagnostics,
         cleanup=named.cleanup + installed.cleanup,
+        notes=named.notes,
     )
 
 

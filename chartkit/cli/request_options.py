@@ -13,7 +13,7 @@ from chartkit.cli.helm_option import helm_option
 from chartkit.cli.network_option import NETWORK_OPTIONS, surroundings, with_network
 from chartkit.cli.registry_options import REGISTRY_OPTIONS, with_registry
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource
+from chartkit.model import Body, Diagnostic, Json, Resource
 
 if TYPE_CHECKING:
     from chartkit.scan.policies import PolicySet
@@ -146,13 +146,17 @@ def load_requests(given: Mapping[str, Any], stdin: TextIO) -> Requests:
             raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
         found = read_payloads(given["paths"], stdin)
         return Requests(policies, found, {}, {}, statements)
-    found = read_inputs(given["paths"], stdin, chart)
+    found = read_inputs(given["paths"], stdin, _note, chart)
     if given["api_defaults"]:
         from chartkit.scan.api_defaults.kinds import all_as_stored
 
         found = all_as_stored(found)
     labels, objects = namespace_labels(found), namespaces_among(found)
     return Requests(policies, found, labels, objects, statements)
+
+
+def _note(diagnostic: Diagnostic) -> None:
+    click.echo(str(diagnostic), err=True)
 
 
 def parse_parameters(texts: Sequence[str]) -> dict[str, Json]:

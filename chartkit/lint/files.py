@@ -61,6 +61,7 @@ def check_files(
             raise
         message = f"what Helm renders was not looked at: {error.message}"
         return [*found, Diagnostic("helm", Severity.NOTE, message, error.location)]
+    found = [*found, *rendered.warnings]
     more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
     if ha.controllers(rendered.resources):
         judged = ha.judge(rendered.resources, highly_available)

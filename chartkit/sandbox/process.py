@@ -63,6 +63,15 @@ class Place:
         return None if self.readable is None else [*_SYSTEM, *self.readable]
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a worker says to a call, and what it wrote to standard error meanwhile, up to a
+    limit."""
+
+    text: str
+    log: str
+
+
 class Worker:
     """Helm's library in a process of its own, warm for the next call; one call at a time."""
 
@@ -81,10 +90,11 @@ class Worker:
         }
         self._send(settings)
 
-    def ask(self, call: Mapping[str, Any], limits: Limits) -> str:
+    def ask(self, call: Mapping[str, Any], limits: Limits) -> Answer:
         """The library's answer. Raises RefusedError with its own message, and StoppedError where
         there is none: then the worker is dead."""
         bounds = {"cpu_seconds": limits.cpu_seconds, "output": limits.output}
+        self._forget_log()
         with _killed_after(self._process, limits.seconds) as late:
             self._send({**call, **bounds})
             frame = self._frame()
@@ -97,7 +107,7 @@ class Worker:
         text = content.decode("utf-8", "surrogatepass")
         if kind != ANSWER:
             raise RefusedError(text)
-        return text
+        return Answer(text, self.log())
 
     @property
     def alive(self) -> bool:
@@ -117,9 +127,14 @@ class Worker:
                 _close(stream)
 
     def log(self) -> str:
-        """What the library has written to standard error since the last look."""
-        self._errors.flush()
+        """The start of what the library has written to standard error in this call."""
         return _text(self._errors)
+
+    def _forget_log(self) -> None:
+        """Empties the log; the worker, which waits for a call, writes on from the same place."""
+        if self._answered:
+            self._errors.seek(0)
+            self._errors.truncate()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         stdin = self._process.stdin

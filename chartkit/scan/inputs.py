@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -10,10 +10,12 @@ from typing import TextIO
 from chartkit.documents import Document, read_file, read_stdin, resources
 from chartkit.engine.kinds import in_namespace
 from chartkit.errors import InputError
-from chartkit.model import Location, Resource
+from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.files import existing, is_chart, walk
 
 STDIN = "-"
+Note = Callable[[Diagnostic], None]
+"""Takes what Helm warns of in a chart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class ChartOptions:
 
 
 def read_inputs(
-    paths: Sequence[str], stdin: TextIO, chart: ChartOptions | None = None
+    paths: Sequence[str], stdin: TextIO, note: Note, chart: ChartOptions | None = None
 ) -> list[Resource]:
     """The objects at paths, in order; raises InputError where a path holds none at all, and
     for values of charts where there is no chart.
@@ -39,7 +41,7 @@ def read_inputs(
     """
     found: list[Resource] = []
     for path in paths:
-        here = _read_input(path, stdin, chart or ChartOptions())
+        here = _read_input(path, stdin, note, chart or ChartOptions())
         if not here:
             hint = "name a manifest, a folder with manifests or a chart"
             raise InputError("holds no Kubernetes object", Location(path), hint)
@@ -59,17 +61,19 @@ def _has_chart(path: str) -> bool:
     return is_chart(where) or any(file.is_dir() for file in walk(where))
 
 
-def _read_input(path: str, stdin: TextIO, chart: ChartOptions) -> list[Resource]:
+def _read_input(path: str, stdin: TextIO, note: Note, chart: ChartOptions) -> list[Resource]:
     if path == STDIN:
         return resources(read_stdin(stdin))
     where = existing(Path(path))
     if not where.is_dir():
         return resources(read_file(where))
     if is_chart(where):
-        return render_inputs(where, chart)
+        return render_inputs(where, chart, note)
     found: list[Resource] = []
     for file in walk(where):
-        found.extend(render_inputs(file, chart) if file.is_dir() else _objects_of(read_file(file)))
+        found.extend(
+            render_inputs(file, chart, note) if file.is_dir() else _objects_of(read_file(file))
+        )
     return found
 
 
@@ -100,7 +104,7 @@ def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
             yield from read_file(file)
 
 
-def render_inputs(folder: Path, options: ChartOptions) -> list[Resource]:
+def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
     """What Helm renders of a chart, each object in the release's namespace."""
     from chartkit.chart.render import render_chart
 
@@ -112,6 +116,8 @@ def render_inputs(folder: Path, options: ChartOptions) -> list[Resource]:
         kube_version=options.kube_version,
         api_versions=options.api_versions,
     )
+    for warning in rendered.warnings:
+        note(warning)
     return [in_namespace(resource, options.namespace) for resource in rendered.resources]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -30,7 +30,7 @@ from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
 from chartkit.report.model import KYVERNO
 from chartkit.scan.files import is_chart, walk
-from chartkit.scan.inputs import ChartOptions, is_object, render_inputs
+from chartkit.scan.inputs import ChartOptions, Note, is_object, render_inputs
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 _MARK = "<%"
@@ -44,7 +44,8 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes.
+    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes;
+    notes: what Helm warns of in their charts.
 
     Each is equal to itself alone, so that what it says can be remembered with it.
     """
@@ -52,12 +53,14 @@ class PolicySet:
     policies: tuple[AnyPolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
     cleanup: tuple[Cleaner, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What looks wrong in policies that compiled: fields that no object of the kind has, and
         what a cluster does not take. It is looked for when it is asked for."""
-        return tuple(each for policy in self.policies for each in _warnings_of(policy))
+        own = (each for policy in self.policies for each in _warnings_of(policy))
+        return (*self.notes, *own)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
         """What reports say of each policy, by its id; namespaces: the labels of each."""
@@ -77,12 +80,13 @@ def load_policies(
     go to profiles.
     """
     found: list[Resource] = []
+    notes: list[Diagnostic] = []
     for source in sources:
-        here = _read_source(source, parameters, policy_type)
+        here = _read_source(source, parameters, policy_type, notes.append)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
-    return compile_all(found, around)
+    return replace(compile_all(found, around), notes=tuple(notes))
 
 
 def compile_one(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
@@ -132,7 +136,9 @@ def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
     )
 
 
-def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
+def _read_source(
+    source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
+) -> list[Resource]:
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():
@@ -140,7 +146,7 @@ def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) 
             raise InputError("no such file, folder or profile", Location(source), hint)
         return _of_profile(source, parameters, policy_type)
     if path.is_dir() and is_chart(path):
-        return [r for r in render_inputs(path, ChartOptions()) if _is_read(r)]
+        return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)]
     if not path.is_dir():
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
@@ -149,7 +155,7 @@ def _read_source(source: str, parameters: Mapping[str, Json], policy_type: str) 
     found: list[Resource] = []
     for file in walk(path):
         if file.is_dir():
-            found.extend(r for r in render_inputs(file, ChartOptions()) if _is_read(r))
+            found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
         elif file.name not in _TEST_FILES and not _TEST_FOLDERS.intersection(file.parts):
             found.extend(_written_out(file, _policies_of(read_file(file))))
     return found

@@ -85,6 +85,23 @@ def test_a_link_is_one_line(
     assert done.line.startswith("c/passwd: is a link that leads out of the chart, to /etc/passwd (")
 
 
+@pytest.mark.parametrize("command", ["scan", "preview"])
+@pytest.mark.parametrize("chosen", ["library", "program"])
+def test_what_helm_warns_of_is_said_once(
+    write: Callable[[dict[str, str]], Path],
+    command: str,
+    chosen: str,
+    helm_program: str,
+    tmp_path: Path,
+) -> None:
+    write({"templates/a.yaml": _POD, "values.yaml": "l: 3\n"})
+    (tmp_path / "v.yaml").write_text("l: {a: 1}\n")
+    backend = helm_program if chosen == "program" else chosen
+    done = chartkit(tmp_path, command, "c", "-f", "v.yaml", "--helm", backend)
+    assert done.code == 0
+    assert done.line == "c: note helm-warning: Helm warns: skipped value for c.l: Not a table."
+
+
 def test_a_crash_is_one_line_with_the_template(
     write: Callable[[dict[str, str]], Path], tmp_path: Path
 ) -> None:

@@ -401,3 +401,16 @@ def test_render_writes_through_no_link_out_of_the_project(project: Path, link: s
     assert (done.code, done.out) == (2, "")
     assert f"{link}: is a link that leads out of the project, to {elsewhere}" in done.line
     assert snapshot(elsewhere) == before
+
+
+def test_what_helm_warns_of_is_one_row_for_all_environments(project: Path) -> None:
+    chart = project / "mine"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: mine\nversion: 1.0.0\n")
+    (chart / "values.schema.json").write_text('{"$ref": "urn:example:a"}')
+    body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+    (chart / "templates" / "a.yaml").write_text(body)
+    done = chartkit(project, "render", "--workloads", "mine")
+    lines = [line for line in done.out.splitlines() if "Helm warns: " in line]
+    assert len(lines) == 1, done.out
+    assert lines[0].startswith("dev, qa, prd  helm warnings  note ")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from chartkit.chart.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target
+from chartkit.chart.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.chart.helm.staging import Stage, Staged
 from chartkit.chart.helm.stopped import Probe, stopped_at
 from chartkit.errors import RenderError
@@ -36,7 +36,7 @@ class Backend(Protocol):
         """Ends what runs."""
         ...
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
         """As `Helm.render`."""
         ...
 
@@ -84,9 +84,10 @@ class Door:
         """Raises ChartError for a chart that leads out of its folder."""
         self._stage.staged(chart)
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
         with self._staged(chart, values, target) as staged:
-            return self._backend.render(staged.folder, values, target)
+            texts = self._backend.render(staged.folder, values, target)
+        return Texts(texts.files, (*staged.warnings, *texts.warnings))
 
     def admit(self, chart: Path, target: Target) -> None:
         with self._staged(chart, {}, target) as staged, self._bare(staged.folder) as bare:

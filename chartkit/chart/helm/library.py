@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from chartkit.chart.helm.model import DryRun, Finding, HelmStoppedError, Target
+from chartkit.chart.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
+from chartkit.chart.helm.warnings import warnings
 from chartkit.errors import RenderError
 from chartkit.model import Body
 from chartkit.sandbox.limits import Limits
-from chartkit.sandbox.process import Place, RefusedError, StoppedError, Worker
+from chartkit.sandbox.process import Answer, Place, RefusedError, StoppedError, Worker
 
 
 class Workers:
@@ -31,7 +32,7 @@ class Workers:
             if not self._free and not self._busy:
                 self._free.append(Worker(*self._given))
 
-    def ask(self, call: Mapping[str, Any], limits: Limits) -> str:
+    def ask(self, call: Mapping[str, Any], limits: Limits) -> Answer:
         """A worker's answer; raises RefusedError and StoppedError as it does."""
         worker = self._take()
         try:
@@ -91,30 +92,32 @@ class HelmLibrary:
         """Ends the workers."""
         self._workers.close()
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
         options = {"name": target.release, "namespace": target.namespace} | _cluster(target)
-        texts: dict[str, str] = json.loads(self._ask("render", chart, values, options))
-        return texts
+        answer = self._ask("render", chart, values, options)
+        return Texts(json.loads(answer.text), warnings(answer.log))
 
     def admit(self, chart: Path, target: Target) -> None:
         self.dry_run(chart, {}, target)
 
     def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
         options = _cluster(target) | {"dry_run": "client", "namespace": target.namespace}
-        release = json.loads(self._ask("dry_run", chart, values, options, target.release))
+        answer = self._ask("dry_run", chart, values, options, target.release)
+        release = json.loads(answer.text)
         return DryRun(release.get("notes", ""), release.get("manifest", ""))
 
     def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
         options = {"namespace": target.namespace, "skip_schema_validation": not schema}
         if target.kube_version:
             options["kube_version"] = target.kube_version
-        report = json.loads(self._ask("lint", chart, values, options))
-        return [
+        answer = self._ask("lint", chart, values, options)
+        found = [
             Finding(message["severity"], message["path"], message["error"])
-            for message in report["messages"]
+            for message in json.loads(answer.text)["messages"]
         ]
+        return [*found, *logged(warnings(answer.log))]
 
-    def _ask(self, do: str, chart: Path, values: Body, options: Body, release: str = "") -> str:
+    def _ask(self, do: str, chart: Path, values: Body, options: Body, release: str = "") -> Answer:
         call = {
             "do": do,
             "chart": str(chart),

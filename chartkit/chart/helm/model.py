@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -22,11 +23,26 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One message of `helm lint`; severity 1: info, 2: warning, 3: error."""
+    """One message of `helm lint`; severity 0: a warning of Helm's log, 1: info, 2: warning,
+    3: error."""
 
     severity: int
     path: str
     message: str
+
+
+def logged(warnings: Iterable[str]) -> list[Finding]:
+    """Return warnings of Helm's log as findings."""
+    return [Finding(0, "", text) for text in warnings]
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What Helm renders, by `chart/templates/file`; warnings: what it warns of meanwhile, as
+    lines to be shown."""
+
+    files: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +78,8 @@ class Helm(Protocol):
         """Raises ChartError for a chart that leads out of its folder, as all others do."""
         ...
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
-        """Rendered texts by `chart/templates/file`, hooks and the chart's NOTES.txt among them;
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
+        """Rendered texts, hooks and the chart's NOTES.txt among them;
         Chart.yaml's kubeVersion is not enforced."""
         ...
 

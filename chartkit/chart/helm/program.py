@@ -15,11 +15,12 @@ from typing import Final
 
 import yaml
 
-from chartkit.chart.helm.model import DryRun, Finding, HelmStoppedError, Target
+from chartkit.chart.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
+from chartkit.chart.helm.warnings import warnings
 from chartkit.errors import RenderError
 from chartkit.model import Body
 from chartkit.sandbox.limits import Limits
-from chartkit.sandbox.process import Place, Programs, StoppedError
+from chartkit.sandbox.process import Done, Place, Programs, StoppedError
 
 _SOURCE: Final = "# Source: "
 _ADVICE: Final = "\n\nUse --debug flag"
@@ -27,6 +28,7 @@ _SEVERITIES: Final = {"INFO": 1, "WARNING": 2, "ERROR": 3}
 _FINDING: Final = re.compile(
     r"^\[(INFO|WARNING|ERROR)\] (.*?): (.*?)(?=^\[|^(?:Error: )?\d+ chart\(s\)|\Z)", re.M | re.S
 )
+_ERROR: Final = re.compile(r"^Error: ", re.M)
 _NOTES_FILE: Final = "templates/NOTES.txt"
 _NOTES: Final = "templates/chartkit-notes.yaml"
 _MANIFEST: Final = """\
@@ -62,13 +64,14 @@ class HelmProgram:
         """Kills what runs."""
         self._programs.close()
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
         with _prepared(chart, enforced=False) as folder:
             arguments = ["template", target.release, str(folder), *_flags(target), "--skip-crds"]
-            texts = _split(self._run(arguments, values))
+            done = self._run(arguments, values)
+        texts = _split(done.out)
         for name in [name for name in texts if name.endswith(f"/{_NOTES}")]:
             texts[name.removesuffix(_NOTES) + _NOTES_FILE] = _notes(texts.pop(name))
-        return texts
+        return Texts(texts, warnings(done.err))
 
     def admit(self, chart: Path, target: Target) -> None:
         self._run(["template", target.release, str(chart), *_flags(target)], {})
@@ -77,7 +80,7 @@ class HelmProgram:
         # `helm install --dry-run` takes no --kube-version, and that of version 3 asks a cluster.
         with _prepared(chart, enforced=True) as folder:
             arguments = ["template", target.release, str(folder), *_flags(target)]
-            stream = self._run([*arguments, "--skip-crds", "--no-hooks"], values)
+            stream = self._run([*arguments, "--skip-crds", "--no-hooks"], values).out
         manifest, notes = [], ""
         for document in _documents(stream):
             if document.partition("\n")[0].endswith(f"/{_NOTES}"):
@@ -91,12 +94,13 @@ class HelmProgram:
         skipped = [] if schema else ["--skip-schema-validation"]
         arguments = ["lint", str(chart), "--namespace", target.namespace, *version, *skipped]
         answer = self._run(arguments, values, failing=True)
-        return [
+        found = [
             Finding(_SEVERITIES[level], path, message.strip())
-            for level, path, message in _FINDING.findall(answer)
+            for level, path, message in _FINDING.findall(answer.out)
         ]
+        return [*found, *logged(warnings(answer.err))]
 
-    def _run(self, arguments: list[str], values: Body, failing: bool = False) -> str:
+    def _run(self, arguments: list[str], values: Body, failing: bool = False) -> Done:
         found = shutil.which(self._program) or self._program
         place = self._place
         if not _is_binary(found):
@@ -117,8 +121,13 @@ class HelmProgram:
             except StoppedError as error:
                 raise HelmStoppedError(error.message) from None
         if done.code and not failing:
-            raise RenderError(done.err.partition(_ADVICE)[0].strip().removeprefix("Error: "))
-        return done.out
+            raise RenderError(_error(done.err).partition(_ADVICE)[0].strip())
+        return done
+
+
+def _error(text: str) -> str:
+    """The error in what the program prints, behind what it logs before."""
+    return text[found.end() :] if (found := _ERROR.search(text)) else text
 
 
 def _is_binary(program: str) -> bool:

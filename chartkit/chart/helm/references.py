@@ -1,8 +1,9 @@
 """References of `values.schema.json` that lead out of the document: Helm would follow them.
 
 Helm gives the schema the URL file:///values.schema.json, reads files and asks the network for
-whatever is not in the document. Source: Helm, pkg/chart/common/util/jsonschema.go, and its
-library santhosh-tekuri/jsonschema v6.
+whatever is not in the document. What `urn:` names it resolves nowhere: Helm 4 takes any value
+there, Helm 3 refuses the schema. Source: Helm, pkg/chart/common/util/jsonschema.go, and its library
+santhosh-tekuri/jsonschema v6.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ _DRAFT: Final = re.compile(
     r"|format-annotation|format-assertion)))"
 )
 """The meta-schemas that Helm carries."""
+_URN: Final = re.compile(r"urn:", re.IGNORECASE)
 _PLAIN: Final = re.compile(r"[\w.~:/?#@!$&'()*+,;=%-]*", re.ASCII)
 _BOM: Final = b"\xef\xbb\xbf"
 _HINT: Final = (
@@ -48,15 +50,17 @@ _HINT: Final = (
 )
 
 
-def check_references(content: bytes, file: str) -> None:
-    """Raises ChartError for the first reference that leads out of a schema, and for a schema that
-    cannot be read; file: its path in the chart."""
+def check_references(content: bytes, file: str) -> list[str]:
+    """Return the `urn:` references that nothing in a schema resolves; file: its path in the chart.
+
+    Raises ChartError for the first reference that leads out of it, and for a schema that cannot be
+    read.
+    """
     try:
         text = content.removeprefix(_BOM).decode("utf-8", "replace")
         schema = json.loads(text, parse_int=float)
         suspect = next(_suspects(schema), None)
-        if suspect is not None:
-            _check(schema, suspect, file)
+        return [] if suspect is None else _Walk(file).check(schema, suspect)
     except RecursionError:
         raise ChartError("is nested too deep", file) from None
     except ValueError as error:
@@ -82,86 +86,130 @@ def _is_draft(url: str) -> bool:
     return bool(_DRAFT.fullmatch(url.partition("#")[0]))
 
 
-def _check(schema: Json, suspect: str, file: str) -> None:
-    """Looks at each place where a schema may be, and at each that a reference makes one."""
-    from referencing import Registry
+class _Walk:
+    """A look at each place where a schema may be, and at each that a reference makes one."""
 
-    resource = _specification(schema).create_resource(_normal(schema, file))
-    try:
-        registry = Registry().with_resource(_URL, resource).crawl()
-        pending = [(resource.contents, registry.resolver(_URL))]
-        seen: set[tuple[int, int]] = set()
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._unresolved: dict[str, None] = {}
+        self._known: dict[int, _Resolver] = {}
+        self._draft: Any = None
+
+    def check(self, schema: Json, suspect: str) -> list[str]:
+        """Return what nothing resolves; raises ChartError for what leads out."""
+        from referencing import Registry
+
+        schema = self._with_known_dialect(_normal(schema))
+        self._draft = _specification(schema, _NEWEST)
+        resource = self._draft.create_resource(schema)
+        try:
+            resolver = Registry().with_resource(_URL, resource).crawl().resolver(_URL)
+            self._know(resource, resolver)
+            self._visit(resource.contents, resolver.in_subresource(resource))
+        except (AttributeError, KeyError, TypeError):
+            # A keyword's value is of the wrong type, which `referencing` does not expect.
+            raise _leads_out("$ref", suspect, self._file) from None
+        return list(self._unresolved)
+
+    def _with_known_dialect(self, schema: Json) -> Json:
+        """The schema, with the newest draft in place of one that is named by a URN: Helm takes
+        that."""
+        dialect = schema.get(_DIALECT) if isinstance(schema, dict) else None
+        if not isinstance(schema, dict) or not isinstance(dialect, str) or not _is_urn(dialect):
+            return schema
+        self._unresolved[dialect] = None
+        return schema | {_DIALECT: _NEWEST}
+
+    def _know(self, resource: Any, resolver: _Resolver) -> None:
+        """Keeps where references start from in each schema below the keywords of its draft."""
+        pending = [(resource, resolver)]
+        while pending:
+            resource, above = pending.pop()
+            own = above.in_subresource(resource)
+            self._known[id(resource.contents)] = own
+            pending.extend((each, own) for each in resource.subresources())
+
+    def _visit(self, schema: Json, resolver: _Resolver) -> None:
+        pending = [(schema, resolver)]
+        seen: set[tuple[int, str]] = set()
         while pending:
             value, resolver = pending.pop()
-            if isinstance(value, dict):
-                resolver = resolver.in_subresource(_specification(schema).create_resource(value))
-            visit = (id(value), _base(resolver))
+            visit = (id(value), resolver._base_uri)
             if visit not in seen:
                 seen.add(visit)
-                pending.extend(_parts(value, resolver, file))
+                pending.extend(self._parts(value, resolver))
             if len(seen) > _MOST:
-                raise ChartError("has too many references", file)
-    except (AttributeError, KeyError, TypeError):
-        # A keyword's value is of the wrong type, which `referencing` does not expect.
-        raise _leads_out("$ref", suspect, file) from None
+                raise ChartError("has too many references", self._file)
+
+    def _parts(self, value: Json, resolver: _Resolver) -> Iterator[tuple[Json, _Resolver]]:
+        """What is to be looked at next: the schemas in a schema, and those that it refers to."""
+        if isinstance(value, list):
+            yield from (self._within(inner, resolver) for inner in value)
+        if not isinstance(value, dict):
+            return
+        for key, inner in value.items():
+            if key in _REFERENCES and isinstance(inner, str):
+                yield from self._referred(inner, resolver)
+            elif key == _DIALECT and isinstance(inner, str):
+                self._check_dialect(inner)
+            elif key in _BY_NAME and isinstance(inner, dict):
+                yield from (self._within(each, resolver) for each in inner.values())
+            elif key not in _DATA:
+                yield self._within(inner, resolver)
+
+    def _check_dialect(self, url: str) -> None:
+        if not _is_draft(url):
+            raise _leads_out(_DIALECT, url, self._file)
+
+    def _referred(self, reference: str, resolver: _Resolver) -> Iterator[tuple[Json, _Resolver]]:
+        from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
+
+        if _is_draft(reference):
+            return
+        if not _PLAIN.fullmatch(reference):
+            # Python and Go need not agree on what such a URL means.
+            raise _leads_out("$ref", reference, self._file)
+        try:
+            found = resolver.lookup(reference)
+        except (NoSuchAnchor, PointerToNowhere):
+            # Nothing is there: Helm says so, without leaving the document.
+            return
+        except Unresolvable:
+            if _is_urn(reference):
+                self._unresolved[reference] = None
+                return
+            raise _leads_out("$ref", reference, self._file) from None
+        yield self._within(found.contents, found.resolver)
+
+    def _within(self, value: Json, resolver: _Resolver) -> tuple[Json, _Resolver]:
+        """A value, and where references in it start from; resolver: those around it."""
+        if not isinstance(value, dict):
+            return value, resolver
+        known = self._known.get(id(value))
+        if known is not None:
+            return value, known
+        specification = _specification(value, self._draft)
+        return value, resolver.in_subresource(specification.create_resource(value))
 
 
-def _parts(value: Json, resolver: _Resolver, file: str) -> Iterator[tuple[Json, _Resolver]]:
-    """What is to be looked at next: the schemas in a schema, and those that it refers to."""
-    if isinstance(value, list):
-        yield from ((inner, resolver) for inner in value)
-    if not isinstance(value, dict):
-        return
-    for key, inner in value.items():
-        if key in _REFERENCES and isinstance(inner, str):
-            yield from _referred(inner, resolver, file)
-        elif key == _DIALECT and isinstance(inner, str) and not _is_draft(inner):
-            raise _leads_out(key, inner, file)
-        elif key in _BY_NAME and isinstance(inner, dict):
-            yield from ((each, resolver) for each in inner.values())
-        elif key not in _DATA:
-            yield inner, resolver
+def _is_urn(url: str) -> bool:
+    return bool(_PLAIN.fullmatch(url) and _URN.match(url))
 
 
-def _referred(reference: str, resolver: _Resolver, file: str) -> Iterator[tuple[Json, _Resolver]]:
-    from referencing.exceptions import NoSuchAnchor, PointerToNowhere, Unresolvable
-
-    if _is_draft(reference):
-        return
-    if not _PLAIN.fullmatch(reference):
-        # Python and Go need not agree on what such a URL means.
-        raise _leads_out("$ref", reference, file)
-    try:
-        found = resolver.lookup(reference)
-    except (NoSuchAnchor, PointerToNowhere):
-        # Nothing is there: Helm says so, without leaving the document.
-        return
-    except Unresolvable:
-        raise _leads_out("$ref", reference, file) from None
-    yield found.contents, found.resolver
-
-
-def _base(resolver: _Resolver) -> int:
-    """Something that tells the resource that references start from."""
-    from referencing.exceptions import Unresolvable
-
-    try:
-        return id(resolver.lookup("#").contents)
-    except Unresolvable:
-        return 0
-
-
-def _specification(schema: Json) -> Any:
+def _specification(schema: Json, otherwise: Any) -> Any:
+    """The specification that a schema names; otherwise: one, or the URL of its dialect."""
     from referencing.jsonschema import specification_with
 
     dialect = schema.get(_DIALECT) if isinstance(schema, dict) else None
-    return specification_with(_canonical(dialect) if isinstance(dialect, str) else _NEWEST)
+    if isinstance(dialect, str):
+        return specification_with(_canonical(dialect))
+    return specification_with(otherwise) if isinstance(otherwise, str) else otherwise
 
 
-def _normal(value: Json, file: str) -> Json:
+def _normal(value: Json) -> Json:
     """A schema whose dialects are written as their specification does."""
     if isinstance(value, list):
-        return [_normal(inner, file) for inner in value]
+        return [_normal(inner) for inner in value]
     if not isinstance(value, dict):
         return value
     normal = {}
@@ -172,7 +220,7 @@ def _normal(value: Json, file: str) -> Json:
             else:
                 normal[key] = inner
         else:
-            normal[key] = inner if key in _DATA else _normal(inner, file)
+            normal[key] = inner if key in _DATA else _normal(inner)
     return normal
 
 

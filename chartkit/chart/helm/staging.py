@@ -16,21 +16,25 @@ import yaml
 from chartkit.chart.helm.chart_folder import Entry, entries, read
 from chartkit.chart.helm.model import ChartError
 from chartkit.chart.helm.references import check_references
+from chartkit.chart.helm.warnings import bounded
 
 _KEPT: Final = 32
 """Copies of charts that are kept for the next question about them."""
 _SUBCHARTS: Final = "charts/"
 _SCHEMA: Final = "values.schema.json"
+_OPEN: Final = "any value is taken there"
 _DEEPEST: Final = 16
 _MANIFESTS: Final = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A checked copy of a chart; crds: its texts below `crds/`, as `Helm.crds` gives them."""
+    """A checked copy of a chart; crds: its texts below `crds/`, as `Helm.crds` gives them;
+    warnings: what its schemas refer to that Helm passes over."""
 
     folder: Path
     crds: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
 
 
 class Stage:
@@ -59,7 +63,8 @@ class Stage:
 
     def _copied(self, chart: Path, found: list[Entry]) -> Staged:
         files = {each.name: read(each.path, each.name) for each in found if not each.folder}
-        crds = dict(_checked(files, "", "", 0))
+        unresolved: list[str] = []
+        crds = dict(_checked(files, "", "", unresolved))
         folder = Path(tempfile.mkdtemp(dir=self._folder)) / (chart.resolve().name or "chart")
         folder.mkdir()
         for each in found:
@@ -67,21 +72,23 @@ class Stage:
                 (folder / each.name).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        return Staged(folder, crds)
+        return Staged(folder, crds, bounded(unresolved))
 
 
 def _checked(
-    files: dict[str, bytes], place: str, above: str, depth: int
+    files: dict[str, bytes], place: str, above: str, unresolved: list[str], depth: int = 0
 ) -> Iterator[tuple[str, str]]:
     """Checks the schema of a chart and those of its subcharts, and puts packed ones in the place of
     what they were packed in; gives the texts of custom resource definitions by name.
 
-    place: the chart's path in the whole one; above: the name that Helm gives the chart above it.
+    place: the chart's path in the whole one; above: the name that Helm gives the chart above it;
+    unresolved: takes a line for each reference of a schema that stands for anything.
     """
     if depth > _DEEPEST:
         raise ChartError(f"has subcharts more than {_DEEPEST} deep", place)
     if _SCHEMA in files:
-        check_references(files[_SCHEMA], place + _SCHEMA)
+        for url in check_references(files[_SCHEMA], place + _SCHEMA):
+            unresolved.append(f"{place}{_SCHEMA} refers to {url}, which nobody resolves: {_OPEN}")
     crds = [name for name in files if name.startswith("crds/") and name.endswith(_MANIFESTS)]
     subcharts = _subcharts(files)
     full = above + _name(files) if crds or subcharts else ""
@@ -90,12 +97,12 @@ def _checked(
     for subchart, inside in subcharts.items():
         where = f"{place}{_SUBCHARTS}{subchart}"
         if inside is not None:
-            yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", depth + 1)
+            yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
             continue
         from chartkit.chart.helm.packed import packed, unpacked
 
         inside = unpacked(files[_SUBCHARTS + subchart], where)
-        yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", depth + 1)
+        yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
         files[_SUBCHARTS + subchart] = packed(inside, "chart")
 
 

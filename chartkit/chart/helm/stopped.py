@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from chartkit.chart.helm.model import HelmStoppedError, Target
+from chartkit.chart.helm.model import HelmStoppedError, Target, Texts
 from chartkit.errors import RenderError
 from chartkit.model import Body
 from chartkit.sandbox.limits import Limits
@@ -33,7 +33,7 @@ class Renderer(Protocol):
         """The same with other limits."""
         ...
 
-    def render(self, chart: Path, values: Body, target: Target) -> dict[str, str]:
+    def render(self, chart: Path, values: Body, target: Target) -> Texts:
         """Raises RenderError where a template fails."""
         ...
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.checks.model import POLICY_WARNINGS as CHECK
 from chartkit.checks.model import Outcome, Row
-from chartkit.checks.policy_warnings import CHECK, together
+from chartkit.checks.policy_warnings import together
 
 
 def _row(environment: str, message: str = "deprecated", check: str = CHECK) -> Row:

@@ -19,8 +19,8 @@ def test_values_without_a_chart_are_refused(tmp_path: Path) -> None:
     values = ChartOptions(values=(tmp_path / "values.yaml",))
     for paths in ([str(tmp_path / "pods" / "pod.yaml")], [str(tmp_path / "pods")], ["-"]):
         with pytest.raises(InputError, match=r"values.yaml: no chart is scanned that takes it"):
-            read_inputs(paths, io.StringIO(POD), values)
-        assert len(read_inputs(paths, io.StringIO(POD), ChartOptions())) == 1
+            read_inputs(paths, io.StringIO(POD), print, values)
+        assert len(read_inputs(paths, io.StringIO(POD), print, ChartOptions())) == 1
 
 
 def test_values_are_for_a_chart_anywhere_below(tmp_path: Path) -> None:
@@ -30,5 +30,5 @@ def test_values_are_for_a_chart_anywhere_below(tmp_path: Path) -> None:
     (templates / "pod.yaml").write_text(POD.replace("web", "'{{ .Values.name }}'"), "utf-8")
     (tmp_path / "values.yaml").write_text("name: mine\n", "utf-8")
     values = ChartOptions(values=(tmp_path / "values.yaml",))
-    found = read_inputs([str(tmp_path / "deep")], io.StringIO(), values)
+    found = read_inputs([str(tmp_path / "deep")], io.StringIO(), print, values)
     assert [each.name for each in found] == ["mine"]

@@ -19,8 +19,8 @@ _DRAFT7 = "http://json-schema.org/draft-07/schema#"
 _DRAFT4 = "http://json-schema.org/draft-04/schema#"
 
 
-def allowed(schema: Json) -> None:
-    check_references(json.dumps(schema).encode(), "values.schema.json")
+def allowed(schema: Json) -> list[str]:
+    return check_references(json.dumps(schema).encode(), "values.schema.json")
 
 
 def refusal(schema: Json) -> str:
@@ -38,7 +38,8 @@ URLS = [
     "other.json",
     "../x",
     "//example.com/x",
-    "urn:example:a",
+    "urn:a b",
+    "tag:example.com,2020:a",
     "HTTP://example.com",
     "\thttp://example.com",
     "http://[::1",
@@ -79,6 +80,16 @@ PLACES: dict[str, Json] = {
         "items": {"$ref": _OUT},
     },
     "data that a reference makes a schema": {"$ref": "#/default", "default": {"$ref": _OUT}},
+    "a URN for the dialect of a part": {"items": {"$schema": "urn:example:a", "$id": "a"}},
+    "an id that counts once": {
+        "x-mine": {"$id": "a/b.json", "$ref": "c.json"},
+        "$defs": {"a": {"$id": "a/a/c.json"}},
+        "$ref": "#/x-mine",
+    },
+    "bases that are not there": {
+        "x-mine": {"a": {"$id": "p/q.json", "not": {"$ref": "#/x-other"}}},
+        "x-other": {"$ref": "s.json"},
+    },
     "an id in data": {"default": {"$id": _OUT}, "$ref": _OUT},
 }
 
@@ -89,6 +100,22 @@ def test_wherever_it_is(place: str) -> None:
 
 
 FINE: dict[str, Json] = {
+    "a URN that is there": {"$defs": {"a": {"$id": "urn:e:a"}}, "$ref": "urn:e:a"},
+    "a URN for itself": {"$id": "urn:e:a", "$ref": "#/$defs/a", "$defs": {"a": {}}},
+    "a part by its id, next to another": {
+        "$id": "https://e.com/root.json",
+        "$defs": {"a": {"$id": "a/x.json", "$ref": "y.json"}, "b": {"$id": "a/y.json"}},
+        "$ref": "a/x.json",
+    },
+    "a part of a part by its anchor": {
+        "$id": "https://e.com/s/root.json",
+        "$defs": {"a": {"$id": "b.json", "$defs": {"c": {"$anchor": "d"}}}},
+        "$ref": "b.json#d",
+    },
+    "a part of another draft": {
+        "$defs": {"a": {"$schema": _DRAFT7, "$id": "b", "definitions": {"c": {"$id": "d"}}}},
+        "$ref": "d",
+    },
     "no schema at all": True,
     "a fragment": {"$ref": "#/$defs/a", "$defs": {"a": {"type": "object"}}},
     "an anchor": {"$ref": "#a", "$defs": {"a": {"$anchor": "a"}}},
@@ -112,7 +139,45 @@ FINE: dict[str, Json] = {
 
 @pytest.mark.parametrize("place", FINE)
 def test_what_stays_inside(place: str) -> None:
-    allowed(FINE[place])
+    assert allowed(FINE[place]) == []
+
+
+UNRESOLVED: dict[str, Json] = {
+    "a reference": {"$ref": "urn:e:a"},
+    "in capitals": {"items": {"$ref": "URN:e:a"}},
+    "like a file": {"$ref": "urn:///etc/passwd"},
+    "like a host": {"$ref": "urn://127.0.0.1:9/x"},
+    "the dialect": {"$schema": "urn:e:a"},
+    "dynamic": {"$dynamicRef": "urn:e:a"},
+    "below a base": {"$id": "https://e.com/x", "items": {"$ref": "urn:e:a"}},
+}
+
+
+@pytest.mark.parametrize("place", UNRESOLVED)
+def test_what_a_urn_names_is_looked_for_nowhere(place: str) -> None:
+    (found,) = allowed(UNRESOLVED[place])
+    assert found.lower().startswith("urn:")
+
+
+def test_a_urn_hides_nothing_else() -> None:
+    for schema in (
+        {"$schema": "urn:e:a", "$ref": _OUT},
+        {"$ref": "urn:e:a", "not": {"$ref": _OUT}},
+    ):
+        assert refusal(schema) == f"its $ref leads out of the schema, to {_OUT}"
+
+
+@pytest.mark.parametrize("place", UNRESOLVED)
+def test_helm_lets_a_urn_pass_with_a_warning(chart: Write, backend: str, place: str) -> None:
+    folder = chart({"values.schema.json": json.dumps(UNRESOLVED[place])})
+    if backend == "helm3_program":
+        with pytest.raises(RenderError, match=r"(?i)urn:"):
+            render_chart(folder)
+        return
+    for _ in range(2):
+        (warning,) = render_chart(folder).warnings
+        assert warning.message.startswith("Helm warns: values.schema.json refers to ")
+        assert warning.message.endswith(", which nobody resolves: any value is taken there")
 
 
 @pytest.mark.parametrize(

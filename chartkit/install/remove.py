@@ -136,7 +136,7 @@ def _without_roles(tools: Tools) -> None:
         nonlocal clear
         left = remove_ownerless(tools.cluster, names_of(ENGINE))
         for name in left:
-            tools.say(f"ClusterRole {name} was written anew, without an owner: it is deleted")
+            tools.say(f"ClusterRole {name} was left, without an owner: it is deleted")
         clear = 0 if left else clear + 1
         return "" if clear > _SETTLED else "they are written anew"
 

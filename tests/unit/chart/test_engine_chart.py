@@ -427,6 +427,36 @@ def _encoded(name: str, text: str) -> Body:
     return {"name": name, "data": base64.b64encode(text.encode()).decode()}
 
 
+@pytest.mark.parametrize("name", ["kyverno", "own-name"])
+def test_the_cleanup_controller_stops_before_the_others(name: str) -> None:
+    """The admission controller deletes all webhook configurations when it stops; a cleanup
+    controller that still runs would write its own anew."""
+    found = objects({"fullnameOverride": name, "namespaceOverride": "policies"})
+    first, then = _stopped(found, f"{name}-stop-cleanup"), _stopped(found, f"{name}-scale-to-zero")
+    assert first == ["kyverno-cleanup-controller"]
+    assert then == [f"kyverno-{each}-controller" for each in CONTROLLERS]
+    jobs = [f"{name}-{each}" for each in ("stop-cleanup", "scale-to-zero", "rm-webhooks")]
+    hooks = [found["Job", job]["metadata"]["annotations"] for job in jobs]
+    assert {hook["helm.sh/hook"] for hook in hooks} == {"pre-delete"}
+    weights = [int(hook["helm.sh/hook-weight"]) for hook in hooks]
+    assert weights == sorted(set(weights))
+
+
+def _stopped(found: dict[tuple[str, str], Body], job: str) -> list[str]:
+    """Names of the Deployments that a job scales to zero."""
+    pod = found["Job", job]["spec"]["template"]["spec"]
+    flags = dict(each.removeprefix("--").split("=", 1) for each in pod["containers"][0]["args"][1:])
+    labels = dict(each.split("=") for each in flags["label"].split(",")).items()
+    metadata = [body["metadata"] for (kind, _), body in found.items() if kind == "Deployment"]
+    assert {each["namespace"] for each in metadata} == {flags["namespace"]}
+    return sorted(each["name"] for each in metadata if labels <= each["labels"].items())
+
+
+def test_a_cleanup_controller_that_is_off_is_not_stopped() -> None:
+    off = {"cleanupController": {"enabled": False}}
+    assert ("Job", "kyverno-stop-cleanup") not in objects(off)
+
+
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_a_controllers_own_rules_are_bound_and_not_added_up(controller: str) -> None:
     """What the aggregator adds up it writes once more while Helm deletes the parts."""

@@ -39,7 +39,7 @@ def test_uninstall_waits_for_the_aggregator(aggregated: World) -> None:
     aggregated.done()
     code, out, err = aggregated.run("uninstall", "--yes", "--timeout", "60")
     assert (code, err) == (0, ""), out + err
-    said = f"ClusterRole {NAME} was written anew, without an owner: it is deleted"
+    said = f"ClusterRole {NAME} was left, without an owner: it is deleted"
     assert out.count(said) == 2
     assert aggregated.server.names("ClusterRole") == set()
     assert aggregated.done()

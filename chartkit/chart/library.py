@@ -155,7 +155,7 @@ class Library:
         """
         named = [each for each in self._qualified(reference) if each.qualified == reference]
         if named:
-            return _single(named, reference, location)
+            return self._hiding(_single(named, reference, location))
         for look_up in (self._own, self._built_in, self._vendored):
             found = look_up(reference)
             if found:
@@ -203,6 +203,16 @@ class Library:
         with contextlib.suppress(InputError):  # What nobody asks for need not be usable.
             others = others + self._vendored(reference)
         return replace(policy, instead_of=tuple(each.qualified for each in others))
+
+    def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
+        """A policy that was named as a whole, with that of a vendored library of the same name,
+        which no name means."""
+        found: list[LibraryPolicy] = []
+        if any(each.is_own and each.name == policy.library for each in self.vendored):
+            with contextlib.suppress(InputError):
+                found = self._vendored(policy.qualified)
+        same = tuple(each.qualified for each in found if each.qualified == policy.qualified)
+        return replace(policy, instead_of=same)
 
     def _unknown(self, reference: str, location: Location | None) -> InputError:
         known = [each.reference for each in self.policies.values()]

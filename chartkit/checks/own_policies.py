@@ -68,6 +68,11 @@ def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
         others = ", ".join(policy.instead_of)
         message = f"{policy.name} is {policy.qualified}, which goes before {others}"
         hint = f"name {policy.instead_of[0]} to have that one"
+        if policy.qualified in policy.instead_of:
+            message = (
+                f"{policy.name} is {policy.template.file}, which goes before {others} of vendor/"
+            )
+            hint = "give one of the two libraries another name to have that one"
         env = subject.environment.name
         yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
 

@@ -113,6 +113,22 @@ def test_show_says_what_no_name_means(tmp_path: Path, name: str) -> None:
     assert done.stderr == f"{start}give one of the two libraries another name\n"
 
 
+@pytest.mark.parametrize("name", ["no-lb", "kyverno/other/no-lb"])
+def test_render_says_what_no_name_means(tmp_path: Path, name: str) -> None:
+    folder = _project(tmp_path, "theirs/kyverno")
+    own = folder / "theirs" / "kyverno" / "other" / "no-lb"
+    own.mkdir(parents=True)
+    (folder / "theirs/kyverno/one.yaml").rename(own / "no-lb.yaml")
+    (folder / "ours.yaml").write_text(_OURS.replace("no-lb", name))
+    project = read_project(folder)
+    done = build(project, Options(tuple(project.environments.values())))
+    (row,) = [row for row in done.rows if row.check == "own policies"]
+    assert row.outcome is Outcome.NOTE
+    hidden = "which goes before kyverno/other/no-lb of vendor/"
+    assert row.message == f"no-lb is {own}/no-lb.yaml, {hidden}"
+    assert row.hint == "give one of the two libraries another name to have that one"
+
+
 def test_add_says_so(tmp_path: Path) -> None:
     folder = _project(tmp_path, "mine")
     (folder / "ours.yaml").write_text(

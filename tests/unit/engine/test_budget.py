@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from chartkit.engine.budget import (
@@ -58,3 +60,19 @@ def test_an_object_that_no_server_takes_is_refused() -> None:
     check_object({"a": "x" * 1000}, "the object")
     with pytest.raises(BudgetError, match=r"the object would have 3,145,736 bytes"):
         check_object({"a": "x" * MAX_OBJECT}, "the object")
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        ("\x01" * 60, 10_000),
+        (False, 600_000),
+        (None, 700_000),
+        ("", 1_100_000),
+        (12345678901, 300_000),
+    ],
+)
+def test_an_object_too_large_for_an_api_server_is_found_by_its_json(value: Any, count: int) -> None:
+    with pytest.raises(BudgetError, match="an API server takes"):
+        check_object({"spec": [value] * count}, "the object")
+    check_object({"spec": [value] * (count // 3)}, "the object")

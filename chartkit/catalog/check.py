@@ -29,11 +29,11 @@ from chartkit.chart.library import (
     PARAMETERS_FILE,
     POLICY_FILE,
     LibraryPolicy,
-    Parameter,
     read_policy,
 )
 from chartkit.chart.locked import verify
 from chartkit.chart.plain_policies import is_policy
+from chartkit.chart.policy_metadata import Parameter
 from chartkit.documents import Source, read_file
 from chartkit.engine.compile import CompiledPolicy
 from chartkit.engine.generate.background import unmatched_in_background

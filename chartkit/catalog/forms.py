@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from chartkit.chart.library import Examples, LibraryPolicy
+from chartkit.chart.library import LibraryPolicy
 from chartkit.chart.parameters import helm_body, helm_cel
 from chartkit.chart.plan import ChartPlan
+from chartkit.chart.policy_metadata import Examples
 from chartkit.chart.render import render_chart
 from chartkit.documents import Source, read_text, resources
 from chartkit.engine.policies import NOTHING_AROUND, AnyPolicy, Cleaner, sorted_out

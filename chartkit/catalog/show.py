@@ -16,7 +16,8 @@ from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
 from chartkit.catalog.needs import as_json as needs_json
 from chartkit.catalog.needs import as_lines as needs_lines
-from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE, Control
+from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
+from chartkit.chart.policy_metadata import Control
 from chartkit.documents import Source, read_file, read_source
 from chartkit.model import Body, Json, Resource
 from chartkit.yaml_dump import dump_yaml

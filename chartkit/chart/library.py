@@ -22,11 +22,12 @@ from types import MappingProxyType
 from chartkit import bundled
 from chartkit.chart import schema
 from chartkit.chart.plain_policies import PlainLibrary, PlainPolicy
+from chartkit.chart.policy_metadata import Control, Examples, Parameter
 from chartkit.chart.versions import Version, parse_version
 from chartkit.documents import Document, Source, read_file, read_source
 from chartkit.errors import InputError
 from chartkit.fetch.lockfile import LOCK_FILE, VENDOR, read_lock
-from chartkit.model import Body, Json, Location
+from chartkit.model import Json, Location
 
 POLICY_FILE = "policy.yaml"
 CEL_FILE = "cel.yaml"
@@ -36,51 +37,6 @@ GOOD_FILE = "good.yaml"
 BAD_FILE = "bad.yaml"
 CASES_FOLDER = "cases"
 METADATA_SCHEMA = "policy.schema.json"
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """What a policy implements: a control of a standard or guide, and where it is written."""
-
-    name: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A value that people set.
-
-    schema: its JSON Schema, `description` and `default` among it; shared: whether one value goes
-    to every policy that has it.
-    """
-
-    name: str
-    schema: Body
-    shared: bool = False
-
-    @property
-    def default(self) -> Json:
-        """The value where nobody gives one."""
-        return self.schema["default"]
-
-    @property
-    def type(self) -> str:
-        """Its JSON type: string, integer, boolean or array."""
-        return str(self.schema["type"])
-
-
-@dataclass(frozen=True, slots=True)
-class Examples:
-    """Resources that must come out as their file says, at these parameter values.
-
-    name: empty for the policy's own `good.yaml` and `bad.yaml`; parameters: what differs from the
-    defaults; good, bad: the files, None where a case has none.
-    """
-
-    name: str
-    parameters: Mapping[str, Json]
-    good: Path | None
-    bad: Path | None
 
 
 @dataclass(frozen=True, slots=True)

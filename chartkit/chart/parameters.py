@@ -39,7 +39,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chartkit.chart.escaping import CLOSE, OPEN, escape
-from chartkit.chart.library import LibraryPolicy, Parameter
+from chartkit.chart.library import LibraryPolicy
+from chartkit.chart.policy_metadata import Parameter
 from chartkit.chart.templating import render_text
 from chartkit.documents import Source
 from chartkit.errors import InputError

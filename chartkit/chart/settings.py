@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.chart import schema
-from chartkit.chart.library import Library, LibraryPolicy, Parameter
+from chartkit.chart.library import Library, LibraryPolicy
+from chartkit.chart.policy_metadata import Parameter
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 

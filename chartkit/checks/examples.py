@@ -13,13 +13,8 @@ from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 
-from chartkit.chart.library import (
-    BAD_FILE,
-    GOOD_FILE,
-    POLICY_FILE,
-    Examples,
-    LibraryPolicy,
-)
+from chartkit.chart.library import BAD_FILE, GOOD_FILE, POLICY_FILE, LibraryPolicy
+from chartkit.chart.policy_metadata import Examples
 from chartkit.chart.project import Action
 from chartkit.chart.render import Rendered
 from chartkit.checks.compiled import compiled_set

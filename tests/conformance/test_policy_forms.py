@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from chartkit.chart.kyverno_calls import kyverno_call
-from chartkit.chart.library import Examples, LibraryPolicy
+from chartkit.chart.library import LibraryPolicy
+from chartkit.chart.policy_metadata import Examples
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes.matching import kinds_matched

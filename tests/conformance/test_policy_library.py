@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from chartkit.chart.fields import minimum_version
-from chartkit.chart.library import Examples, LibraryPolicy
+from chartkit.chart.library import LibraryPolicy
+from chartkit.chart.policy_metadata import Examples
 from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Resource, RuleResult, Status

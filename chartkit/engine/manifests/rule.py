@@ -30,6 +30,7 @@ from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, RuleResult, Status
 
 if TYPE_CHECKING:
+    from chartkit.engine.budget import Budget
     from chartkit.engine.context import Context
     from chartkit.engine.handler import Handler
     from chartkit.engine.policy import Policy, Rule
@@ -54,6 +55,7 @@ class _Object:
     bundle: str
     ignored: Sequence[str]
     blobs: BlobSource
+    budget: Budget
     signers: Signers = field(default_factory=Signers)
     annotations: Mapping[str, str] = field(init=False)
 
@@ -72,6 +74,7 @@ class _Object:
         body: Body = json.loads(go_json(self.body))
         first = ""
         for candidate in signed.candidates:
+            self.budget.visit(candidate, "a signed manifest")
             found = differences(candidate, body, self.ignored)
             if not found:
                 return ""
@@ -105,7 +108,9 @@ def compile_manifests(rule: Rule, policy: Policy) -> Handler:
     def handle(context: Context, request: Request) -> RuleResult:
         resource = request.resource.body
         fields = ignored_fields(resource, domain, listed)
-        judged = _Object(resource, domain, repository, fields, context.lookups.blobs)
+        judged = _Object(
+            resource, domain, repository, fields, context.lookups.blobs, context.budget
+        )
         status, message = _judge(verifies, judged)
         return RuleResult(policy.key, rule.name, rule.kind.type, status, message)
 

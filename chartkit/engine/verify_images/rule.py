@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
+from chartkit.engine.budget import ITERATION, Budget
 from chartkit.engine.compiled_rule import CompiledRule
 from chartkit.engine.context import Context
 from chartkit.engine.images import with_images
@@ -29,6 +30,7 @@ from chartkit.engine.verify_images.signed import Finding, Verifier, check_attest
 from chartkit.errors import ChartkitError, EvaluationError, LookupFailed
 from chartkit.model import Body, Json, RuleResult, Status
 
+_COMPARED: Final = "the images of an object against the entries of verifyImages"
 _NO_DIGEST: Final = "failed to update digest"
 
 
@@ -94,7 +96,7 @@ class ImagesHandler:
         if request.operation is Operation.DELETE:
             return False
         try:
-            return bool(self._matching(request))
+            return bool(self._matching(Budget(), request))
         except ChartkitError:
             return True
 
@@ -133,8 +135,10 @@ class ImagesHandler:
             except SubstitutionFailed:
                 is_open = any(block.is_signed for block in self.blocks)
         found: list[tuple[Standing | None, str]] = []
+        images = self._images(request)
+        context.budget.spend(len(self.blocks) * len(images), _COMPARED)
         for block in self.blocks:
-            for image in self._images(request):
+            for image in images:
                 if not block.speaks_of(image.reference):
                     continue
                 try:
@@ -177,8 +181,9 @@ class ImagesHandler:
 
     def _verify(self, context: Context, request: Request) -> _Answers:
         answers = _Answers([], {})
-        images = self._matching(request)
+        images = self._matching(context.budget, request)
         blocks = self._substituted(context)
+        context.budget.spend(ITERATION * len(blocks) * len(images), _COMPARED)
         # The secrets of an object's first image are taken for those of all.
         secrets = pull_secrets(request.resource.body, images[0]) if images else ()
         context = context.child()
@@ -275,13 +280,12 @@ class ImagesHandler:
         except ChartkitError as error:
             raise SubstitutionFailed(f"failed to substitute variables: {error.message}") from error
 
-    def _matching(self, request: Request) -> Sequence[Image]:
+    def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
         """An image stands there once for each entry that names it, as Kyverno has it."""
+        images = self._images(request)
+        budget.spend(len(self.blocks) * len(images), _COMPARED)
         return [
-            image
-            for image in self._images(request)
-            for block in self.blocks
-            if block.speaks_of(image.reference)
+            image for image in images for block in self.blocks if block.speaks_of(image.reference)
         ]
 
     def _images(self, request: Request) -> Sequence[Image]:

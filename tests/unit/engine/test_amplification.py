@@ -226,3 +226,18 @@ def test_a_rule_that_multiplies_is_an_error_that_says_so(rule: dict[str, Any]) -
     (result,) = evaluate([_policy(**rule)], Request(Resource(body)))
     assert result.status is Status.ERROR
     assert "the rule takes more than" in result.message
+
+
+def test_entries_of_verify_images_times_images_are_an_error_that_says_so() -> None:
+    entry = {"imageReferences": ["*"], "mutateDigest": False, "verifyDigest": True}
+    policy = _policy(match={"any": [{"resources": {"kinds": ["Pod"]}}]}, verifyImages=[entry] * 60)
+    containers = [{"name": f"c{at}", "image": f"ghcr.io/a/b{at}:1"} for at in range(300)]
+    body = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "d"},
+        "spec": {"containers": containers},
+    }
+    first = evaluate([policy], Request(Resource(body)))[0]
+    assert first.status is Status.ERROR
+    assert "the images of an object against the entries of verifyImages" in first.message

@@ -51,6 +51,10 @@ _DEFENCES = {
         {_UNMASKED},
         "where the API server takes Unmasked, the policy allows it from v1.35 of the standards on",
     ),
+    "baseline/disallow-host-process": (
+        {"hostProcess of some containers alone"},
+        "shows that init and ephemeral containers are looked at, whatever the others say",
+    ),
     "restricted/disallow-proc-mount-strict": (
         {_UNMASKED},
         "shows that the policy refuses Unmasked with a user namespace and without one",

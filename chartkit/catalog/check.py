@@ -252,7 +252,7 @@ def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iter
 
 
 def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
-    """What Kyverno warns of; advice that holds for some policies alone is left out."""
+    """Kyverno's warnings; advice that holds for some policies alone is left out."""
     compiled = tuple(one for form in forms for one in form.admitting)
     found = PolicySet(compiled, ()).warnings
     warned = (each for each in found if each.rule_id == WARNING_RULE)

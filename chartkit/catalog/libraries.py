@@ -51,7 +51,7 @@ def libraries(project: Path) -> list[LibraryFolder]:
 
 
 def ranks(found: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
-    """Which policies go before those of other libraries by the same name: those of a project's own
+    """The policies that go before those of other libraries by the same name: a project's own
     libraries (0), then the built-in ones, then the vendored ones."""
     places = [
         (f"{each.root}/", 2 if each.vendored else 1 if each.name == BUILT_IN else 0)

@@ -22,7 +22,7 @@ RULE_ADMISSION = "CK104"
 ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
 CLUSTERS_ANNOTATION = "chartkit/kubernetes"
-"""Where a chart of chartkit's says in Chart.yaml which clusters it is for."""
+"""The annotation of Chart.yaml that names the clusters which the chart supports."""
 _DATA = Path(__file__).parent / "data" / "compatibility.yaml"
 
 

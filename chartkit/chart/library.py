@@ -120,7 +120,7 @@ class Library:
         raise self._unknown(reference, location)
 
     def hides(self, reference: str) -> bool:
-        """Whether a project's own policy goes before the built-in one of a reference."""
+        """Return whether a project's own policy goes before the built-in one of a reference."""
         return bool(self._own(reference))
 
     def _own(self, reference: str) -> list[LibraryPolicy]:

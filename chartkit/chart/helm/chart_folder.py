@@ -87,7 +87,7 @@ def _walk(folder: _Folder, root: str, ignored: Ignored) -> Iterator[Entry]:
 
 
 def _real(path: str, name: str, root: str) -> str:
-    """What a path is once links are followed; raises ChartError where it is not in the chart."""
+    """Return a path with links followed; raise ChartError where it is not in the chart."""
     if not os.path.islink(path):
         return path
     try:

@@ -13,7 +13,7 @@ from chartkit.model import Body
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a chart is rendered for; empty kube_version: the newest that Helm knows."""
+    """The release and cluster of a render; empty kube_version: the newest that Helm knows."""
 
     release: str
     namespace: str
@@ -38,7 +38,7 @@ def logged(warnings: Iterable[str]) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What Helm renders, by `chart/templates/file`; warnings: what it warns of meanwhile, as
+    """Rendered texts by `chart/templates/file`; warnings: those that Helm logged, as
     lines to be shown."""
 
     files: Mapping[str, str]
@@ -47,7 +47,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What an installation would do.
+    """The result of an installation that was only simulated.
 
     notes: what it prints; manifest: what it installs, in Helm's order, hooks and CRDs left out.
     """

@@ -142,7 +142,7 @@ class _Walk:
                 raise ChartError("has too many references", self._file)
 
     def _parts(self, value: Json, resolver: _Resolver) -> Iterator[tuple[Json, _Resolver]]:
-        """What is to be looked at next: the schemas in a schema, and those that it refers to."""
+        """Yield the schemas in a schema, and those that it refers to."""
         if isinstance(value, list):
             yield from (self._within(inner, resolver) for inner in value)
         if not isinstance(value, dict):

@@ -40,7 +40,7 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What Helm was doing when it was stopped; chart: a copy that may be copied again."""
+    """The work of Helm when it was stopped; chart: a copy that may be copied again."""
 
     renderer: Renderer
     chart: Path

@@ -1,4 +1,4 @@
-"""What Helm warns of in its log: the library's standard error, and the program's.
+"""Warnings in Helm's log: the library's standard error, and the program's.
 
 Go's log begins a line with the time (the library) or the file (Helm 3); Helm 4 writes
 `level=WARN msg="…"`. Values and charts are quoted in it: every line is shown as a stranger's text.

@@ -20,10 +20,11 @@ import yaml
 from chartkit import input_files
 from chartkit.errors import InputError
 from chartkit.json_text import NumberError, parse_json
-from chartkit.model import Json, Location, Resource
+from chartkit.model import Body, Json, Location, Resource
 from chartkit.yaml_builder import MAX_DEPTH, build_documents, depth
 
 _LIST_SUFFIX = "List"
+_TYPE = ("apiVersion", "kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +134,8 @@ def _objects(document: Document) -> Iterator[Resource]:
     body = document.body
     if not isinstance(body, dict):
         raise InputError("is not a Kubernetes object", document.location, "expected a mapping")
-    for key in ("apiVersion", "kind"):
-        if not isinstance(body.get(key), str) or not body[key]:
+    for key in _TYPE:
+        if not _is_named(body, key):
             hint = "every Kubernetes object names its apiVersion and kind"
             raise InputError(f"has no '{key}'", document.locate(key), hint)
     items = body.get("items")
@@ -143,9 +144,13 @@ def _objects(document: Document) -> Iterator[Resource]:
         return
     for index, item in enumerate(items):
         location = document.locate("items", index)
-        if not isinstance(item, dict) or not item.get("kind") or not item.get("apiVersion"):
+        if not isinstance(item, dict) or not all(_is_named(item, key) for key in _TYPE):
             raise InputError("is not a Kubernetes object", location, "an item of a List")
         yield Resource(item, location)
+
+
+def _is_named(body: Body, key: str) -> bool:
+    return isinstance(body.get(key), str) and bool(body[key])
 
 
 def _read_json(source: Source) -> list[Document] | None:

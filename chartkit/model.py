@@ -88,7 +88,7 @@ class Resource:
     @property
     def kind(self) -> str:
         """The object's kind; empty if missing."""
-        return _text(self.body.get("kind"))
+        return kind_of(self.body)
 
     @property
     def name(self) -> str:
@@ -110,6 +110,11 @@ class Resource:
         body = self.body
         metadata = body.get("metadata") if isinstance(body, dict) else None
         return metadata if isinstance(metadata, dict) else {}
+
+
+def kind_of(body: Body) -> str:
+    """Return an object's kind; empty for what is missing or no text."""
+    return _text(body.get("kind"))
 
 
 def mapping_at(body: Json, *path: str) -> Body:

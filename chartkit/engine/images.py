@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from chartkit.engine.loader import NOTHING
 from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, kind_of
 
 if TYPE_CHECKING:
     from chartkit.engine.context import Context
@@ -52,7 +52,7 @@ class ImagesLoader:
 
 def has_images(resource: Body) -> bool:
     """Whether objects of this kind have containers at all."""
-    return resource.get("kind") in _POD_SPECS
+    return kind_of(resource) in _POD_SPECS
 
 
 def extract_images(resource: Body) -> dict[str, Json]:
@@ -61,7 +61,7 @@ def extract_images(resource: Body) -> dict[str, Json]:
     Empty for kinds that have no pods. Raises `EvaluationError` for a container without a name and
     for an image that is no reference.
     """
-    steps = _POD_SPECS.get(resource.get("kind", ""))
+    steps = _POD_SPECS.get(kind_of(resource))
     if steps is None:
         return {}
     images: dict[str, Json] = {}

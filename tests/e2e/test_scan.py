@@ -351,6 +351,17 @@ def test_reports_name_the_source_of_cel_results(cel_folder: Path) -> None:
     assert "| fail | Pod/web/nginx | guarded-namespace | not guarded: web |" in done.out
 
 
+@pytest.mark.parametrize("field", ["kind", "apiVersion", "metadata", "spec"])
+@pytest.mark.parametrize("value", ["null", "1", "[]", "[null]", "{}", '{"name": []}', "true"])
+def test_plain_json_may_have_fields_of_kubernetes_with_any_value(
+    cel_folder: Path, field: str, value: str
+) -> None:
+    (cel_folder / "plan.json").write_text(f'{{"nodes": 5, "{field}": {value}}}')
+    done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml")
+    assert (done.code, done.err) == (1, "")
+    assert "fail  small-plan (Enforce)" in done.out
+
+
 def test_plain_json_is_judged_by_policies_for_it(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "--json", "plan.json", "-p", "policies.yaml")
     assert done.code == 1

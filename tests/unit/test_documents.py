@@ -189,6 +189,14 @@ def test_lists_are_opened_and_keep_each_items_place() -> None:
         ("kind: Pod", "has no 'apiVersion'"),
         ("apiVersion: v1\nkind: 5", "f.yaml:2:1: has no 'kind'"),
         ("apiVersion: v1\nkind: List\nitems: [1]", "f.yaml:3:9: is not a Kubernetes object"),
+        *(
+            (
+                f"apiVersion: v1\nkind: List\nitems: [{{apiVersion: {version}, kind: {kind}}}]",
+                "f.yaml:3:9: is not a Kubernetes object",
+            )
+            for wrong in ("{a: b}", "[a]", "5", "true", "null", "''")
+            for version, kind in ((wrong, "Pod"), ("v1", wrong))
+        ),
     ],
 )
 def test_what_is_no_object_is_refused(text: str, message: str) -> None:

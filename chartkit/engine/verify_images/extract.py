@@ -10,7 +10,7 @@ from chartkit.engine.images import extract_images, image_parts
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.values.gofmt import go_sprint
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, kind_of
 
 _KYVERNO: Final = "kyverno"
 
@@ -47,7 +47,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
     by_kind = {kind: [_compile(one) for one in listed or ()] for kind, listed in body.items()}
 
     def extract(resource: Body) -> Mapping[str, Json]:
-        extractors = by_kind.get(resource.get("kind", ""))
+        extractors = by_kind.get(kind_of(resource))
         if extractors is None:
             return extract_images(resource)
         if not extractors:

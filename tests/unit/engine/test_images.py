@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.context import Context
 from chartkit.engine.images import ImagesLoader, extract_images, has_images
 from chartkit.engine.loader import NOTHING
+from chartkit.engine.verify_images.extract import compile_extractors
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json
 
@@ -58,6 +59,16 @@ def test_other_kinds_have_none() -> None:
     resource = {"kind": "ConfigMap", "spec": {"containers": [{"name": "c", "image": "a"}]}}
     assert not has_images(resource)
     assert ImagesLoader(resource).fetch(Context({})) is NOTHING
+
+
+@pytest.mark.parametrize("kind", [None, 1, 1.5, True, [], ["Pod"], {}, {"kind": "Pod"}])
+def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
+    """JSON that is no object of Kubernetes' may have anything there."""
+    resource = {"kind": kind, "spec": {"containers": [{"name": "c", "image": "a"}]}}
+    assert not has_images(resource)
+    assert extract_images(resource) == {}
+    extract = compile_extractors({"Pod": [{"path": "/spec/containers/*/image"}]})
+    assert extract(resource) == {}
 
 
 @pytest.mark.parametrize(

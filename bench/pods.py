@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from pathlib import Path
 
-from chartkit.documents import read_file
-from chartkit.yaml_dump import dump_documents
+from chartkit.documents.reader import read_file
+from chartkit.documents.yaml_dump import dump_documents
 
 
 def write_pods(fixtures: Path, target: Path, count: int = 10_000) -> None:

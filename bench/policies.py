@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.chart.render import render_chart
-from chartkit.yaml_dump import dump_documents
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.yaml_dump import dump_documents
+from chartkit.helm.render import render_chart
+from chartkit.project.project import read_project
 
 _PROJECT = """\
 profiles: [pss-restricted]

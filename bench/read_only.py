@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 
 if __name__ == "__main__":
     print(len(read_file(sys.argv[1])))  # noqa: T201

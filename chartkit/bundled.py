@@ -27,4 +27,4 @@ def standards_dir() -> Path:
 
 def chart_source_dir(chart: str) -> Path:
     """The source of one chart (`kyverno` or `kyverno-policies`)."""
-    return _PACKAGE / "chart" / "sources" / chart
+    return _PACKAGE / "charts" / "sources" / chart

@@ -9,9 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from chartkit.chart import engine_chart
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import Rendered, render_chart
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.helm.render import Rendered, render_chart
 from chartkit.model import Body, Json
 
 KUBE_VERSION = "v1.35.0"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.net.transport import Request, Transport
+from chartkit.network.http.transport import Request, Transport
 from tests.loopback import at_length
 
 Hasty = Callable[[str], bool]

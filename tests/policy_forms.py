@@ -10,16 +10,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.chart.render import render_chart
-from chartkit.checks.compiled import compiled_set
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.kinds import in_namespace
+from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.request import Request
+from chartkit.engine.request.request import Request
+from chartkit.helm.render import render_chart
 from chartkit.model import Body, Json, Resource, RuleResult
+from chartkit.project.project import read_project
+from chartkit.render.compiled import compiled_set
 from chartkit.scan.surroundings import around
 from tests.policy_library import library
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from chartkit.bundled import library_dir
-from chartkit.chart.helm import Target, helm
-from chartkit.chart.library import Library, LibraryPolicy, read_library
-from chartkit.chart.parameters import helm_body
-from chartkit.documents import read_file, read_text, resources
-from chartkit.engine.compile import compile_policy
+from chartkit.documents.reader import read_file, read_text, resources
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.kinds import in_namespace
-from chartkit.engine.request import Operation, Request
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.request.request import Operation, Request
+from chartkit.helm import Target, helm
+from chartkit.library.parameters import helm_body
+from chartkit.library.policies import Library, LibraryPolicy, read_library
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.scan.surroundings import around
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body
-from chartkit.yaml_dump import dump_documents, dump_yaml
 
 POLICY_NAMES = ("first", "second")
 _LABELS = {"app.kubernetes.io/part-of": "kyverno"}

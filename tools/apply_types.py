@@ -1,6 +1,6 @@
-"""Makes `chartkit/engine/cel_policies/apply_types.json` from Kubernetes' OpenAPI v3 documents.
+"""Makes `apply_types.json` of `engine/cel_policies/patches/` from Kubernetes' OpenAPI v3 documents.
 
-    python tools/apply_types.py 1.35/ > chartkit/engine/cel_policies/apply_types.json
+    python tools/apply_types.py 1.35/ > chartkit/engine/cel_policies/patches/apply_types.json
 
 The folder holds what an API server of that release serves under `/openapi/v3`, a file a group and
 version. Kept is what a server-side apply asks: which fields an object has, of which sort their
@@ -25,7 +25,7 @@ Schema = dict[str, Any]
 
 
 def compact(schemas: dict[str, Schema], release: str) -> dict[str, Any]:
-    """The kinds and the types that they lead to; see `chartkit.engine.cel_policies.apply_types`."""
+    """The kinds and the types that they lead to; see `cel_policies.patches.apply_types`."""
     kinds = dict(sorted(_kinds(schemas)))
     pending, types = sorted(set(kinds.values())), {}
     while pending:

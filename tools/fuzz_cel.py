@@ -16,7 +16,7 @@ import atheris
 
 with atheris.instrument_imports(include=["chartkit.engine.cel"]):
     from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression
-    from chartkit.engine.cel.parser import parse
+    from chartkit.engine.cel.parser.entry import parse
     from chartkit.engine.cel.unparse import unparse
 
 ENVIRONMENT: Final = ENVIRONMENTS["vpol"]

@@ -1,6 +1,6 @@
-"""Makes `chartkit/engine/mutate/merge_keys.json` from Kubernetes' own OpenAPI definitions.
+"""Makes `merge_keys.json` of `engine/cluster_policy/mutate/` from Kubernetes' own OpenAPI definitions.
 
-    python tools/merge_keys.py swagger.json > chartkit/engine/mutate/merge_keys.json
+    python tools/merge_keys.py swagger.json > chartkit/engine/cluster_policy/mutate/merge_keys.json
 
 Kyverno 1.19 merges with kustomize's kyaml 0.21, whose built-in definitions are those of
 Kubernetes 1.21.2 (`api/openapi-spec/swagger.json` of that release). Kept is every list whose
@@ -23,7 +23,7 @@ Definitions = dict[str, dict[str, Any]]
 
 
 def compact(definitions: Definitions) -> dict[str, Any]:
-    """The kinds and the types that matter for merging; see `chartkit.engine.mutate.schema`."""
+    """The kinds and the types that matter for merging; see `cluster_policy.mutate.schema`."""
     kept = _on_the_way(definitions)
     types = {name: _fields(definitions, name, kept) for name in sorted(kept)}
     kinds = {}

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.catalog.model import FORMS, RULES, Entry, Kind
-from chartkit.chart import cel_fields, fields
-from chartkit.chart.library import CEL_FILE, METADATA_FILE, POLICY_FILE
-from chartkit.chart.plain_policies import is_policy, read_policy_text, references
-from chartkit.chart.versions import Version, parse_version
-from chartkit.documents import Document, Source, read_text
+from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.library.policies import CEL_FILE, METADATA_FILE, POLICY_FILE
+from chartkit.library.upstream import is_policy, read_policy_text, references
 from chartkit.model import Body, Json, Location
 
 _ANNOTATION: Final = "policies.kyverno.io/"
@@ -188,8 +188,8 @@ def _minimum(claimed: str, bodies: Iterable[Body]) -> str:
             versions.append(parse_version(claimed, "Kyverno"))
     for body in bodies:
         kind = body["kind"]
-        if kind in cel_fields.KINDS:
-            versions.append(cel_fields.minimum_version(body)[0])
+        if kind in cel_policy_fields.KINDS:
+            versions.append(cel_policy_fields.minimum_version(body)[0])
         elif kind in ("ClusterPolicy", "Policy"):
-            versions.append(fields.minimum_version(body)[0])
+            versions.append(cluster_policy_fields.minimum_version(body)[0])
     return str(max(versions)) if versions else ""

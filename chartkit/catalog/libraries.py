@@ -11,7 +11,7 @@ from chartkit import bundled
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Entry
 from chartkit.errors import InputError
-from chartkit.fetch.lockfile import LOCK_FILE, VENDOR, read_lock
+from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 
 BUILT_IN: Final = bundled.LIBRARY
 """The name of the built-in library."""
@@ -73,7 +73,7 @@ def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
     file = project / _PROJECT
     if not file.is_file():
         return []
-    from chartkit.documents import read_file
+    from chartkit.documents.reader import read_file
 
     documents = read_file(file)
     body = documents[0].body if documents else None

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chartkit import bundled
-from chartkit.catalog.standards import built_in_standards, read_standard
-from chartkit.chart.library import read_library
-from chartkit.chart.profiles import read_profile, resolve
+from chartkit.catalog.coverage.standards import built_in_standards, read_standard
+from chartkit.library.policies import read_library
+from chartkit.library.profiles import read_profile, resolve
 
 
 @dataclass(frozen=True, slots=True)

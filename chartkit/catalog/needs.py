@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from chartkit.catalog.check import shared_parameters
+from chartkit.catalog.authoring.check import shared_parameters
+from chartkit.catalog.authoring.forms import default_bodies
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.forms import default_bodies
 from chartkit.catalog.model import Entry
-from chartkit.chart.library import read_policy
-from chartkit.chart.needs import Needs
-from chartkit.chart.permissions import as_json as permissions_json
-from chartkit.chart.permissions import definitions_beside, needs
-from chartkit.chart.plain_policies import read_policy_text
-from chartkit.documents import Source, read_source
+from chartkit.charts.rbac.permissions import as_json as permissions_json
+from chartkit.charts.rbac.permissions import definitions_beside, needs
+from chartkit.charts.rbac.requirements import Needs
+from chartkit.documents.reader import Source, read_source
 from chartkit.errors import ChartkitError
+from chartkit.library.policies import read_policy
+from chartkit.library.upstream import read_policy_text
 from chartkit.model import Body
 
 

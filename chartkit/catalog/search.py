@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
-from chartkit.chart.versions import Version, parse_version
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
 
 KINDS: Final = (*map(str, Kind), *FORMS)
 """What can be asked for as a kind: what policies do, and their forms."""

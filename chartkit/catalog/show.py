@@ -10,17 +10,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.catalog.authoring.examples import Shown, examples_of
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.examples import Shown, examples_of
 from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
 from chartkit.catalog.needs import as_json as needs_json
 from chartkit.catalog.needs import as_lines as needs_lines
-from chartkit.chart.library import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
-from chartkit.chart.policy_metadata import Control
-from chartkit.documents import Source, read_file, read_source
+from chartkit.documents.reader import Source, read_file, read_source
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.library.metadata import Control
+from chartkit.library.policies import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
 from chartkit.model import Body, Json, Resource
-from chartkit.yaml_dump import dump_yaml
 
 _WIDTH: Final = 100
 _ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(

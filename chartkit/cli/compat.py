@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from chartkit.chart import compat_report
-from chartkit.chart.project import FILE_NAME, read_project
-from chartkit.chart.versions import parse_release, parse_version
-from chartkit.cli.output_option import output_option
+from chartkit.cli.options.output import output_option
 from chartkit.errors import InputError
+from chartkit.kyverno import compatibility_report
+from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
+from chartkit.project.project import FILE_NAME, read_project
 
 
 @click.command("check-compat")
@@ -31,17 +31,17 @@ def check_compat(
     """
     subjects = _subjects(path, kyverno, kubernetes)
     if output == "json":
-        report = {"subjects": [compat_report.as_json(each) for each in subjects]}
+        report = {"subjects": [compatibility_report.as_json(each) for each in subjects]}
         click.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         for each in subjects:
-            click.echo(compat_report.as_text(each))
+            click.echo(compatibility_report.as_text(each))
     raise SystemExit(0 if all(each.supported for each in subjects) else 1)
 
 
 def _subjects(
     path: Path | None, kyverno: str | None, kubernetes: str | None
-) -> list[compat_report.Subject]:
+) -> list[compatibility_report.Subject]:
     today = date.today()
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:
@@ -49,19 +49,19 @@ def _subjects(
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
         name, release = f"Kyverno {version}", parse_release(kyverno)
-        return [compat_report.pair(name, version, cluster, today, release=release)]
+        return [compatibility_report.pair(name, version, cluster, today, release=release)]
     if path is not None and (path / "Chart.yaml").exists():
-        return [compat_report.chart(path, cluster, today)]
+        return [compatibility_report.chart(path, cluster, today)]
     if cluster is not None:
         if path is not None:
             raise InputError("--kubernetes goes with --kyverno, or with a chart folder")
-        return [compat_report.cluster(cluster)]
+        return [compatibility_report.cluster(cluster)]
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
         hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
         place = None if path is None else Location(str(path))
         raise InputError("there is no version to check", place, hint)
     return [
-        compat_report.environment(each, today)
+        compatibility_report.environment(each, today)
         for each in read_project(project_path).environments.values()
     ]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.helm_option import helm_option
-from chartkit.cli.output_option import output_option
-from chartkit.cli.project_option import project_option
+from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.output import output_option
+from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
-    from chartkit.chart.project import Project
     from chartkit.compare.report import Comparison
+    from chartkit.project.project import Project
 
 
 @click.command()
@@ -49,9 +49,9 @@ def diff(
     Either --from and --to, or --against with the environments that are meant (all if none is
     named). The charts are rendered as they stand on disk; Secrets' values are not shown.
     """
-    from chartkit.chart.project import read_project
     from chartkit.compare.report import FORMATS
     from chartkit.compare.risk import Level
+    from chartkit.project.project import read_project
 
     pair = start is not None and target is not None
     if (

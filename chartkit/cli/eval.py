@@ -47,7 +47,7 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     if expression is None:
         raise click.UsageError("an EXPR is missing (or --list)")
     from chartkit.engine.jmespath import JMESPathError, compile_expression
-    from chartkit.engine.values.gofmt import UnsupportedValueError, indented_json
+    from chartkit.go.fmt import UnsupportedValueError, indented_json
 
     value = _read(source)
     try:
@@ -151,7 +151,7 @@ def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[s
 
 
 def _variable(setting: str) -> tuple[str, Json]:
-    from chartkit.documents import parse_yaml
+    from chartkit.documents.reader import parse_yaml
 
     name, sign, text = setting.partition("=")
     if not sign or not name.isidentifier():
@@ -162,7 +162,7 @@ def _variable(setting: str) -> tuple[str, Json]:
 def _warn(program: Program, body: Json) -> None:
     """Tells of fields that the kind of the object has not."""
     from chartkit.engine.cel.shapes.misspelt import misspelt
-    from chartkit.engine.kinds import kind_of
+    from chartkit.engine.kubernetes.kinds import kind_of
     from chartkit.model import Resource
 
     if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
@@ -202,7 +202,7 @@ def _functions() -> str:
 
 
 def _read(source: str | None) -> Json:
-    from chartkit.documents import read_file, read_stdin
+    from chartkit.documents.reader import read_file, read_stdin
 
     if source is None:
         return None

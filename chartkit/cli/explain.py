@@ -20,7 +20,7 @@ def explain(subject: str | None) -> None:
     Quote TEXT, or pipe it in with `-`. Prints what it means, why it matters and what to do. Without
     an argument, lists every id.
     """
-    from chartkit.lint.explain import as_list, as_text, explanation
+    from chartkit.values.lint.explain import as_list, as_text, explanation
 
     if subject is None:
         click.echo(as_list(), nl=False)
@@ -32,7 +32,7 @@ def explain(subject: str | None) -> None:
 
 def _explained(text: str) -> str:
     """Return the explanation of an error message; raise InputError if it is not known."""
-    from chartkit.troubleshooting.messages import as_text, find_messages
+    from chartkit.install.troubleshooting import as_text, find_messages
 
     found = find_messages(text)
     if not found:

@@ -39,11 +39,12 @@ def init(
     """
     from datetime import date
 
-    from chartkit.chart import compat, engine_chart
-    from chartkit.chart.monitoring import Mode
-    from chartkit.chart.start import project_files, write_project
-    from chartkit.chart.versions import parse_version
+    from chartkit.charts.engine import chart as engine_chart
+    from chartkit.charts.engine.monitoring import Mode
     from chartkit.errors import InputError
+    from chartkit.kyverno import matrix as compat
+    from chartkit.kyverno.versions import parse_version
+    from chartkit.project.start import project_files, write_project
 
     if kubernetes is not None and eks is not None:
         raise click.UsageError("give --kubernetes or --eks, not both")

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from chartkit.cli import boundary
-from chartkit.cli.helm_option import helm_option
-from chartkit.cli.project_option import project_option
+from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.project import project_option
 
 if TYPE_CHECKING:
-    from chartkit.install.cluster import Cluster
-    from chartkit.install.errors import CutShortError
     from chartkit.install.releases import Releases
     from chartkit.install.run import Tools
+    from chartkit.network.cluster.client import Cluster
+    from chartkit.network.cluster.errors import CutShortError
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
@@ -79,11 +79,11 @@ def install(
     Prints the plan, and with --yes does it; it is safe to repeat. Exits 1 where the pair of
     versions is not supported, the charts have drifted or a step fails.
     """
-    from chartkit.chart.project import read_project
     from chartkit.install import report
-    from chartkit.install.errors import CutShortError
     from chartkit.install.plan import plan
     from chartkit.install.run import install as run
+    from chartkit.network.cluster.errors import CutShortError
+    from chartkit.project.project import read_project
 
     project = read_project(path)
     chosen = project.environment(environment)
@@ -118,11 +118,11 @@ def uninstall(
     Prints what is removed, and with --yes does it; it is safe to repeat. Custom resource
     definitions stay without --crds. Exits 1 where a step fails.
     """
-    from chartkit.chart.project import read_project
     from chartkit.install import report
-    from chartkit.install.errors import CutShortError
     from chartkit.install.remove import removal
     from chartkit.install.remove import uninstall as run
+    from chartkit.network.cluster.errors import CutShortError
+    from chartkit.project.project import read_project
 
     chosen = read_project(path).environment(environment)
     cluster, releases = _connected(context, timeout)
@@ -140,10 +140,10 @@ def uninstall(
 def _connected(
     context: str | None, timeout: int, force_conflicts: bool = False
 ) -> tuple[Cluster, Releases]:
-    from chartkit.chart.engine_chart import NAMESPACE
+    from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.install.choice import releases
-    from chartkit.install.cluster import connect
     from chartkit.install.field_manager import write_as_helm
+    from chartkit.network.cluster.client import connect
 
     write_as_helm()
     cluster = connect(context)

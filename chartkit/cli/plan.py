@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from chartkit.cli.output_option import output_option
+from chartkit.cli.options.output import output_option
 
 
 @click.command()
@@ -22,8 +22,8 @@ def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> 
     """
     from datetime import date
 
-    from chartkit.upgrade.path import parse_pair, shortest
-    from chartkit.upgrade.report import FORMATS, Plan
+    from chartkit.kyverno.upgrade.path import parse_pair, shortest
+    from chartkit.kyverno.upgrade.report import FORMATS, Plan
 
     first, last = parse_pair(start), parse_pair(target)
     route = shortest(first, last, skip_minors)

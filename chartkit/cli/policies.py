@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chartkit.cli.output_option import output_option
+from chartkit.cli.options.output import output_option
 
 if TYPE_CHECKING:
     from chartkit.catalog.libraries import Catalogue
@@ -82,7 +82,7 @@ def _list(words: Sequence[str], output: str, project: Path, **traits: str | None
     from chartkit.catalog.libraries import libraries, read_catalogue
     from chartkit.catalog.listing import FORMATS
     from chartkit.catalog.search import Query, checked, search
-    from chartkit.chart.versions import parse_version
+    from chartkit.kyverno.versions import parse_version
 
     kyverno = traits.pop("kyverno")
     folders = libraries(project)
@@ -142,8 +142,8 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
 
     SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
     """
-    from chartkit.catalog.vendor import source_text, vendor
-    from chartkit.fetch.limits import waiting
+    from chartkit.catalog.vendoring.vendor import source_text, vendor
+    from chartkit.network.downloads.limits import waiting
 
     taken = vendor(source, project, name, ref, waiting(timeout))
     for problem in taken.indexed.problems:
@@ -178,14 +178,14 @@ def update(
     """
     import sys
 
-    from chartkit.catalog.changes import as_text, changes
-    from chartkit.catalog.vendor import (
+    from chartkit.catalog.vendoring.changes import as_text, changes
+    from chartkit.catalog.vendoring.vendor import (
         apply_update,
         plan_update,
         source_text,
         vendored_names,
     )
-    from chartkit.fetch.limits import waiting
+    from chartkit.network.downloads.limits import waiting
 
     if name is None and (source or ref):
         raise click.UsageError("--source and --ref need the NAME of a library")
@@ -225,8 +225,8 @@ def update(
 def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     """Start a policy of your own, NAME or folder/NAME: a working example in both forms, with
     metadata and with objects that it acts on and leaves alone."""
+    from chartkit.catalog.authoring.scaffold import is_in_project, write_policy
     from chartkit.catalog.model import Kind
-    from chartkit.catalog.scaffold import is_in_project, write_policy
 
     folder = write_policy(name, Kind(kind), project, library)
     for file in sorted(folder.iterdir()):
@@ -248,8 +248,8 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     objects come out as they should. A vendored library must be as its lock file has it. Without a
     PATH: the built-in library, yours, and the vendored ones. Exits 1 where something is wrong.
     """
-    from chartkit.catalog.check import check_path, check_project, together
-    from chartkit.catalog.findings import FORMATS
+    from chartkit.catalog.authoring.check import check_path, check_project, together
+    from chartkit.catalog.authoring.findings import FORMATS
 
     found = together([check_path(path) for path in paths]) if paths else check_project(project)
     click.echo(FORMATS[output](found), nl=False)
@@ -273,8 +273,8 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
     name alone, where that is enough. Comments in the profile and in chartkit.yaml stay.
     """
-    from chartkit.catalog.add import add
-    from chartkit.catalog.add_report import as_text
+    from chartkit.catalog.authoring.add import add
+    from chartkit.catalog.authoring.add_report import as_text
 
     if new and not profile:
         raise click.UsageError("--new-profile needs --profile, which says what it is called")
@@ -301,10 +301,10 @@ def coverage(standard: str, project: Path | None, output: str) -> None:
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
     """
-    from chartkit.catalog.coverage import coverage
-    from chartkit.catalog.coverage_report import FORMATS
-    from chartkit.catalog.standards import read_standard
-    from chartkit.chart.project import read_project
+    from chartkit.catalog.coverage.coverage import coverage
+    from chartkit.catalog.coverage.report import FORMATS
+    from chartkit.catalog.coverage.standards import read_standard
+    from chartkit.project.project import read_project
 
     found = coverage(read_standard(standard), None if project is None else read_project(project))
     click.echo(FORMATS[output](found), nl=False)
@@ -328,8 +328,8 @@ def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> No
     A page has what the policy asks for and why, what to change, parameters, an object that it
     refuses and one that it accepts. With --check it exits 1 where pages are not in step.
     """
-    from chartkit.catalog.pages import pages
-    from chartkit.catalog.pages_folder import differences, documented, publish
+    from chartkit.catalog.pages.folder import differences, documented, publish
+    from chartkit.catalog.pages.page import pages
 
     found = pages(documented(names, project))
     if not compare:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from chartkit.cli.output_option import output_option
-from chartkit.cli.request_options import load_requests, request_options
+from chartkit.cli.options.output import output_option
+from chartkit.cli.options.request import load_requests, request_options
 from chartkit.cli.terminal import wants_colour
 
 
@@ -20,7 +20,7 @@ def preview(output: str, **given: Any) -> None:
 
     Exits 1 where a rule that mutates or generates cannot, or a policy cannot be compiled.
     """
-    from chartkit.engine.admission import Admissions
+    from chartkit.engine.cli_files.admission import Admissions
     from chartkit.scan.preview import FORMATS, run_preview
 
     loaded = load_requests(given, sys.stdin)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from chartkit.cli.helm_option import helm_option
-from chartkit.cli.output_option import output_option
-from chartkit.cli.project_option import project_option
+from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.output import output_option
+from chartkit.cli.options.project import project_option
 from chartkit.cli.terminal import wants_colour
 from chartkit.model import Location
 
 if TYPE_CHECKING:
-    from chartkit.checks.build import Build
+    from chartkit.render.pipeline import Build
 
 
 @click.command()
@@ -54,9 +54,9 @@ def render(
 
     A failed check writes nothing. Exits 1 where a check fails or --check finds a difference.
     """
-    from chartkit.chart.project import Workload, read_project
-    from chartkit.chart.values import Prefer
-    from chartkit.checks.build import Options, build
+    from chartkit.output.values_merge import Prefer
+    from chartkit.project.project import Workload, read_project
+    from chartkit.render.pipeline import Options, build
 
     if kustomize and environments:
         raise click.UsageError(
@@ -77,7 +77,7 @@ def render(
 
 
 def _report(result: Build, output: str, check: bool) -> str:
-    from chartkit.checks import summary
+    from chartkit.render import summary
 
     if output == "json":
         body = summary.as_json(result.rows)

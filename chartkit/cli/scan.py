@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from chartkit.cli.cluster_options import cluster_options, load_cluster, open_cluster
-from chartkit.cli.registry_options import UnaskedImages
-from chartkit.cli.request_options import Requests, load_requests, request_options
+from chartkit.cli.options.cluster import cluster_options, load_cluster, open_cluster
+from chartkit.cli.options.registry import UnaskedImages
+from chartkit.cli.options.request import Requests, load_requests, request_options
 from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult, Status
 
 if TYPE_CHECKING:
-    from chartkit.cluster.scan import Surveyed
     from chartkit.engine.cleanup import Deletion
     from chartkit.report import ReportOptions
     from chartkit.report.outputs import Output
+    from chartkit.scan.cluster import Surveyed
     from chartkit.scan.policies import PolicySet
 
 
@@ -131,8 +131,8 @@ def _scan_files(
 def _scan_cluster(
     loaded: Requests, survey: Surveyed, wanted: Sequence[Output], given: Mapping[str, Any]
 ) -> int:
-    from chartkit.cluster.reports import Comparison
     from chartkit.report.outputs import Output, Outputs
+    from chartkit.scan.cluster_reports import Comparison
     from chartkit.scan.run import run_scan
 
     policies, statements = loaded.policies, loaded.statements

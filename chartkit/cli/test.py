@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.output_option import output_option
+from chartkit.cli.options.output import output_option
 from chartkit.cli.terminal import wants_colour
 
 

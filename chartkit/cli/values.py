@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from chartkit.cli.helm_option import helm_option
-from chartkit.cli.output_option import output_option
+from chartkit.cli.options.helm import helm_option
+from chartkit.cli.options.output import output_option
 
 
 @click.group()
@@ -51,9 +51,9 @@ def lint_values(
 
     Exits 1 where there is an error.
     """
-    from chartkit.lint.files import check_each, check_files, defaults
-    from chartkit.lint.findings import FORMATS
     from chartkit.model import Severity
+    from chartkit.values.lint.files import check_each, check_files, defaults
+    from chartkit.values.lint.findings import FORMATS
 
     if fix:
         _mend(files, defaults(chart))
@@ -96,10 +96,10 @@ def migrate_values(
     Prints the new values, and on standard error what became of each key, why, and what is left to
     do. Comments stay. Exits 1 where something is left for you to decide.
     """
-    from chartkit.chart.versions import parse_version
-    from chartkit.migrate.report import FORMATS
-    from chartkit.migrate.run import migrate, read_values
+    from chartkit.kyverno.versions import parse_version
     from chartkit.report.outputs import write_over, write_whole
+    from chartkit.values.migrate.report import FORMATS
+    from chartkit.values.migrate.run import migrate, read_values
 
     if write and output is not None:
         raise click.UsageError("--write and --output exclude each other")
@@ -116,9 +116,9 @@ def migrate_values(
 
 
 def _mend(files: Sequence[Path], defaults: dict[str, object]) -> None:
-    from chartkit.documents import read_source
-    from chartkit.lint.fixes import mend
+    from chartkit.documents.reader import read_source
     from chartkit.report.outputs import write_over
+    from chartkit.values.lint.fixes import mend
 
     for file in files:
         text, done = mend(read_source(file), str(file), defaults)

@@ -43,8 +43,8 @@ def vendor_chart(
     `chartkit render` uses it from then on, in place of chartkit's own. A lock file keeps its source
     and the digest of every file; a version that was vendored and has changed is refused.
     """
-    from chartkit.chart.vendoring import vendor_chart
-    from chartkit.fetch.limits import waiting
+    from chartkit.charts.upstream.vendoring import vendor_chart
+    from chartkit.network.downloads.limits import waiting
 
     done = vendor_chart(name, version, project, source, waiting(timeout))
     what = f"{done.chart.name} {done.chart.version}"

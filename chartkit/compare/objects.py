@@ -8,8 +8,8 @@ from enum import StrEnum
 
 from chartkit.compare.defaults import with_defaults
 from chartkit.compare.fields import FieldChange, differences
+from chartkit.documents.secret_values import without_secret_values
 from chartkit.model import Body, Resource
-from chartkit.secret_values import without_secret_values
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,17 +8,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.chart import engine_chart
-from chartkit.chart.chart_names import REPORTER
-from chartkit.chart.engine_chart import NAMESPACE
-from chartkit.chart.policies_schema import CHART_NAME
-from chartkit.chart.project import FILE_NAME, Environment, Project, read_project
-from chartkit.chart.render import Rendered, render_chart
-from chartkit.documents import read_file, resources
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.names import REPORTER
+from chartkit.charts.policies.values_schema import CHART_NAME
+from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
-from chartkit.fetch.checkout import is_checkout, read_checkout
-from chartkit.fetch.limits import DEFAULT
+from chartkit.helm.render import Rendered, render_chart
 from chartkit.model import Location, Resource
+from chartkit.network.downloads.checkout import is_checkout, read_checkout
+from chartkit.network.downloads.limits import DEFAULT
+from chartkit.project.project import FILE_NAME, Environment, Project, read_project
 from chartkit.temporary import temporary_folder
 
 _SUFFIXES = (".yaml", ".yml", ".json")

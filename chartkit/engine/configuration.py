@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.kinds import GroupVersionKind, is_cluster_scoped, kind_of
-from chartkit.engine.policy import LabelSelector, Requirement
-from chartkit.engine.policy_reader import read_selector
-from chartkit.engine.request import Request
-from chartkit.engine.selectors import compile_selector
-from chartkit.engine.values.wildcard import Matcher, compile_wildcard
-from chartkit.engine.webhook_conditions import WebhookConditions
+from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
+from chartkit.engine.cluster_policy.policy_reader import read_selector
+from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
+from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.request.request import Request
+from chartkit.engine.scalars.wildcard import Matcher, compile_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.kind_selectors import parse_kind_selector
 from chartkit.model import Body, Json, Resource
+from chartkit.schemas.kind_selectors import parse_kind_selector
 
 RESOURCE_FILTERS: Final = "resourceFilters"
 NAMESPACE_SELECTOR: Final = "namespaceSelector"

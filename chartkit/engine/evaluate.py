@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.budget import Budget, BudgetError, check_object
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.context import Context, admission_context
-from chartkit.engine.int64 import mark_literals
-from chartkit.engine.kinds import is_custom, kind_of
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.match import Facts
-from chartkit.engine.phase import Phase
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.match import Facts
+from chartkit.engine.cluster_policy.policy import RuleKind
+from chartkit.engine.context.context import Context, admission_context
+from chartkit.engine.kubernetes.kinds import is_custom, kind_of
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.policy import RuleKind
-from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import EvaluationError
+from chartkit.go.int64 import mark_literals
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from chartkit.engine.cel_policies.images.evidence import RequestEvidence
     from chartkit.engine.cel_policies.judging import Admission, Judge
     from chartkit.engine.cel_policies.policy import CelPolicy
-    from chartkit.engine.policy import Rule
-    from chartkit.engine.webhook_conditions import WebhookConditions
+    from chartkit.engine.cluster_policy.policy import Rule
+    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
 
 
 @dataclass(frozen=True, slots=True)

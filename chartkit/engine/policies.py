@@ -9,16 +9,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
-from chartkit.engine.compile import CompiledPolicy, compile_policy
-from chartkit.engine.exceptions import PolicyException, read_exception
-from chartkit.engine.failure_action import AUDIT, ENFORCE, rule_action
-from chartkit.engine.policy_check.generation import IsClusterWide, nothing_cluster_wide
-from chartkit.engine.policy_reader import KINDS
+from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
+from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE, rule_action
+from chartkit.engine.cluster_policy.policy_check.generation import (
+    IsClusterWide,
+    nothing_cluster_wide,
+)
+from chartkit.engine.cluster_policy.policy_reader import KINDS
 from chartkit.model import Resource
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chartkit.chart.helm.choice import chosen_program
-from chartkit.install.cluster import Cluster
+from chartkit.helm.choice import chosen_program
 from chartkit.install.library import LibraryReleases
 from chartkit.install.program import ProgramReleases
 from chartkit.install.releases import Releases, driver
+from chartkit.network.cluster.client import Cluster
 
 
 def releases(
@@ -21,7 +21,7 @@ def releases(
     program = chosen_program()
     if program is not None:
         return ProgramReleases(program, cluster, namespace, timeout, force_conflicts)
-    # Not in the child process of `chartkit.chart.helm`: a release needs the network and the
+    # Not in the child process of `chartkit.helm`: a release needs the network and the
     # kubeconfig. `plan` has rendered the same chart within limits before.
     import helm_python
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.install.cluster import Cluster
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.install.records import manifest_objects, packed, stored
 from chartkit.install.releases import driver, record_name
-from chartkit.yaml_dump import dump_documents
+from chartkit.network.cluster.client import Cluster
 
 _POLICY: Final = "helm.sh/resource-policy"
 

@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from chartkit.install.cluster import Cluster
 from chartkit.install.quiet import warnings_once
 from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
 from chartkit.model import Body
+from chartkit.network.cluster.client import Cluster
 
 _ENDING_SECONDS: Final = 10
 """How long an operation may take to end after Ctrl-C."""

@@ -10,20 +10,21 @@ from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
-from chartkit.chart import compat, engine_chart
-from chartkit.chart.engine_chart import NAMESPACE
-from chartkit.chart.policies_schema import CHART_NAME as POLICIES
-from chartkit.chart.project import Environment, Project
-from chartkit.chart.render import Rendered, read_values, render_chart
-from chartkit.chart.versions import Version, parse_version
-from chartkit.checks.build import Options, build
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.compare.objects import ObjectChange, compare
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.install.cluster import Cluster
+from chartkit.helm.render import Rendered, read_values, render_chart
 from chartkit.install.records import deployed_objects
 from chartkit.install.releases import Release, Releases, Status, Wanted
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
+from chartkit.network.cluster.client import Cluster
+from chartkit.project.project import Environment, Project
+from chartkit.render.pipeline import Options, build
 
 ENGINE = engine_chart.CHART_NAME
 

@@ -9,12 +9,12 @@ import json
 import zlib
 from typing import Final
 
-from chartkit.documents import read_text, resources
-from chartkit.install.cluster import Cluster
-from chartkit.install.errors import ReleaseError
+from chartkit.documents.json_text import parse_json
+from chartkit.documents.reader import read_text, resources
 from chartkit.install.releases import Status, driver, record_name
-from chartkit.json_text import parse_json
 from chartkit.model import Body, Resource
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.errors import ReleaseError
 
 _LARGEST: Final = 64 * 1024 * 1024
 

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from chartkit.documents import read_text, resources
+from chartkit.documents.reader import read_text, resources
 from chartkit.errors import InputError
-from chartkit.install.errors import ReleaseError
 from chartkit.model import Body, Resource
+from chartkit.network.cluster.errors import ReleaseError
 
 MARK: Final = {"chartkit": "install"}
 """The label of a release that chartkit wrote."""

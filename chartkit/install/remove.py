@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.chart.engine_chart import NAMESPACE
-from chartkit.chart.policies_schema import CHART_NAME as POLICIES
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.errors import ChartkitError
-from chartkit.install.cluster import CRDS, MUTATING, VALIDATING, Cluster, Collection
-from chartkit.install.errors import NoAnswerError, ReleaseError
 from chartkit.install.keep import keep_definitions
 from chartkit.install.plan import ENGINE
 from chartkit.install.releases import Release, Releases
@@ -18,6 +16,8 @@ from chartkit.install.roles import names_of, ownerless, remove_ownerless
 from chartkit.install.run import Tools, cut_short
 from chartkit.install.waiting import WEBHOOK_LABEL
 from chartkit.model import Body
+from chartkit.network.cluster.client import CRDS, MUTATING, VALIDATING, Cluster, Collection
+from chartkit.network.cluster.errors import NoAnswerError, ReleaseError
 
 PODS: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from chartkit.chart.engine_chart import NAMESPACE
+from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.risk import Level, risk
-from chartkit.install.cluster import DEPLOYMENTS, Cluster
-from chartkit.install.errors import CutShortError
 from chartkit.install.plan import Action, Plan, Step, values_digest
 from chartkit.install.remove import Removal
 from chartkit.install.run import described
 from chartkit.install.waiting import is_policy, replicas
+from chartkit.network.cluster.client import DEPLOYMENTS, Cluster
+from chartkit.network.cluster.errors import CutShortError
 
 _SHOWN = 5
 

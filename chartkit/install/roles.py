@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chartkit.chart.ha import CONTROLLERS
-from chartkit.install.cluster import CLUSTER_ROLES, Cluster
+from chartkit.charts.engine.high_availability import CONTROLLERS
 from chartkit.model import Body
+from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 
 _OWNER = "meta.helm.sh/release-name"
 

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from chartkit.chart.engine_chart import NAMESPACE
-from chartkit.chart.policies_schema import CHART_NAME as POLICIES
-from chartkit.checks.model import counted
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.errors import ChartkitError, TerminatedError
-from chartkit.install.cluster import Cluster
-from chartkit.install.errors import CutShortError, NotReadyError, ReleaseError
 from chartkit.install.plan import ENGINE, Action, Plan, Step
 from chartkit.install.releases import Release, Releases, Status, driver, record_name
 from chartkit.install.roles import remove_ownerless
 from chartkit.install.stored import Stored, listed
 from chartkit.install.waiting import Waiting, is_policy
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.errors import CutShortError, NotReadyError, ReleaseError
+from chartkit.render.model import counted
 
 FOREIGN_SECONDS = 900
 """How old an unfinished operation that was not chartkit's own must be to count as cut short."""

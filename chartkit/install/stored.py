@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chartkit.engine.values.quantity import Quantity, QuantityError
-from chartkit.install.cluster import Cluster
+from chartkit.engine.scalars.quantity import Quantity, QuantityError
 from chartkit.model import Body, Json, Resource
+from chartkit.network.cluster.client import Cluster
 
 Path = tuple[str | int, ...]
 _EMPTY: Final[tuple[Json, ...]] = (None, False, 0, "", [], {})

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.install.cluster import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
-from chartkit.install.errors import NoAnswerError, NotReadyError
 from chartkit.model import Body, Resource
+from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
+from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
 
 WEBHOOK_LABEL: Final = "webhook.kyverno.io/managed-by=kyverno"
 """What Kyverno labels the webhook configurations with that it writes while it runs."""

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import KYVERNO, Remembered, ReportOptions, ReportPer, summary
 from chartkit.report.spool import Spool
-from chartkit.yaml_dump import dump_text, dump_yaml
 
 
 @dataclass(frozen=True, slots=True)

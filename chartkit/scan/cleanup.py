@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from chartkit.engine.cleanup import Deletion, plan_deletions
-from chartkit.engine.lookups import Lookups
 from chartkit.engine.policies import Cleaner
-from chartkit.engine.submitted import as_submitted
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.request.normalized import as_submitted
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource
 

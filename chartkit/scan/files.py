@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from chartkit.documents.input_files import is_file, is_there, refuse_special
 from chartkit.errors import InputError
-from chartkit.input_files import is_file, is_there, refuse_special
 from chartkit.model import Location
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})

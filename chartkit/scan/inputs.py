@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from chartkit.documents import Document, read_file, read_stdin, resources
-from chartkit.engine.kinds import in_namespace
+from chartkit.documents.reader import Document, read_file, read_stdin, resources
+from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.files import existing, is_chart, walk
@@ -106,7 +106,7 @@ def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
 
 def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
     """What Helm renders of a chart, each object in the release's namespace."""
-    from chartkit.chart.render import render_chart
+    from chartkit.helm.render import render_chart
 
     rendered = render_chart(
         folder,

@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from chartkit.bundled import profiles_dir
-from chartkit.documents import Document, read_file, read_source, resources
-from chartkit.engine.cel_policies.bindings import is_binding, unbound_faults
+from chartkit.documents.input_files import is_there
+from chartkit.documents.reader import Document, read_file, read_source, resources
+from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
-from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -23,9 +25,7 @@ from chartkit.engine.policies import (
     is_policy,
     sorted_out,
 )
-from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
 from chartkit.errors import CompileError, InputError
-from chartkit.input_files import is_there
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
 from chartkit.report.model import KYVERNO
@@ -120,11 +120,11 @@ def compile_all(
 
 def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
     if isinstance(one, CompiledPolicy):
-        from chartkit.engine.generate.background import unmatched_in_background
-        from chartkit.engine.policy_check.warnings import policy_warnings
+        from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
+        from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 
         return (*policy_warnings(one.policy), *unmatched_in_background(one.policy))
-    from chartkit.engine.cel_policies.api_server import refused_by_server
+    from chartkit.engine.cel_policies.admission.api_server import refused_by_server
     from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
     from chartkit.engine.cel_policies.misspelt import misspelt_fields
 
@@ -163,7 +163,7 @@ def _read_source(
 
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
     """The policies of a file; raises InputError where parameters stand in place of values, as in
-    libraries of chartkit's own format (`chartkit.chart.library`)."""
+    libraries of chartkit's own format (`chartkit.library.policies`)."""
     if found and _MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
         hint = "scan with a profile that names it: --policies FILE"
         message = "has parameters, and no values for them where a policy's file is named"
@@ -173,12 +173,12 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     """The policies of a built-in profile, by its name, or of one in a file, by its path."""
-    from chartkit.chart import helm
+    from chartkit import helm
 
     # Helm starts while the profile is read.
     helm.start()
-    from chartkit.chart.policies_chart import render_profile
-    from chartkit.chart.project import PolicyType
+    from chartkit.charts.policies.chart import render_profile
+    from chartkit.project.project import PolicyType
 
     return list(render_profile(reference, parameters, PolicyType(policy_type)))
 

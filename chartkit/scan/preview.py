@@ -9,19 +9,19 @@ from typing import Any
 
 import click
 
-from chartkit.engine.admission import Admissions
+from chartkit.documents.secret_values import without_secret_values
+from chartkit.documents.yaml_diff import yaml_diff
+from chartkit.documents.yaml_dump import dump_documents
+from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.evaluate import respond
-from chartkit.engine.lookups import Lookups
-from chartkit.engine.phase import Phase
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.submitted import as_submitted
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.phase import Phase
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
 from chartkit.scan.refused_objects import with_refusals
-from chartkit.secret_values import without_secret_values
 from chartkit.shown import shown
-from chartkit.yaml_diff import yaml_diff
-from chartkit.yaml_dump import dump_documents
 
 _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.admission import NO_VALUES, Admissions
+from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
+from chartkit.engine.cli_files.user_values import UserValues
+from chartkit.engine.cluster_policy.failure_action import ENFORCE
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.failure_action import ENFORCE
-from chartkit.engine.kinds import GroupVersionKind, kind_of
-from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.policies import AnyPolicy, action_of, judges_json
-from chartkit.engine.request import Request, User
-from chartkit.engine.submitted import as_submitted
-from chartkit.engine.user_values import UserValues
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import Request, User
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 from chartkit.scan.refused_objects import with_refusals
 

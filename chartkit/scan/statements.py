@@ -7,31 +7,36 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents import Document, read_file, resources
-from chartkit.engine.admission import NO_VALUES
+from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cel_policies.reader import VERSIONS
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.exceptions import API_VERSIONS
-from chartkit.engine.global_context import KINDS as CONTEXT_KINDS
-from chartkit.engine.global_context import GlobalContextEntry, read_global_context_entry
-from chartkit.engine.lookups import OFFLINE, ImageSource, Lookups
-from chartkit.engine.object_api import PartialApi
+from chartkit.engine.cli_files.admission import NO_VALUES
+from chartkit.engine.cli_files.object_api import PartialApi
+from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
+from chartkit.engine.cli_files.user_info import read_user_info
+from chartkit.engine.cli_files.user_values import (
+    UserLookups,
+    UserValues,
+    read_settings,
+    read_values,
+)
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
+from chartkit.engine.cluster_policy.policy import Rule, RuleKind
+from chartkit.engine.context.global_context import KINDS as CONTEXT_KINDS
+from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
-from chartkit.engine.policy import Rule, RuleKind
-from chartkit.engine.request import User
-from chartkit.engine.services import ServiceSource
-from chartkit.engine.signatures import UNASKED, SignatureSource
-from chartkit.engine.submitted import as_submitted
-from chartkit.engine.user_context import NO_CONTEXT, UserContext, read_context
-from chartkit.engine.user_info import read_user_info
-from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.lookups import OFFLINE, ImageSource, Lookups
+from chartkit.engine.ports.services import ServiceSource
+from chartkit.engine.ports.signatures import UNASKED, SignatureSource
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, Resource
+from chartkit.network.signatures.cosign.blobs import LocalBlobs, trusted_by
+from chartkit.network.signatures.secret_keys import SecretsAmong
 from chartkit.scan.files import existing, walk
-from chartkit.signatures.blobs import LocalBlobs, trusted_by
-from chartkit.signatures.secret_keys import SecretsAmong
 
 CLI_GROUP: Final = "cli.kyverno.io/"
 _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})

@@ -6,12 +6,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from chartkit.documents import read_file, resources
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.object_api import PartialApi
-from chartkit.engine.submitted import as_submitted
-from chartkit.engine.user_values import UserLookups
+from chartkit.documents.reader import read_file, resources
+from chartkit.engine.cli_files.object_api import PartialApi
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.normalized import as_submitted
 from chartkit.model import Resource
 
 CLUSTER_FILE: Final = "cluster.yaml"

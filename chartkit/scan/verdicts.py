@@ -14,11 +14,11 @@ from typing import Final
 
 from chartkit.engine.cleanup import plan_deletions
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.kinds import in_namespace
-from chartkit.engine.lookups import OFFLINE, Lookups
+from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, Cleaner
-from chartkit.engine.request import Request
-from chartkit.engine.submitted import as_submitted
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})

@@ -19,7 +19,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from chartkit.documents import parse_yaml
+from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Location
 

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.schemas.compact import INT_OR_STRING, OPEN, Schema, parse_types
 
 _DATA = Path(__file__).parent

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.model import Body
 from chartkit.schemas.compact import Schema
 from chartkit.schemas.convert import resolved, type_library

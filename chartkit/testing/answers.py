@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from chartkit.engine.cel_policies.policy import CelKind, MatchConstraints
 from chartkit.engine.evaluate import PolicyResponse, respond
-from chartkit.engine.phase import Phase
-from chartkit.engine.request import Request
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.request.request import Request
 from chartkit.model import Resource, RuleResult
 from chartkit.testing.world import World
 

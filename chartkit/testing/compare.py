@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from chartkit.documents.yaml_diff import yaml_diff
 from chartkit.model import Body, Json, Resource
-from chartkit.yaml_diff import yaml_diff
 
 _MANAGED_BY: Final = {"app.kubernetes.io/managed-by": "kyverno"}
 _GENERATE: Final = "generate.kyverno.io/"

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import Final
 from urllib.parse import urlsplit
 
-from chartkit.documents import Document
+from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Body, Json
 

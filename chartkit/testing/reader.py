@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.documents import Document, read_file
-from chartkit.engine.user_values import read_values
+from chartkit.documents.reader import Document, read_file
+from chartkit.engine.cli_files.user_values import read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from chartkit.testing.mocks import read_api_calls, read_global_entries

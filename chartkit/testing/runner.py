@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chartkit.engine.compile import PHASES, CompiledPolicy
-from chartkit.engine.phase import Phase
+from chartkit.engine.cluster_policy.compile import PHASES, CompiledPolicy
 from chartkit.engine.policies import AnyPolicy, Cleaner
+from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
 from chartkit.testing.answers import ask

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from chartkit.documents import Document, read_file, resources
+from chartkit.documents.input_files import is_folder, is_there, refuse_special
+from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
+from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -18,10 +20,8 @@ from chartkit.engine.policies import (
     read_exceptions,
     sorted_out,
 )
-from chartkit.engine.policy_check import POLICY_RULE
-from chartkit.engine.submitted import as_submitted
+from chartkit.engine.request.normalized import as_submitted
 from chartkit.errors import CompileError, InputError
-from chartkit.input_files import is_folder, is_there, refuse_special
 from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})

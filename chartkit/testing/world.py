@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from chartkit.engine.admission import Admissions
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
-from chartkit.engine.cluster import Cluster, labels_of
-from chartkit.engine.compile import CompiledPolicy
-from chartkit.engine.kinds import kind_of
-from chartkit.engine.object_api import ObjectApi
-from chartkit.engine.policy import RuleKind
-from chartkit.engine.request import User
-from chartkit.engine.user_context import NO_CONTEXT, UserContext, read_context
-from chartkit.engine.user_info import read_user_info
-from chartkit.engine.user_values import UserLookups, UserValues, read_values
+from chartkit.engine.cli_files.admission import Admissions
+from chartkit.engine.cli_files.object_api import ObjectApi
+from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
+from chartkit.engine.cli_files.user_info import read_user_info
+from chartkit.engine.cli_files.user_values import UserLookups, UserValues, read_values
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.policy import RuleKind
+from chartkit.engine.kubernetes.kinds import kind_of
+from chartkit.engine.ports.cluster import Cluster, labels_of
+from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
-from chartkit.signatures.blobs import LocalBlobs
+from chartkit.network.signatures.cosign.blobs import LocalBlobs
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json
 from chartkit.schemas.crds import definition, kinds

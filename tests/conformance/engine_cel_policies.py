@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from chartkit.documents import read_text
-from chartkit.engine.admission import Admissions
-from chartkit.engine.cluster import Cluster
+from chartkit.documents.reader import read_text
+from chartkit.engine.cli_files.admission import Admissions
+from chartkit.engine.cli_files.user_context import UserContext, read_context
+from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.policies import (
     AnyPolicy,
@@ -22,11 +24,9 @@ from chartkit.engine.policies import (
     read_exceptions,
     sorted_out,
 )
-from chartkit.engine.policy_reader import SCHEMA_RULE
-from chartkit.engine.request import Request
-from chartkit.engine.submitted import as_submitted
-from chartkit.engine.user_context import UserContext, read_context
-from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Status
 from tests.conformance.engine_policies import resource_of, rows_differ, user_of

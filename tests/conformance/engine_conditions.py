@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from chartkit.engine.conditions import ConditionsMalformed, compile_conditions
-from chartkit.engine.context import Context, admission_context
-from chartkit.engine.policy_check import policy_fault
-from chartkit.engine.policy_reader import read_policy
-from chartkit.engine.variables import compile_template
+from chartkit.engine.cluster_policy.conditions import ConditionsMalformed, compile_conditions
+from chartkit.engine.cluster_policy.policy_check import policy_fault
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.context.context import Context, admission_context
+from chartkit.engine.context.variables import compile_template
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Json, Resource
 

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from chartkit.engine.jmespath import CrashError, JMESPathError, compile_expression
-from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
+from chartkit.go.fmt import UnsupportedValueError, go_json
 
 Case = dict[str, Any]
 

@@ -10,18 +10,23 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cli_files.user_values import (
+    UserLookups,
+    UserValues,
+    read_settings,
+    read_values,
+)
+from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cluster_policy.exceptions import read_exception
+from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.exceptions import read_exception
-from chartkit.engine.kinds import GroupVersionKind, kind_of
-from chartkit.engine.policy_reader import SCHEMA_RULE
-from chartkit.engine.request import Operation, Request, User
-from chartkit.engine.submitted import as_submitted
-from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from tests.conformance.controls import lifts_controls, ordered_message, ordered_properties

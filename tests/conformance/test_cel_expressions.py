@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from chartkit.documents import parse_yaml, read_file
+from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.engine.cel import CelCompileError, compile_expression
 from chartkit.engine.cel.types import Type
 from chartkit.errors import InputError

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json
 from chartkit.schemas.convert import json_schema
 from tests.conformance.definitions import (

@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from chartkit.documents import read_file, resources
-from chartkit.engine.admission import Admissions
+from chartkit.documents.reader import read_file, resources
+from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.policies import AnyPolicy
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.scan.policies import load_policies

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.engine_chart import APP_VERSION
-from chartkit.documents import read_file
+from chartkit.charts.engine.chart import APP_VERSION
+from chartkit.documents.reader import read_file
 from chartkit.model import Body
 from tests.engine_chart import CRD, differences, objects, without_nulls
 from tests.shared import FOLDER, shared

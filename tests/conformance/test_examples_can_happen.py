@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.documents import parse_yaml, read_file, resources
-from chartkit.engine.values.quantity import Quantity
+from chartkit.documents.reader import parse_yaml, read_file, resources
+from chartkit.engine.scalars.quantity import Quantity
 from chartkit.model import Body, mapping_at
 
 _FILES = sorted(

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from chartkit.chart.cel_bodies import VALIDATING
-from chartkit.chart.kyverno_calls import CALLS, kyverno_call
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.kyverno.cel_functions import CALLS, kyverno_call
+from chartkit.library.cel_form import VALIDATING
 
 _INTERNAL = {"__orValueCompat__", "math.@max", "math.@min", "globalContext.Context"}
 _MACROS = {"math": {"greatest", "least"}, "exceptions": {"allowedImages", "allowedValues"}}

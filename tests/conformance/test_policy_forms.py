@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.kyverno_calls import kyverno_call
-from chartkit.chart.library import LibraryPolicy
-from chartkit.chart.policy_metadata import Examples
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes.matching import kinds_matched
 from chartkit.engine.cel.shapes.table import shape_of
-from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import NamedExpression
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.kyverno.cel_functions import kyverno_call
+from chartkit.library.metadata import Examples
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
 from chartkit.scan.surroundings import around

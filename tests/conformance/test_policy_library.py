@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.fields import minimum_version
-from chartkit.chart.library import LibraryPolicy
-from chartkit.chart.policy_metadata import Examples
-from chartkit.engine.request import Operation
+from chartkit.engine.request.request import Operation
 from chartkit.errors import CompileError
+from chartkit.kyverno.cluster_policy_fields import minimum_version
+from chartkit.library.metadata import Examples
+from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from tests.policy_library import library, read, render, verdicts
 

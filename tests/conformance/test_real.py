@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents import read_file, resources
+from chartkit.documents.reader import read_file, resources
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.policies import AnyPolicy, Cleaner, compile_any, is_policy, sorted_out
-from chartkit.engine.request import Request
-from chartkit.engine.submitted import as_submitted
+from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.request import Request
 from chartkit.model import Resource
 from tests.conformance.controls import ordered_message
 from tests.shared import shared

@@ -11,16 +11,16 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.lookups import OFFLINE
-from chartkit.engine.request import Request
-from chartkit.engine.signatures import KeySource
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.engine.ports.signatures import KeySource
+from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource
-from chartkit.signatures.blobs import LocalBlobs
-from chartkit.signatures.secret_keys import NO_SECRETS, SecretsAmong
-from chartkit.signatures.trust import TrustedRoots, read_trusted_root
+from chartkit.network.signatures.cosign.blobs import LocalBlobs
+from chartkit.network.signatures.secret_keys import NO_SECRETS, SecretsAmong
+from chartkit.network.signatures.trust import TrustedRoots, read_trusted_root
 from tests.conformance.logged_manifests import EMAIL, World, certified, keyless
 from tests.conformance.logged_manifests import cases as logged_cases
 from tests.conformance.signed_manifests import (

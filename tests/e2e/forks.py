@@ -48,7 +48,7 @@ def _imported() -> None:
             contextlib.suppress(SystemExit),
         ):
             main(["scan", "-p", str(file), str(file)])
-    import_module("chartkit.checks.build")
+    import_module("chartkit.render.pipeline")
     assert not _THREADS.exists() or len(list(_THREADS.iterdir())) == 1
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.render import merge
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.helm.render import merge
 from chartkit.model import Body
-from chartkit.yaml_dump import dump_yaml
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 

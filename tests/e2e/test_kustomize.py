@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents import read_file, read_text, resources
+from chartkit.documents.reader import read_file, read_text, resources
 from chartkit.model import Body, Resource
 from tests.e2e.command import chartkit
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome
+from chartkit.render.pipeline import Build, Options, build
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 from tests.unit.chart.project_files import write_profile

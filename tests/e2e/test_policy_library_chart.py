@@ -16,17 +16,17 @@ from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, find, search
 from chartkit.catalog.show import as_text, details
-from chartkit.chart.locked import verify
-from chartkit.chart.plain_policies import PlainForm, PlainLibrary, PlainPolicy
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.chart.render import lint_chart, render_chart
-from chartkit.documents import read_file
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.reader import read_file
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
+from chartkit.helm.render import lint_chart, render_chart
+from chartkit.library.upstream import PlainForm, PlainLibrary, PlainPolicy
 from chartkit.model import Body, Severity
+from chartkit.output.locked import verify
+from chartkit.project.project import read_project
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests
-from chartkit.yaml_dump import dump_yaml
 from tests.e2e.command import chartkit
 from tests.shared import shared
 from tests.unit.fetch.archive_files import tar_gz

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.chart.render import dry_run, render_chart
-from chartkit.documents import read_text, resources
+from chartkit.documents.reader import read_text, resources
+from chartkit.helm.render import dry_run, render_chart
 from chartkit.model import Resource
+from chartkit.project.project import read_project
 from tests.e2e.command import chartkit, snapshot
 from tests.shared import ROOT
 

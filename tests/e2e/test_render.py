@@ -366,7 +366,7 @@ def test_values_edited_by_hand_leave_older_manifests(project: Path) -> None:
 
 _KILLED_AFTER_A_FOLDER = """
 import os, signal, sys
-from chartkit.chart import swap
+from chartkit.output import swap
 from chartkit.cli.main import main
 
 replace_folder = swap.replace_folder

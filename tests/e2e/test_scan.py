@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import ROOT
 

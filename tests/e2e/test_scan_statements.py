@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import Project, read_project
-from chartkit.chart.render import dry_run, render_chart
-from chartkit.documents import parse_yaml
-from chartkit.yaml_dump import dump_documents
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.reader import parse_yaml
+from chartkit.documents.yaml_dump import dump_documents
+from chartkit.helm.render import dry_run, render_chart
+from chartkit.project.project import Project, read_project
 from tests.conftest import Golden
 
 _FOLDER = Path(__file__).parent / "policies_chart"

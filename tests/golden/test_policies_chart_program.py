@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.documents import read_text, resources
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.reader import read_text, resources
+from chartkit.project.project import read_project
 
 _FOLDER = Path(__file__).parent / "policies_chart"
 _VERSIONS = {

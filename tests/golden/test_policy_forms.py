@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import cel_fields
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import Project, read_project
-from chartkit.chart.render import dry_run, render_chart
-from chartkit.documents import parse_yaml
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.reader import parse_yaml
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import RenderError
+from chartkit.helm.render import dry_run, render_chart
+from chartkit.kyverno import cel_policy_fields
 from chartkit.model import Body, Resource
-from chartkit.yaml_dump import dump_documents
+from chartkit.project.project import Project, read_project
 from tests.conftest import Golden
 
 _FOLDER = Path(__file__).parent / "policy_forms"
@@ -72,7 +72,7 @@ def test_each_field_is_in_that_version(name: str, form: str) -> None:
     kyverno = _project().environment(name).kyverno
     for each in _rendered(name, form):
         group, _, version = each.body["apiVersion"].partition("/")
-        if group == cel_fields.GROUP:
-            assert cel_fields.minimum_version(each.body)[0] <= kyverno
-            served = [row for row in cel_fields.KINDS[each.kind] if row.since <= kyverno]
+        if group == cel_policy_fields.GROUP:
+            assert cel_policy_fields.minimum_version(each.body)[0] <= kyverno
+            served = [row for row in cel_policy_fields.KINDS[each.kind] if row.since <= kyverno]
             assert version == served[-1].version

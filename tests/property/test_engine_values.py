@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
-from chartkit.chart.engine_chart import catalogue
-from chartkit.chart.engine_schema import value_schema, value_types
-from chartkit.chart.engine_values import Section, Value
-from chartkit.chart.render import lint_chart, merge
-from chartkit.documents import parse_yaml
+from chartkit.charts.engine.chart import catalogue
+from chartkit.charts.engine.values import Section, Value
+from chartkit.charts.engine.values_schema import value_schema, value_types
+from chartkit.documents.reader import parse_yaml
+from chartkit.helm.render import lint_chart, merge
 from chartkit.model import Body, Json, Severity
 from tests.engine_chart import CRD, KUBE_VERSION, folder, objects, plan
 from tests.kubernetes_types import problems

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.context.global_context import read_global_context_entry
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.global_context import read_global_context_entry
-from chartkit.engine.request import Operation, Request
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, Status
 

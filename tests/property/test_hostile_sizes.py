@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents import parse_yaml, read_text
-from chartkit.engine.compile import compile_policy
+from chartkit.documents.reader import parse_yaml, read_text
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Request
+from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 

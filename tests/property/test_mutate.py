@@ -10,14 +10,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
+from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.mutate.nodes import PatchError
-from chartkit.engine.mutate.patch_text import compile_json_patch
-from chartkit.engine.mutate.strategic import compile_merge
-from chartkit.engine.request import Request
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
 

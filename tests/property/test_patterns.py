@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.int64 import mark_literals
-from chartkit.engine.pattern import MismatchKind, compile_pattern
+from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
+from chartkit.go.int64 import mark_literals
 from tests.cpu import ends_soon
 
 _OPERATORS = ["", "!", ">", "<", ">=", "<=", "=", "!!", "*", "?*", "1-", "1!-", "a|", "a&"]

@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.podsecurity.checks import CONTROLS, choose, find
+from chartkit.engine.cluster_policy.podsecurity.exclusions import compile_exclusion, lift_all
+from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.podsecurity.checks import CONTROLS, choose, find
-from chartkit.engine.podsecurity.exclusions import compile_exclusion, lift_all
-from chartkit.engine.podsecurity.workload import read_pod
-from chartkit.engine.request import Request
+from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, Status
 
 _WRONG = st.none() | st.booleans() | st.integers(-1, 2**40) | st.floats(-2, 2) | st.text(max_size=3)

@@ -8,9 +8,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Operation, Request
+from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Status
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.podsecurity.checks import choose, find
-from chartkit.engine.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
+from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
 from chartkit.engine.policies import AnyPolicy
 from chartkit.model import Body, Resource, Status
 from tests.pod_security import CHECKS

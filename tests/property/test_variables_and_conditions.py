@@ -7,14 +7,14 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.conditions import check_conditions, compile_conditions
-from chartkit.engine.conditions.operators import OPERATORS
-from chartkit.engine.context import Context, admission_context
-from chartkit.engine.entries import check_entries, compile_entries
-from chartkit.engine.images import extract_images
-from chartkit.engine.int64 import mark_literals
-from chartkit.engine.variables import compile_template
+from chartkit.engine.cluster_policy.conditions import check_conditions, compile_conditions
+from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.context.context import Context, admission_context
+from chartkit.engine.context.entries import check_entries, compile_entries
+from chartkit.engine.context.images import extract_images
+from chartkit.engine.context.variables import compile_template
 from chartkit.errors import ChartkitError
+from chartkit.go.int64 import mark_literals
 from chartkit.model import Json
 
 PIECES = st.sampled_from(

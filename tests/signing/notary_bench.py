@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding
 from cryptography.x509.oid import AuthorityInformationAccessOID, NameOID
 
-from chartkit.engine.signatures import NOBODY_ELSE
+from chartkit.engine.ports.signatures import NOBODY_ELSE
 from chartkit.model import Body
-from chartkit.registry import Registries, Settings
-from chartkit.registry.artifacts import Artifacts
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.artifacts import Artifacts
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, PrivateKey, der, rsa_key
 from tests.unit.registry.registry_server import Registry, digest_of

@@ -1,4 +1,4 @@
-"""chartkit.documents: what Kubernetes reads, with places, and one clear line for what is wrong."""
+"""documents.reader: what Kubernetes reads, with places, and one clear line for what is wrong."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents import parse_yaml, read_file, read_text, resources
+from chartkit.documents.reader import parse_yaml, read_file, read_text, resources
+from chartkit.documents.yaml_builder import MAX_ALIASED, MAX_DEPTH
 from chartkit.errors import InputError
-from chartkit.yaml_builder import MAX_ALIASED, MAX_DEPTH
 
 SCALARS: list[tuple[str, Any]] = [
     ("yes", True),

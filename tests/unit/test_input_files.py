@@ -1,4 +1,4 @@
-"""chartkit.input_files: what is read and what is refused, so that no file hangs or fills memory."""
+"""documents.input_files: what is read and what is refused, so that no file hangs or fills memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit import input_files
+from chartkit.documents import input_files
+from chartkit.documents.input_files import is_folder, is_there, read_bytes, read_stdin, read_text
 from chartkit.errors import InputError
-from chartkit.input_files import is_folder, is_there, read_bytes, read_stdin, read_text
 from chartkit.scan.files import walk
 from tests.cpu import ends_soon
 

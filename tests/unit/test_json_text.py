@@ -1,4 +1,4 @@
-"""chartkit.json_text: JSON as Go reads it."""
+"""chartkit.documents.json_text: JSON as Go reads it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents import parse_yaml, read_text
+from chartkit.documents.json_text import NumberError, parse_json, without_surrogates
+from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
-from chartkit.json_text import NumberError, parse_json, without_surrogates
 
 DIGITS = "1" * 310
 

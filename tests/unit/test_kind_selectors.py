@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.kind_selectors import is_version, parse_kind_selector
+from chartkit.schemas.kind_selectors import is_version, parse_kind_selector
 
 
 @pytest.mark.parametrize(

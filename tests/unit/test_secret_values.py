@@ -1,4 +1,4 @@
-"""chartkit.secret_values: no value of a Secret is left in what is shown of it."""
+"""chartkit.documents.secret_values: no value of a Secret is left in what is shown of it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from chartkit.documents.secret_values import without_secret_values
 from chartkit.model import Body
-from chartkit.secret_values import without_secret_values
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.documents import parse_yaml
+from chartkit.documents.reader import parse_yaml
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.shown import (
     escape_controls,
     markdown_block,
@@ -16,7 +17,6 @@ from chartkit.shown import (
     shown,
     shown_lines,
 )
-from chartkit.yaml_dump import dump_yaml
 
 CONTROLS = [
     *map(chr, range(32)),

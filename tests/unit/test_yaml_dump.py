@@ -1,4 +1,4 @@
-"""chartkit.yaml_dump: what is written is read back as it was."""
+"""chartkit.documents.yaml_dump: what is written is read back as it was."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.documents import parse_yaml
-from chartkit.yaml_dump import dump_documents, dump_text, dump_yaml
+from chartkit.documents.reader import parse_yaml
+from chartkit.documents.yaml_dump import dump_documents, dump_text, dump_yaml
 
 TEXTS = ["y", "No", "08", "1e3", "0o17", "1_000", "<<", "~", "", "2020-01-01", "a: b", "# x", "-"]
 JSON = st.recursive(

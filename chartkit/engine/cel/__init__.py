@@ -6,7 +6,7 @@ from chartkit.engine.cel.compile import compile_expression
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.errors import CelCompileError, CelError
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 
 __all__ = [
     "ENVIRONMENTS",

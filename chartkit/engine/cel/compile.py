@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chartkit.engine.cel.checker import check
 from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.parser import parse
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
+from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.types import Type
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 
-from chartkit.engine.cel.ast import (
+from chartkit.engine.cel.parser.ast import (
     Call,
     Comprehension,
     Expr,
@@ -25,7 +25,7 @@ from chartkit.engine.cel.ast import (
     Select,
     StructLiteral,
 )
-from chartkit.engine.cel.lexer import KEYWORDS
+from chartkit.engine.cel.parser.lexer import KEYWORDS
 from chartkit.engine.cel.values import Scalar, Uint
 
 _NO_MACROS: Mapping[int, MacroCall] = MappingProxyType({})

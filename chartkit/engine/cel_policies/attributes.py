@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from chartkit.engine.cluster import labels_of
-from chartkit.engine.kinds import kind_of, resource_name
-from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.kubernetes.kinds import kind_of, resource_name
+from chartkit.engine.ports.cluster import labels_of
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.model import Body
 
 _NOBODY: Final = User()

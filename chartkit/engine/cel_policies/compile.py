@@ -9,8 +9,8 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission_mutating import compile_mutating_admission
-from chartkit.engine.cel_policies.admission_validating import compile_validating_admission
+from chartkit.engine.cel_policies.admission.mutating import compile_mutating_admission
+from chartkit.engine.cel_policies.admission.validating import compile_validating_admission
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
@@ -22,8 +22,8 @@ from chartkit.engine.cel_policies.mutating import MutatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.validating import ValidatingJudge
-from chartkit.engine.kinds import GroupVersionKind, is_custom
-from chartkit.engine.phase import Phase
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
+from chartkit.engine.request.phase import Phase
 from chartkit.model import Json, Resource
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
 
 T = TypeVar("T")

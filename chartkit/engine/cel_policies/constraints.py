@@ -8,9 +8,9 @@ from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
-from chartkit.engine.policy import LabelSelector
-from chartkit.engine.request import Operation
-from chartkit.engine.selectors import Labelled, compile_selector, selector_problem
+from chartkit.engine.cluster_policy.policy import LabelSelector
+from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, selector_problem
+from chartkit.engine.request.request import Operation
 from chartkit.errors import EvaluationError
 
 _ANY: Final = "*"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.checks import cluster_refusals
@@ -22,10 +22,10 @@ from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cleanup.policy import CLEANUP_RULE
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.request import Request
-from chartkit.engine.values.cron import Schedule
-from chartkit.engine.values.quoting import quote
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.request import Request
+from chartkit.engine.scalars.cron import Schedule
+from chartkit.go.quoting import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
 _MATCHED: Final = "resource matched"

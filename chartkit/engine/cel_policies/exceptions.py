@@ -10,7 +10,7 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
@@ -18,8 +18,8 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
-from chartkit.engine.definitions import definition_check
-from chartkit.engine.policy_reader import check_schema, check_served
+from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served
+from chartkit.engine.kubernetes.definitions import definition_check
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 
 KINDS: Final = ("PolicyException",)

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel_policies.policy import (
     CelPolicy,
@@ -18,8 +18,8 @@ from chartkit.engine.cel_policies.policy import (
     field_at,
 )
 from chartkit.engine.cel_policies.shared import names_its_own, shared_program, with_variables
-from chartkit.engine.values.quoting import quote
 from chartkit.errors import CompileError
+from chartkit.go.quoting import quote
 from chartkit.model import Diagnostic, Severity
 
 EXPRESSION_RULE: Final = "policy-expression"

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from chartkit.engine.cel import types
+from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.hosts import ClusterHost
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.generation_template import Template
+from chartkit.engine.cel_policies.generation.template import Template
+from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.judging import Admission, Judge, audit_annotations, new_host
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.cel_policies.template_yaml import TemplateError
-from chartkit.engine.values.quoting import quote
+from chartkit.go.quoting import quote
 from chartkit.model import Body, RuleResult, RuleType, Status
 
 DONE = "policy evaluated successfully"

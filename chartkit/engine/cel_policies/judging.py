@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.hosts import ClusterHost
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value, type_of
 from chartkit.engine.cel_policies.attributes import Attributes, identified
@@ -20,8 +20,8 @@ from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import JsonScope, RequestScope, server_scope
-from chartkit.engine.lookups import Lookups
-from chartkit.engine.phase import Phase
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
 

@@ -13,7 +13,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.shapes import kinds_matched, misspelt
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, expressions_of
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic
 

@@ -18,8 +18,13 @@ from chartkit.engine.cel_policies.policy import (
     ResourceRule,
     Validation,
 )
-from chartkit.engine.definitions import definition_check
-from chartkit.engine.policy_reader import SCHEMA_RULE, check_schema, check_served, read_selector
+from chartkit.engine.cluster_policy.policy_reader import (
+    SCHEMA_RULE,
+    check_schema,
+    check_served,
+    read_selector,
+)
+from chartkit.engine.kubernetes.definitions import definition_check
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 

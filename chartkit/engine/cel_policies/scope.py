@@ -8,12 +8,12 @@ from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.natives import doubles
-from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.shared import sees_the_request_alone
-from chartkit.engine.request import User
+from chartkit.engine.request.request import User
 from chartkit.model import Body
 
 NOTHING: Final[Body] = {}

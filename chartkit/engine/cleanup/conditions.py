@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chartkit.engine.conditions import compile_conditions
-from chartkit.engine.context import Context
+from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.context.context import Context
 from chartkit.model import Body
 
 AnyAll = Callable[[Context], bool]

@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from chartkit.engine.cleanup.ttl import LABEL, PROPAGATION, deletion_time
 from chartkit.engine.jmespath.sources import current_sources, use_sources
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.request import Request
-from chartkit.engine.values.cron import Schedule
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.request import Request
+from chartkit.engine.scalars.cron import Schedule
 from chartkit.errors import ChartkitError
 from chartkit.model import Diagnostic, Resource, RuleResult, Severity, Status, mapping_at
 

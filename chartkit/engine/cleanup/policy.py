@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.engine.cleanup.conditions import AnyAll, compile_any_all
-from chartkit.engine.context import Context
-from chartkit.engine.definitions import definition_check
-from chartkit.engine.entries import ContextEntries, compile_entries
-from chartkit.engine.images import ImagesLoader, has_images
-from chartkit.engine.kinds import GroupVersionKind, kind_of
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.match import Facts, Predicate, always, bind_exception
-from chartkit.engine.policy import Match
-from chartkit.engine.policy_reader import check_schema, check_served, read_match
-from chartkit.engine.request import Request
-from chartkit.engine.values.cron import Schedule
+from chartkit.engine.cluster_policy.match import Facts, Predicate, always, bind_exception
+from chartkit.engine.cluster_policy.policy import Match
+from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served, read_match
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.images import ImagesLoader, has_images
+from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.request import Request
+from chartkit.engine.scalars.cron import Schedule
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 

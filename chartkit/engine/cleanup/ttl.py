@@ -6,9 +6,9 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from chartkit.engine.cluster import labels_of
-from chartkit.engine.values.duration import parse_duration
+from chartkit.engine.ports.cluster import labels_of
 from chartkit.errors import InputError
+from chartkit.go.duration import parse_duration
 from chartkit.model import Resource, mapping_at
 
 LABEL: Final = "cleanup.kyverno.io/ttl"

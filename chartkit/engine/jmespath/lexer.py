@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from chartkit.engine.jmespath.errors import ExpressionSyntaxError, LiteralError
-from chartkit.engine.values.gojson import JsonError, parse_json
-from chartkit.engine.values.quoting import quote_rune
+from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.quoting import quote_rune
 
 
 class Token(IntEnum):

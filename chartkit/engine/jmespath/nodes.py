@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Any
 
 from chartkit.engine.jmespath.errors import ExpressionSyntaxError
-from chartkit.engine.values.gofmt import go_sprint
+from chartkit.go.fmt import go_sprint
 
 MAX_DEPTH = 150
 

@@ -13,8 +13,8 @@ from chartkit.engine.jmespath.errors import (
 )
 from chartkit.engine.jmespath.lexer import Lexeme, Token, tokenize
 from chartkit.engine.jmespath.nodes import IDENTITY, MAX_DEPTH, Kind, Node
-from chartkit.engine.values.gojson import JsonError, parse_json
-from chartkit.engine.values.numbers import NumberError, parse_int
+from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.strconv import NumberError, parse_int
 
 _BINDING = {
     Token.PIPE: 1,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.values.image_reference import parse_image
+from chartkit.engine.scalars.image_reference import parse_image
 from chartkit.model import Body, Json
 from chartkit.scan.api_defaults.shape import Shape, is_zero
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from chartkit.fetch.lockfile import (
+from chartkit.network.downloads.lockfile import (
     LOCK_FILE,
     Lock,
     Origin,

@@ -9,11 +9,11 @@ import pytest
 
 from chartkit import bundled
 from chartkit.bundled import library_dir
-from chartkit.catalog.check import check_path, check_project
-from chartkit.catalog.findings import as_json, as_text
+from chartkit.catalog.authoring.check import check_path, check_project
+from chartkit.catalog.authoring.findings import as_json, as_text
+from chartkit.catalog.authoring.scaffold import write_policy
+from chartkit.catalog.authoring.wording import says_why
 from chartkit.catalog.model import Kind
-from chartkit.catalog.scaffold import write_policy
-from chartkit.catalog.wording import says_why
 from chartkit.errors import InputError
 from chartkit.model import Severity
 from tests.unit.catalog.library_files import write_lock, write_plain

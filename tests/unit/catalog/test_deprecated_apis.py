@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.chart.compat import matrix
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.engine.jmespath import compile_expression
+from chartkit.kyverno.matrix import matrix
 from chartkit.model import Json
 
 _FOLDER = library_dir() / "eks-best-practices" / "disallow-deprecated-apis"

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from chartkit.chart.library import Library, read_library, vendored_libraries
-from chartkit.chart.policies_chart import read_libraries
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Options, build
-from chartkit.checks.model import Outcome
+from chartkit.charts.policies.chart import read_libraries
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
+from chartkit.library.policies import Library, read_library, vendored_libraries
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome
+from chartkit.render.pipeline import Options, build
 from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
 
 _OURS = """\

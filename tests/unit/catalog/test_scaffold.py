@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.catalog.check import check_path
+from chartkit.catalog.authoring.check import check_path
+from chartkit.catalog.authoring.scaffold import is_in_project, write_policy
 from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Kind
-from chartkit.catalog.scaffold import is_in_project, write_policy
 from chartkit.errors import InputError
 
 _FORMS = {

@@ -9,8 +9,8 @@ import pytest
 from chartkit.catalog.listing import as_json, as_text
 from chartkit.catalog.model import Entry
 from chartkit.catalog.search import Query, checked, find, search
-from chartkit.chart.versions import Version
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
 
 _FIRST = Entry(
     library="one",

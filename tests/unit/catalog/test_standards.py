@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir, standards_dir
-from chartkit.catalog.coverage import coverage
-from chartkit.catalog.standards import Covered, built_in_standards, read_standard
-from chartkit.chart.library import Library, read_library
+from chartkit.catalog.coverage.coverage import coverage
+from chartkit.catalog.coverage.standards import Covered, built_in_standards, read_standard
 from chartkit.errors import InputError
+from chartkit.library.policies import Library, read_library
 
 HEAD = """\
 apiVersion: chartkit.dev/v1

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog import index
-from chartkit.catalog.changes import What, as_text, changes
 from chartkit.catalog.index import read_index
-from chartkit.catalog.vendor import apply_update, plan_update, vendor, vendored_names
-from chartkit.chart.locked import verify
+from chartkit.catalog.vendoring.changes import What, as_text, changes
+from chartkit.catalog.vendoring.vendor import apply_update, plan_update, vendor, vendored_names
 from chartkit.errors import InputError
-from chartkit.fetch.lockfile import LOCK_FILE, read_lock
+from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock
+from chartkit.output.locked import verify
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import POLICY, git, write_checkout, write_plain
 from tests.unit.fetch.archive_files import FILES

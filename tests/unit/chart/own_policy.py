@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.helm.render import render_chart
 from chartkit.model import Body
 from tests.unit.chart.project_files import POLICY, write_policy, write_profile, write_project
 

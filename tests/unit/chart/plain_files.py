@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from chartkit.fetch.lockfile import LOCK_FILE, Lock, Origin, SourceKind, digest, lock_text
+from chartkit.network.downloads.lockfile import (
+    LOCK_FILE,
+    Lock,
+    Origin,
+    SourceKind,
+    digest,
+    lock_text,
+)
 
 CLUSTER_POLICY = """\
 # Written elsewhere.

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from chartkit.chart.policies_chart import plan_for_profile
-from chartkit.chart.render import render_chart
+from chartkit.charts.policies.chart import plan_for_profile
+from chartkit.helm.render import render_chart
 from chartkit.model import Body
 
 HOST_PATH = "disallow-host-path"

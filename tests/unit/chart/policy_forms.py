@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.render import render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.helm.render import render_chart
 from chartkit.model import Body
 from tests.unit.chart.project_files import write_policy, write_profile, write_project
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chartkit.chart.project import Project, read_project
+from chartkit.project.project import Project, read_project
 
 METADATA = """\
 title: "{title}"

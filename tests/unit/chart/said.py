@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from chartkit.engine.cel_policies.bindings import is_binding
-from chartkit.engine.compile import CompiledPolicy
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.policies import AnyPolicy, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import cel_fields
-from chartkit.chart.bodies import Template, read_templates
-from chartkit.chart.extension import extends_to_controllers
-from chartkit.chart.library import read_library
-from chartkit.chart.versions import Version
 from chartkit.errors import InputError, RenderError
+from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import read_library
+from chartkit.library.rendered import Template, read_templates
 from chartkit.model import Body
 from tests.unit.chart.project_files import POLICY, write_policy
 
@@ -89,14 +89,14 @@ def test_other_resources_may_be_named(tmp_path: Path) -> None:
 def test_the_version_that_a_policy_needs(
     kind: str, spec: Body, version: str, field: str | None
 ) -> None:
-    found, use = cel_fields.minimum_version({"kind": kind, "spec": spec})
+    found, use = cel_policy_fields.minimum_version({"kind": kind, "spec": spec})
     assert str(found) == version
     assert (use.field.text if use else None) == field
 
 
 def test_the_tables_are_of_one_kind() -> None:
-    plain = {kind.removeprefix(cel_fields.NAMESPACED) for kind in cel_fields.KINDS}
-    assert plain == set(cel_fields.FIELDS) == set(cel_fields.SETTINGS)
-    for served in cel_fields.KINDS.values():
+    plain = {kind.removeprefix(cel_policy_fields.NAMESPACED) for kind in cel_policy_fields.KINDS}
+    assert plain == set(cel_policy_fields.FIELDS) == set(cel_policy_fields.SETTINGS)
+    for served in cel_policy_fields.KINDS.values():
         assert served[-1].version == "v1"
         assert served[-1].since == Version(1, 17)

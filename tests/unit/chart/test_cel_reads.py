@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.cel_reads import Call, Made, calls, constants, objects, results, tokens
+from chartkit.kyverno.cel_literals import Call, Made, calls, constants, objects, results, tokens
 
 GET = "resource.Get"
 

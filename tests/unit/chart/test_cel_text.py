@@ -7,9 +7,9 @@ import json
 import pytest
 
 from chartkit import bundled
-from chartkit.chart.chart_names import POLICIES
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
+from chartkit.charts.names import POLICIES
+from chartkit.charts.plan import ChartPlan
+from chartkit.helm.render import render_chart
 
 _TEXTS = "chart/templates/_cel_text.tpl"
 _CALL = """\

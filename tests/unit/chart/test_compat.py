@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import compat
-from chartkit.chart.compat import RULE_ADMISSION, Support, compatibility, kube_version_range
-from chartkit.chart.compat_report import environment
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.versions import Version, parse_version
+from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.compatibility_report import environment
+from chartkit.kyverno.matrix import RULE_ADMISSION, Support, compatibility, kube_version_range
+from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Severity
 from tests.unit.chart.project_files import write_project
 

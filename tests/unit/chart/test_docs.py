@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.chart.library import read_library
-from chartkit.chart.project import parse_project
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
+from chartkit.library.policies import read_library
+from chartkit.project.project import parse_project
 
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)

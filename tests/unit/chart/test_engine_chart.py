@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart import engine_chart
-from chartkit.chart.compat import CLUSTERS_ANNOTATION
-from chartkit.chart.render import Rendered, dry_run, lint_chart, render_chart
-from chartkit.chart.schema import violations
-from chartkit.documents import parse_yaml, read_text
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import ChartkitError
+from chartkit.helm.render import Rendered, dry_run, lint_chart, render_chart
+from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.model import Body
+from chartkit.schemas.json_schema import violations
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
 from tests.shared import ROOT
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.chart.escaping import escape, literal
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
-from chartkit.chart.templating import render_text
+from chartkit.charts.plan import ChartPlan
+from chartkit.helm.escaping import escape, literal
+from chartkit.helm.render import render_chart
+from chartkit.library.templating import render_text
 
 _CHART = "apiVersion: v2\nname: text\nversion: 0.0.0\n"
 

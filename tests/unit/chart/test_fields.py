@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.fields import FIELDS, OLDEST, as_json, minimum_version
-from chartkit.chart.versions import Version
+from chartkit.kyverno.cluster_policy_fields import FIELDS, OLDEST, as_json, minimum_version
+from chartkit.kyverno.versions import Version
 from chartkit.model import Body
 
 

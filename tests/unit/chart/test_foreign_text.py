@@ -7,11 +7,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.chart.foreign_text import ForeignText, read_foreign
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
-from chartkit.documents import Source
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import Source
 from chartkit.errors import InputError
+from chartkit.helm.embedded_code import ForeignText, read_foreign
+from chartkit.helm.render import render_chart
 
 _GUARDED = """\
 {{- /* Ours. */ -}}

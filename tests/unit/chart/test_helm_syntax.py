@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.helm_syntax import Call, Literal, Path, read_action, terms
+from chartkit.helm.syntax import Call, Literal, Path, read_action, terms
 
 
 @pytest.mark.parametrize(

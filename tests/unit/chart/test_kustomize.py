@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from chartkit.chart.kustomize import overlays
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
+from chartkit.output.kustomize import overlays
 
 
 def config(name: str, **data: str) -> Resource:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir, profiles_dir
-from chartkit.chart.library import LibraryPolicy, read_library, read_policy
-from chartkit.chart.profiles import read_profile
-from chartkit.chart.versions import Version
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import LibraryPolicy, read_library, read_policy
+from chartkit.library.profiles import read_profile
 from tests.unit.chart.project_files import write_policy
 
 _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
-from chartkit.catalog.scaffold import write_policy
-from chartkit.chart import swap, write
-from chartkit.chart.locked import publish
-from chartkit.chart.profile_edits import write_files
-from chartkit.chart.start import write_project
-from chartkit.chart.write import Tree
 from chartkit.errors import InputError
-from chartkit.fetch.lockfile import Lock, Origin, SourceKind
+from chartkit.library.profile_edits import write_files
+from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
+from chartkit.output import swap, write
+from chartkit.output.locked import publish
+from chartkit.output.write import Tree
+from chartkit.project.start import write_project
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
 

@@ -12,20 +12,20 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import engine_chart
-from chartkit.chart.chart_files import read_chart
-from chartkit.chart.engine_dashboard import DASHBOARD_FILE
-from chartkit.chart.monitoring import ALERTS_FILE, API, Mode, Monitoring, alert_groups
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.project import parse_project
-from chartkit.chart.render import render_chart
-from chartkit.chart.start import project_files
-from chartkit.chart.vendored_values import Said, environment_values
-from chartkit.chart.versions import Version
-from chartkit.documents import parse_yaml, read_text
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine.dashboard import DASHBOARD_FILE
+from chartkit.charts.engine.monitoring import ALERTS_FILE, API, Mode, Monitoring, alert_groups
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.upstream.chart_files import read_chart
+from chartkit.charts.upstream.values import Said, environment_values
+from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
-from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.helm.render import render_chart
+from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Resource
+from chartkit.project.project import parse_project
+from chartkit.project.start import project_files
+from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
 from tests.engine_chart import KUBE_VERSION, objects
 from tests.metrics import METRICS, mistakes, names
 from tests.unit.chart.vendored_files import chart

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.library import LibraryPolicy, read_library
-from chartkit.chart.parameters import helm_body
 from chartkit.errors import InputError, RenderError
+from chartkit.library.parameters import helm_body
+from chartkit.library.policies import LibraryPolicy, read_library
 from chartkit.model import Json
 from tests.policy_library import render
 from tests.unit.chart.project_files import write_policy

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.needs import Needs
-from chartkit.chart.permissions import as_json, needs
-from chartkit.documents import read_text
+from chartkit.charts.rbac.permissions import as_json, needs
+from chartkit.charts.rbac.requirements import Needs
+from chartkit.documents.reader import read_text
 from chartkit.model import Body
 
 MATCH = "    match: {any: [{resources: {kinds: [%s]}}]}\n"

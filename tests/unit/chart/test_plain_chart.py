@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.chart.render import dry_run, lint_chart, render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError, RenderError
+from chartkit.helm.render import dry_run, lint_chart, render_chart
 from chartkit.model import Body
+from chartkit.project.project import read_project
 from tests.unit.chart.plain_files import (
     ADMISSION,
     CLEANUP,

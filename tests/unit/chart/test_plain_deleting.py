@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.project import read_project
-from chartkit.chart.render import render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
 from chartkit.errors import RenderError
+from chartkit.helm.render import render_chart
 from chartkit.model import Body, Resource
+from chartkit.project.project import read_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
 from tests.unit.chart.plain_files import DELETING, vendored

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.index import read_index
-from chartkit.chart.library import Library, plain_library, read_library, vendored_libraries
-from chartkit.chart.plain_policies import PlainForm, PlainLibrary
-from chartkit.chart.policies_chart import plan, read_libraries
-from chartkit.chart.project import read_project
-from chartkit.chart.versions import Version
+from chartkit.charts.policies.chart import plan, read_libraries
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import Library, plain_library, read_library, vendored_libraries
+from chartkit.library.upstream import PlainForm, PlainLibrary
+from chartkit.project.project import read_project
 from tests.unit.chart.plain_files import CLUSTER_POLICY, GUARDED, VALIDATING, vendored
 from tests.unit.chart.project_files import write_policy, write_profile
 

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.policies_chart import (
-    plan,
-)
+from chartkit.charts.policies.chart import plan
 from chartkit.errors import RenderError
 from chartkit.model import Body
 from tests.unit.chart.own_policy import PATTERN, RULE, first_rule, mine, own_project

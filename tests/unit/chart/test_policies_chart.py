@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.compat import CLUSTERS_ANNOTATION
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import (
-    plan,
-)
-from chartkit.chart.render import dry_run, render_chart
-from chartkit.documents import parse_yaml
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.documents.reader import parse_yaml
 from chartkit.errors import RenderError
+from chartkit.helm.render import dry_run, render_chart
+from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.model import Body
 from tests.unit.chart.own_policy import mine, own_project
 from tests.unit.chart.project_files import write_policy

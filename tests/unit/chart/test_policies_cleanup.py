@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.render import Rendered, render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError, RenderError
+from chartkit.helm.render import Rendered, render_chart
 from chartkit.model import Body, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge

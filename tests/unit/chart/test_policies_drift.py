@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.fields import FIELDS
-from chartkit.chart.policies_chart import plan_for_profile
-from chartkit.chart.render import render_chart
-from chartkit.documents import read_file
+from chartkit.charts.policies.chart import plan_for_profile
+from chartkit.documents.reader import read_file
+from chartkit.helm.render import render_chart
+from chartkit.kyverno.cluster_policy_fields import FIELDS
 from chartkit.model import Body
 from chartkit.schemas.crds import definition, kinds
 

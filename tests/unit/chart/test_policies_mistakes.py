@@ -9,16 +9,11 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import chart_source_dir
-from chartkit.chart.bodies import read_templates
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import (
-    plan,
-    plan_for_profile,
-    read_libraries,
-    render_profile,
-)
-from chartkit.chart.render import render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan, plan_for_profile, read_libraries, render_profile
 from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.helm.render import render_chart
+from chartkit.library.rendered import read_templates
 from tests.unit.chart.own_policy import DEV, PATTERN, RULE, mine, own_project
 from tests.unit.chart.project_files import POLICY, write_policy, write_profile, write_project
 

@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from chartkit.chart.engine_chart import plan as engine_plan
-from chartkit.chart.needs import Controller
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.render import Rendered, dry_run, render_chart
+from chartkit.charts.engine.chart import plan as engine_plan
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.charts.rbac.requirements import Controller
 from chartkit.errors import ChartkitError
+from chartkit.helm.render import Rendered, dry_run, render_chart
 from chartkit.model import Body
 from tests.unit.chart.project_files import write_policy, write_profile, write_project
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.policies_chart import plan
-from chartkit.chart.render import Rendered, render_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.helm.render import Rendered, render_chart
 from tests.unit.chart.policy_forms import ADMISSION, CEL, CLUSTER, PARAMETERS, POLICY, VALIDATING
 from tests.unit.chart.project_files import write_policy, write_profile, write_project
 

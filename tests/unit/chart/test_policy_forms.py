@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.render import dry_run
 from chartkit.errors import RenderError
+from chartkit.helm.render import dry_run
 from chartkit.model import Body
 from tests.unit.chart.policy_forms import (
     ADMISSION,

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.chart_files import read_chart
-from chartkit.chart.policy_reporter import chart_values, plan
-from chartkit.chart.project import Environment, parse_project
-from chartkit.chart.vendored_values import environment_values
-from chartkit.documents import parse_yaml, read_text
+from chartkit.charts.engine.policy_reporter import chart_values, plan
+from chartkit.charts.upstream.chart_files import read_chart
+from chartkit.charts.upstream.values import environment_values
+from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
 from chartkit.model import Body
+from chartkit.project.project import Environment, parse_project
 from tests.unit.chart.vendored_files import chart
 
 

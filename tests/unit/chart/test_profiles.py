@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.library import Library, read_library
-from chartkit.chart.policies_chart import read_libraries
-from chartkit.chart.profiles import (
+from chartkit.charts.policies.chart import read_libraries
+from chartkit.errors import InputError
+from chartkit.library.policies import Library, read_library
+from chartkit.library.profiles import (
     Resolved,
     read_profile,
     resolve,
     resolve_environment,
     with_parameters,
 )
-from chartkit.chart.project import Action
-from chartkit.errors import InputError
+from chartkit.project.project import Action
 from tests.unit.chart.project_files import write_policy, write_profile, write_project
 
 _PARAMETERS = """\

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.project import Action, Project, read_project
-from chartkit.chart.versions import Version
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.project.project import Action, Project, read_project
 
 ENVIRONMENT = '{kyverno: "1.19", kubernetes: "1.34"}'
 
@@ -170,16 +170,16 @@ def test_an_unknown_environment_is_named_with_the_known_ones(tmp_path: Path) -> 
 def test_the_schema_is_a_valid_schema() -> None:
     from jsonschema import Draft202012Validator
 
-    from chartkit.chart import schema
+    from chartkit.schemas import json_schema
 
-    Draft202012Validator.check_schema(schema.load("project.schema.json"))
+    Draft202012Validator.check_schema(json_schema.load("project.schema.json"))
 
 
 def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
     """Every key of the schema is read: a new one without a reader is a mistake."""
-    from chartkit.chart import schema
+    from chartkit.schemas import json_schema
 
-    body: dict[str, Any] = schema.load("project.schema.json")
+    body: dict[str, Any] = json_schema.load("project.schema.json")
     assert set(body["properties"]) == {
         "profiles",
         "policyType",

@@ -5,18 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import helm
-from chartkit.chart.helm.choice import VARIABLE
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import (
-    admit,
-    dry_run,
-    lint_chart,
-    merge,
-    render_chart,
-)
-from chartkit.documents import read_file
+from chartkit import helm
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError, InputError, RenderError
+from chartkit.helm.choice import VARIABLE
+from chartkit.helm.render import admit, dry_run, lint_chart, merge, render_chart
 from chartkit.model import Severity
 
 CHART = {

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart import schema
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.schemas import json_schema
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -40,7 +40,9 @@ SCHEMA: dict[str, Any] = {
 
 def found(text: str) -> list[str]:
     document = read_text(text, "f.yaml")[0]
-    return [str(each).replace("error CK001: ", "") for each in schema.violations(document, SCHEMA)]
+    return [
+        str(each).replace("error CK001: ", "") for each in json_schema.violations(document, SCHEMA)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,13 +106,13 @@ def test_violations_in_words(text: str, expected: list[str]) -> None:
 def test_the_first_is_raised_and_the_others_are_counted() -> None:
     document = read_text("zzz: a\nport: 1\n", "f.yaml")[0]
     with pytest.raises(InputError) as caught:
-        schema.require(document, SCHEMA)
+        json_schema.require(document, SCHEMA)
     assert "and 2 more in this file" in (caught.value.hint or "")
 
 
 def test_what_is_ignored_does_not_count() -> None:
     document = read_text("port: 30000\n", "f.yaml")[0]
-    assert schema.violations(document, SCHEMA, ignore=frozenset({"required"})) == []
+    assert json_schema.violations(document, SCHEMA, ignore=frozenset({"required"})) == []
 
 
 @pytest.mark.parametrize(
@@ -118,5 +120,5 @@ def test_what_is_ignored_does_not_count() -> None:
     [("reportController", "reportsController"), ("ENFORCE", "Enforce"), ("zzzz", None)],
 )
 def test_suggestions(name: str, expected: str | None) -> None:
-    said = schema.suggestion(name, ["reportsController", "Enforce", "Audit"])
+    said = json_schema.suggestion(name, ["reportsController", "Enforce", "Audit"])
     assert said == (f"did you mean '{expected}'?" if expected else None)

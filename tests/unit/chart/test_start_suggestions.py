@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.chart.start import project_files, write_project
-from chartkit.chart.versions import Version
-from chartkit.checks.build import Options, build
-from chartkit.checks.model import Outcome
+from chartkit.kyverno.versions import Version
+from chartkit.project.project import read_project
+from chartkit.project.start import project_files, write_project
+from chartkit.render.model import Outcome
+from chartkit.render.pipeline import Options, build
 
 _COMMENTED = re.compile(r"^( +)# ((?:- |  )*[a-z][A-Za-z-]*:.*)$", re.MULTILINE)
 

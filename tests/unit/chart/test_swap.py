@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import swap
 from chartkit.errors import InputError
+from chartkit.output import swap
 
 
 def folder(path: Path, text: str) -> Path:

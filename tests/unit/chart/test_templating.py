@@ -1,4 +1,4 @@
-"""chartkit.chart.templating: what is wrong in a template is said with its line."""
+"""chartkit.library.templating: what is wrong in a template is said with its line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.templating import render_text
 from chartkit.errors import RenderError
+from chartkit.library.templating import render_text
 
 
 @pytest.mark.parametrize(

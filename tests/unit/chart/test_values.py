@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.values import ConflictError, Prefer, merge_values
-from chartkit.documents import parse_yaml
+from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
+from chartkit.output.values_merge import ConflictError, Prefer, merge_values
 
 BASE = """\
 # The values of a chart.

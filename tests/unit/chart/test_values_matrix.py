@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart.render import render_chart
 from chartkit.errors import RenderError
+from chartkit.helm.render import render_chart
 from chartkit.model import Body
 from tests.unit.chart.policy_forms import FORMS, MINE, chart, chart_folder
 from tests.unit.chart.said import said

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.chart_files import ChartFiles, read_chart
-from chartkit.chart.project import Environment, read_project
-from chartkit.chart.vendored_values import Said, environment_values
+from chartkit.charts.upstream.chart_files import ChartFiles, read_chart
+from chartkit.charts.upstream.values import Said, environment_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Severity
+from chartkit.project.project import Environment, read_project
 from tests.unit.chart.project_files import write_profile
 from tests.unit.chart.vendored_files import chart
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.vendored import read_vendored
-from chartkit.chart.vendoring import VendoredNow, vendor_chart
+from chartkit.charts.upstream.vendored import read_vendored
+from chartkit.charts.upstream.vendoring import VendoredNow, vendor_chart
 from chartkit.errors import InputError
-from chartkit.fetch.limits import Limits
-from chartkit.fetch.lockfile import LOCK_FILE, SourceKind, digest, read_lock
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
 from tests.hasty import first, hasty
 from tests.unit.chart.vendored_files import (

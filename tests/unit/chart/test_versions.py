@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.versions import Version, parse_version
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Location
 
 

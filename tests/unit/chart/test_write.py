@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import write
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.values import ConflictError
+from chartkit.charts.plan import ChartPlan
 from chartkit.errors import InputError
+from chartkit.output import write
+from chartkit.output.values_merge import ConflictError
 from tests.loopback import at_length
 
 PLAN = ChartPlan(
@@ -143,8 +143,8 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
 _WRITER = """
 import sys
 from pathlib import Path
-from chartkit.chart import write
-from chartkit.chart.plan import ChartPlan
+from chartkit.output import write
+from chartkit.charts.plan import ChartPlan
 
 folder = Path(sys.argv[1])
 print("ready", flush=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from chartkit.bundled import library_dir
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome, Row
 from chartkit.errors import InputError
 from chartkit.model import Location
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 
 PROFILE = """\
 apiVersion: chartkit.dev/v1
@@ -207,7 +207,7 @@ def test_values_that_the_schema_refuses_are_rows_with_suggestions(tmp_path: Path
 
 
 def test_extra_workloads(tmp_path: Path) -> None:
-    from chartkit.chart.project import Workload
+    from chartkit.project.project import Workload
 
     folder = project(tmp_path, NEW)
     found = read_project(folder)

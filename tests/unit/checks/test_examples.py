@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
-from chartkit.catalog.scaffold import write_policy
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome, Row
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 
 CUSTOM = """\
   custom: {kubernetes: "1.34", kyverno: "1.19", engine: false, policyType: %s}

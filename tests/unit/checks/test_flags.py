@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.chart.project import Project
-from chartkit.checks.build import Options, build
-from chartkit.checks.flags import allows_http
 from chartkit.model import Resource
+from chartkit.project.project import Project
+from chartkit.render.checks.flags import allows_http
+from chartkit.render.pipeline import Options, build
 from tests.unit.chart.project_files import write_profile, write_project
 
 FLAG = "allowHTTPInNamespacedPolicies"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.checks import generators
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.generators import CHECK
-from chartkit.checks.model import Outcome, Row
-from chartkit.documents import Document, read_text
+from chartkit.documents.reader import Document, read_text
+from chartkit.project.project import read_project
+from chartkit.render.checks import generators
+from chartkit.render.checks.generators import CHECK
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 
 QUOTA = """\
 apiVersion: kyverno.io/v1

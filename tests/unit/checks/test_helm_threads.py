@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import helm
-from chartkit.chart.helm import Target
-from chartkit.checks.build import _helm_threads
+from chartkit import helm
 from chartkit.errors import RenderError
+from chartkit.helm import Target
+from chartkit.render.pipeline import _helm_threads
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
 

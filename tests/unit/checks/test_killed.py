@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart import swap, write
-from chartkit.chart.write import Tree
-from chartkit.checks import build
+from chartkit.output import swap, write
+from chartkit.output.write import Tree
+from chartkit.render import pipeline
 
 _FOLDERS = ("charts/kyverno", "charts/kyverno-policies", "rendered/dev")
 _PARENTS = ("charts", "rendered")
@@ -55,7 +55,7 @@ def _steps(monkeypatch: pytest.MonkeyPatch, step: Callable[[], None]) -> None:
 def _render(root: Path, text: str) -> None:
     for parent in _PARENTS:
         swap.repair_all(root / parent)
-    build._written(_trees(root, text), root)
+    pipeline._written(_trees(root, text), root)
 
 
 def _killed(monkeypatch: pytest.MonkeyPatch, at: int, root: Path) -> bool:
@@ -118,11 +118,11 @@ def test_what_an_interrupted_render_left_is_drift_and_goes(tmp_path: Path) -> No
     charts = tmp_path / "charts"
     (charts / "kyverno").mkdir(parents=True)
     left = swap.new_folder(charts / "kyverno")
-    assert list(build._left([charts, tmp_path / "rendered"], tmp_path)) == [
+    assert list(pipeline._left([charts, tmp_path / "rendered"], tmp_path)) == [
         f"{left}: left by a render that was interrupted; render again\n"
     ]
     with swap.lock(tmp_path):
-        assert list(build._left([charts], tmp_path)) == []
+        assert list(pipeline._left([charts], tmp_path)) == []
     swap.repair_all(charts)
     assert [each.name for each in charts.iterdir()] == ["kyverno"]
 

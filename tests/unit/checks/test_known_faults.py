@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.known_faults import known_faults, running_release
-from chartkit.chart.versions import Release, parse_release
-from chartkit.checks.model import Outcome, Row
+from chartkit.kyverno.known_faults import known_faults, running_release
+from chartkit.kyverno.versions import Release, parse_release
 from chartkit.model import Resource
+from chartkit.render.model import Outcome, Row
 from tests.unit.checks.test_build import rows, run
 
 SYNCHRONIZED = ("add-namespace-quota", "generate-pod-disruption-budget")

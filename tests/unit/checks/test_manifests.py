@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.write import Tree
-from chartkit.checks.manifests import drift
+from chartkit.output.write import Tree
+from chartkit.render.manifests import drift
 
 
 @pytest.mark.parametrize(

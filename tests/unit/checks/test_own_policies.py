@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
-from chartkit.catalog.scaffold import write_policy
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome, Row
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 
 RULES = """\
 apiVersion: kyverno.io/v1

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.chart import render as chart_render
-from chartkit.chart.project import read_project
-from chartkit.checks import subject
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome
 from chartkit.errors import RenderError
+from chartkit.helm import render as chart_render
+from chartkit.project.project import read_project
+from chartkit.render import environment
+from chartkit.render.model import Outcome
+from chartkit.render.pipeline import Build, Options, build
 
 _PROJECT = """\
 library: [policies]
@@ -103,7 +103,7 @@ def test_a_part_renders_what_the_whole_chart_renders(
             compared.append(policy)
         return found
 
-    monkeypatch.setattr(subject, "render_chart", rendering)
+    monkeypatch.setattr(environment, "render_chart", rendering)
     done = run(tmp_path, "wanted: b\n")
     assert not done.failed
     assert [each.body["spec"]["rules"][0]["validate"]["pattern"] for each in compared] == [

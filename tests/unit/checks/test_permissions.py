@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Options, build
-from chartkit.checks.model import Outcome, Row
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Options, build
 from tests.unit.chart.project_files import write_policy, write_profile
 
 MAKE = """\

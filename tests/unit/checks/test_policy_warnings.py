@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from chartkit.checks.model import POLICY_WARNINGS as CHECK
-from chartkit.checks.model import Outcome, Row
-from chartkit.checks.policy_warnings import together
+from chartkit.render.checks.policy_warnings import together
+from chartkit.render.model import POLICY_WARNINGS as CHECK
+from chartkit.render.model import Outcome, Row
 
 
 def _row(environment: str, message: str = "deprecated", check: str = CHECK) -> Row:

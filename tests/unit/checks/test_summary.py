@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from chartkit.checks import summary
-from chartkit.checks.model import Outcome, Row, rows
 from chartkit.model import Diagnostic, Location, Severity
+from chartkit.render import summary
+from chartkit.render.model import Outcome, Row, rows
 
 PLACE = Location("chartkit.yaml", 3, 5)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome, Row
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 
 POD = """\
 apiVersion: v1

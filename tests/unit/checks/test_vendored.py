@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.chart.vendoring import vendor_chart
-from chartkit.checks.build import Build, Options, build
-from chartkit.checks.model import Outcome, Row
+from chartkit.charts.upstream.vendoring import vendor_chart
 from chartkit.compare.sides import of_environment
 from chartkit.errors import InputError
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome, Row
+from chartkit.render.pipeline import Build, Options, build
 from tests.unit.chart import vendored_files
 from tests.unit.chart.vendored_files import chart, packed_chart, with_subchart
 

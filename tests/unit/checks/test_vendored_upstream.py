@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.project import read_project
-from chartkit.chart.vendoring import vendor_chart
-from chartkit.checks.build import Options, build
-from chartkit.checks.model import Outcome
+from chartkit.charts.upstream.vendoring import vendor_chart
 from chartkit.errors import InputError
+from chartkit.project.project import read_project
+from chartkit.render.model import Outcome
+from chartkit.render.pipeline import Options, build
 
 PROJECT = """\
 profiles: [pss-restricted]

@@ -12,10 +12,10 @@ from typing import ClassVar
 import pytest
 import urllib3
 
-from chartkit.cluster.live import LiveSource, _check
-from chartkit.cluster.source import RefusedError, SourceError
-from chartkit.install.cluster import connect
 from chartkit.model import Body
+from chartkit.network.cluster.client import connect
+from chartkit.network.cluster.live import LiveSource, _check
+from chartkit.network.cluster.source import RefusedError, SourceError
 from tests.api_server import TOKEN, Refused, Request
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import forbidden, labelled, pod
@@ -320,7 +320,7 @@ def test_an_answer_without_end(world: World, monkeypatch: pytest.MonkeyPatch) ->
     def request(*_: object, **__: object) -> _Response:
         return _Response(_endless())
 
-    monkeypatch.setattr("chartkit.cluster.live.MOST_BYTES", 1 << 22)
+    monkeypatch.setattr("chartkit.network.cluster.live.MOST_BYTES", 1 << 22)
     monkeypatch.setattr(urllib3.PoolManager, "request", request)
     code, _, err = world.scan("--cluster", *world.policies(labelled()))
     said = "the API server does not say what it serves: the answer has more than 4 MiB (413)\n"
@@ -331,7 +331,7 @@ def test_pages_that_are_too_large_become_smaller(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world.server.add(*(pod(f"p{index}", note="x" * 1000) for index in range(60)))
-    monkeypatch.setattr("chartkit.cluster.live.MOST_BYTES", 30_000)
+    monkeypatch.setattr("chartkit.network.cluster.live.MOST_BYTES", 30_000)
     code, out, err = world.scan("--cluster", *world.policies(labelled()))
     assert (code, err) == (1, "")
     assert "fail: 60," in out

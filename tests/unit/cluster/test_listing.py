@@ -5,8 +5,8 @@ from __future__ import annotations
 import weakref
 from urllib.parse import parse_qs, urlsplit
 
-from chartkit.cluster.listing import PAGE, listed
 from chartkit.model import Body
+from chartkit.network.cluster.listing import PAGE, listed
 
 OBJECTS = 50_000
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.cluster.discovery import Served
-from chartkit.cluster.lookups import LiveLookups, Reads
-from chartkit.cluster.reader import Reader
 from chartkit.engine.cel_policies.deleting import read_deleting_policy
-from chartkit.engine.cluster import ObjectKey
-from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.request import Request as Admission
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.ports.cluster import ObjectKey
+from chartkit.engine.request.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
+from chartkit.network.cluster.discovery import Served
+from chartkit.network.cluster.lookups import LiveLookups, Reads
+from chartkit.network.cluster.reader import Reader
 from tests.api_server import Api, Refused, Request
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import forbidden, pod, policy
@@ -294,8 +294,8 @@ def test_a_target_that_is_not_there_is_named_as_the_server_names_it(world: World
 
 
 def test_what_deletes_asks_for_the_names_that_the_server_gives(world: World) -> None:
-    from chartkit.cluster.live import LiveSource
-    from chartkit.install.cluster import connect
+    from chartkit.network.cluster.client import connect
+    from chartkit.network.cluster.live import LiveSource
 
     world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
     lookups = LiveLookups(Reader(LiveSource(connect(None))))
@@ -336,7 +336,7 @@ class _Source:
 
 
 def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chartkit.cluster.lookups.MOST_REMEMBERED", 12)
+    monkeypatch.setattr("chartkit.network.cluster.lookups.MOST_REMEMBERED", 12)
     source = _Source()
     reads = Reads(Reader(source))
     source.asked.clear()
@@ -346,15 +346,15 @@ def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_list_that_is_too_long_is_still_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chartkit.cluster.lookups.MOST_REMEMBERED", 1)
+    monkeypatch.setattr("chartkit.network.cluster.lookups.MOST_REMEMBERED", 1)
     reads = Reads(Reader(_Source()))
     pods = Served(GroupVersionKind("", "v1", "Pod"), "pods", True)
     assert [body["kind"] for body in reads.objects(pods, "")] == ["Pod"] * 6
 
 
 def test_objects_that_are_not_there(world: World) -> None:
-    from chartkit.cluster.live import LiveSource
-    from chartkit.install.cluster import connect
+    from chartkit.network.cluster.client import connect
+    from chartkit.network.cluster.live import LiveSource
 
     world.server.add(pod("a"))
     lookups = LiveLookups(Reader(LiveSource(connect(None))))

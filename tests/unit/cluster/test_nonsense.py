@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.cluster.listing import listed
-from chartkit.cluster.reader import Reader
-from chartkit.cluster.source import RefusedError
 from chartkit.errors import InputError
 from chartkit.model import Body
+from chartkit.network.cluster.listing import listed
+from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.source import RefusedError
 from tests.unit.cluster.conftest import World
 from tests.unit.cluster.server import labelled
 

@@ -8,10 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.cluster.recorded_calls import services_of
-from chartkit.cluster.recording import INDEX, RecordedSource, recorder
-from chartkit.cluster.source import SourceError
-from chartkit.engine.services import (
+from chartkit.engine.ports.services import (
     BadUrlError,
     Ending,
     NotAllowedError,
@@ -21,6 +18,9 @@ from chartkit.engine.services import (
 )
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
+from chartkit.network.cluster.recorded_calls import services_of
+from chartkit.network.cluster.recording import INDEX, RecordedSource, recorder
+from chartkit.network.cluster.source import SourceError
 
 GET = ServiceCall("GET", "http://me:secret@prices/eu?token=secret", (("Key", "secret"),))
 POST = ServiceCall("POST", "http://checks/", (), b'{"word": "posted"}')

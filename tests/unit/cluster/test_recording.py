@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.cluster.cleaning import LAST_APPLIED
 from chartkit.model import Body
+from chartkit.network.cluster.cleaning import LAST_APPLIED
 from tests.api_server import Refused, Request
 from tests.e2e.command import snapshot
 from tests.unit.cluster.conftest import World

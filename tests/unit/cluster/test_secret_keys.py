@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.cluster.cleaning import with_public_key
 from chartkit.model import Body
+from chartkit.network.cluster.cleaning import with_public_key
 from tests.api_server import Request
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chartkit.engine.policy import Policy
-from chartkit.engine.policy_reader import read_policy
-from chartkit.engine.request import Request
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.request.request import Request
 from chartkit.model import Body, Location, Resource
 
 PLACE = Location("policy.yaml", 3)

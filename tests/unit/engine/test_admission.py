@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from chartkit.documents import parse_yaml
-from chartkit.engine.admission import Admissions
-from chartkit.engine.compile import CompiledPolicy, compile_policy
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cli_files.admission import Admissions
+from chartkit.engine.cli_files.user_values import read_values
+from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.evaluate import evaluate, respond
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.policies import compile_any, sorted_out
-from chartkit.engine.request import Operation, User
-from chartkit.engine.user_values import read_values
+from chartkit.engine.request.request import Operation, User
 from chartkit.model import Body, Location, Resource, Status
 from tests.unit.engine.policies import policy_resource, rule
 

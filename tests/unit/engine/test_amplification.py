@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from chartkit.engine.budget import MAX_BYTES, Budget, BudgetError
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.jmespath import compile_expression, functions
-from chartkit.engine.request import Request
+from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Resource, Status
 

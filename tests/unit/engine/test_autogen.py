@@ -4,9 +4,14 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.autogen import ANNOTATION, all_rules, controllers, rules_for_kind
-from chartkit.engine.policy import Policy, Rule
-from chartkit.engine.policy_reader import read_policy
+from chartkit.engine.cluster_policy.autogen import (
+    ANNOTATION,
+    all_rules,
+    controllers,
+    rules_for_kind,
+)
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import policy, rule
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from chartkit.engine.configuration import parse_resource_filters, read_configuration
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Body, Resource
 
 POD = GroupVersionKind("", "v1", "Pod")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.context import (
+from chartkit.engine.context.context import (
     MAX_CONTEXT_SIZE,
     Context,
     QueryError,
@@ -13,9 +13,9 @@ from chartkit.engine.context import (
     service_account,
     split_name,
 )
-from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath import compile_expression
 from chartkit.errors import EvaluationError
+from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}

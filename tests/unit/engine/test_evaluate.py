@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups, UserValues
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluate import context_of, evaluate
-from chartkit.engine.exceptions import read_exception
-from chartkit.engine.request import Operation, Request, User
-from chartkit.engine.user_values import UserLookups, UserValues
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import obj, policy_resource, request, rule

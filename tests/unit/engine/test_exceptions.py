@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.context import admission_context
-from chartkit.engine.exceptions import bind_exceptions, read_exception
-from chartkit.engine.kinds import GroupVersionKind
-from chartkit.engine.match import Facts
-from chartkit.engine.policy_reader import SCHEMA_RULE
+from chartkit.engine.cluster_policy.exceptions import bind_exceptions, read_exception
+from chartkit.engine.cluster_policy.match import Facts
+from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE
+from chartkit.engine.context.context import admission_context
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import obj, request

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.context import Context
-from chartkit.engine.foreach import compile_list
-from chartkit.engine.validate import compile_validate
+from chartkit.engine.cluster_policy.foreach import compile_list
+from chartkit.engine.cluster_policy.validate import compile_validate
+from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, Resource
 from tests.unit.engine.policies import policy, request, rule

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.global_context import read_global_context_entry
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.context.global_context import read_global_context_entry
+from chartkit.engine.ports.cluster import Cluster
 from chartkit.errors import CompileError, LookupFailed
 from chartkit.model import Body, Resource
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.go_types import GoTypes
 from chartkit.errors import EvaluationError
+from chartkit.go.types import GoTypes
 
 TYPES = GoTypes(
     {

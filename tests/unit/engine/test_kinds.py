@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.kinds import (
+from chartkit.engine.kubernetes.kinds import (
     GroupVersionKind,
     in_namespace,
     is_cluster_scoped,

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Operation
+from chartkit.engine.request.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body
 from tests.unit.engine.policies import obj, policy_resource, request, rule

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.kinds import GroupVersionKind, kind_of
-from chartkit.engine.match import Facts, always, bind_exception, bind_match
-from chartkit.engine.policy_reader import read_match
-from chartkit.engine.request import Operation, Request, User
+from chartkit.engine.cluster_policy.match import Facts, always, bind_exception, bind_match
+from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import obj
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.context import Context
-from chartkit.engine.decision import Block, Checked
-from chartkit.engine.overlay import compile_any_pattern, compile_single_pattern
+from chartkit.engine.cluster_policy.decision import Block, Checked
+from chartkit.engine.cluster_policy.overlay import compile_any_pattern, compile_single_pattern
+from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
 from tests.unit.engine.policies import policy, rule

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.policy import LabelSelector, Requirement, RuleKind, Subject
-from chartkit.engine.policy_reader import SCHEMA_RULE, read_policy
+from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement, RuleKind, Subject
+from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE, read_policy
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleType
 from tests.unit.engine.policies import policy, policy_resource, rule

@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.policy import LabelSelector, Requirement
-from chartkit.engine.selectors import compile_selector, key_problem, selector_problem, value_problem
+from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
+from chartkit.engine.kubernetes.selectors import (
+    compile_selector,
+    key_problem,
+    selector_problem,
+    value_problem,
+)
 
 
 def _fits(selector: LabelSelector, **labels: str) -> bool:

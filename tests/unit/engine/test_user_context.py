@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.documents import read_text
-from chartkit.engine.user_context import UserContext, read_context
-from chartkit.engine.user_values import UserLookups
+from chartkit.documents.reader import read_text
+from chartkit.engine.cli_files.user_context import UserContext, read_context
+from chartkit.engine.cli_files.user_values import UserLookups
 from chartkit.errors import InputError, LookupFailed
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Context\n"

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.request import User
-from chartkit.engine.user_info import read_user_info
+from chartkit.engine.cli_files.user_info import read_user_info
+from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
 

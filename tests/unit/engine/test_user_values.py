@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.user_values import UserLookups, UserValues, read_settings, read_values
+from chartkit.engine.cli_files.user_values import (
+    UserLookups,
+    UserValues,
+    read_settings,
+    read_values,
+)
 from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
 

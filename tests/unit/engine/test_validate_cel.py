@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Operation, Request
-from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import pod
 from tests.unit.engine.policies import policy_resource, rule

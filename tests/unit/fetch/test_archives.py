@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.catalog.wrapper import without_wrapper
+from chartkit.catalog.vendoring.wrapper import without_wrapper
 from chartkit.errors import InputError
-from chartkit.fetch.archives import unpack
-from chartkit.fetch.limits import DEFAULT
+from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.limits import DEFAULT
 from tests.cpu import ends_soon
 from tests.unit.fetch.archive_files import (
     FILES,

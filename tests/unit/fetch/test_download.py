@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.fetch.download import download
+from chartkit.network.downloads.download import download
 from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.self_signed import self_signed

@@ -308,9 +308,9 @@ def test_objects_that_are_refused_for_one_reason_are_one_line() -> None:
 
 
 def test_time_of_a_release_is_read(world: World) -> None:
-    from chartkit.chart.engine_chart import NAMESPACE
+    from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.install.choice import releases
-    from chartkit.install.cluster import connect
+    from chartkit.network.cluster.client import connect
 
     world.done()
     found = releases(connect(None), NAMESPACE, 10).read("kyverno")

@@ -5,11 +5,11 @@ from gzip import compress, decompress
 
 import pytest
 
-from chartkit.chart.render import render_chart
-from chartkit.documents import read_text
-from chartkit.install.cluster import connect
-from chartkit.install.errors import ReleaseError
+from chartkit.documents.reader import read_text
+from chartkit.helm.render import render_chart
 from chartkit.install.keep import keep_definitions
+from chartkit.network.cluster.client import connect
+from chartkit.network.cluster.errors import ReleaseError
 from tests.unit.install.conftest import World
 
 RECORD = "/api/v1/namespaces/kyverno/secrets/sh.helm.release.v1.kyverno.v1"

@@ -1,4 +1,4 @@
-"""chartkit.install.kubeconfig: what kubectl would not have written is refused, and never shown."""
+"""network.cluster.kubeconfig: what kubectl would not have written is refused, and never shown."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.install.cluster import connect
-from chartkit.install.kubeconfig import check_kubeconfigs, is_sendable
-from chartkit.yaml_dump import dump_yaml
+from chartkit.network.cluster.client import connect
+from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
 
 WRONG: list[Any] = [1, 1.5, True, ["hush"], {"hush": "hush"}, "hush\nhush\x00", "hush\x1b"]
 

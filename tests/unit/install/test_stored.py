@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.install.cluster import connect
 from chartkit.install.stored import Difference, Stored
 from chartkit.model import Body, Json, Resource
+from chartkit.network.cluster.client import connect
 from tests.api_server import ApiServer
 from tests.api_server_http import Refused, Request
 from tests.small_charts import write_project

@@ -7,8 +7,8 @@ import pytest
 
 import chartkit
 from chartkit.errors import InputError
-from chartkit.lint.explain import Explanation, as_list, as_text, explanation, explanations
-from chartkit.lint.fixes import FIXES
+from chartkit.values.lint.explain import Explanation, as_list, as_text, explanation, explanations
+from chartkit.values.lint.fixes import FIXES
 
 PAGE = Path(__file__).parents[3] / "docs" / "lint.md"
 GROUPS = {

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.lint.files import defaults
-from chartkit.lint.fixes import mend
 from chartkit.model import Body
+from chartkit.values.lint.files import defaults
+from chartkit.values.lint.fixes import mend
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents import Document, Source, read_text
-from chartkit.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.documents.reader import Document, Source, read_text
 from chartkit.model import Body, Location, Resource, Severity
+from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
 
 SCHEMA: Body = {
     "type": "object",

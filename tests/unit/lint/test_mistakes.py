@@ -8,10 +8,10 @@ from functools import cache
 
 import pytest
 
-from chartkit.chart import engine_chart
-from chartkit.documents import Document, Source, read_text
-from chartkit.lint import VALUES_RULES, Subject, lint
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.documents.reader import Document, Source, read_text
 from chartkit.model import Body
+from chartkit.values.lint import VALUES_RULES, Subject, lint
 
 
 @cache

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.documents import read_text
-from chartkit.lint import VALUES_RULES, Subject, lint
+from chartkit.documents.reader import read_text
+from chartkit.values.lint import VALUES_RULES, Subject, lint
 
 DEFAULTS = """\
 replicas: 1

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.versions import Version, parse_version
-from chartkit.migrate.known import ENGINE, known
-from chartkit.migrate.table import Row, arguments, path, rows
-from chartkit.migrate.transforms import TRANSFORMS
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.values.migrate.known import ENGINE, known
+from chartkit.values.migrate.table import Row, arguments, path, rows
+from chartkit.values.migrate.transforms import TRANSFORMS
 from tests.unit.migrate.values import migrated, outcomes, refused
 
 HERE = Path(__file__).parent

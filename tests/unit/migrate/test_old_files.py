@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from chartkit.migrate.reading import read_tree
-from chartkit.migrate.writing import write_tree
 from chartkit.model import Body
+from chartkit.values.migrate.reading import read_tree
+from chartkit.values.migrate.writing import write_tree
 from tests.unit.migrate.values import (
     CONTROLLERS,
     OLD,

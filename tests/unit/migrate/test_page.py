@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.migrate.known import CHARTS, ENGINE
-from chartkit.migrate.report import braced
-from chartkit.migrate.table import Argument, Row, arguments, rows
+from chartkit.values.migrate.known import CHARTS, ENGINE
+from chartkit.values.migrate.report import braced
+from chartkit.values.migrate.table import Argument, Row, arguments, rows
 
 PAGE = Path(__file__).parents[3] / "docs" / "migrate.md"
-MARK = "<!-- Written from chartkit/migrate/data: pytest --update-golden. Not by hand. -->\n"
+MARK = "<!-- Written from chartkit/values/migrate/data: pytest --update-golden. Not by hand. -->\n"
 
 
 def test_page(request: pytest.FixtureRequest) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.documents import parse_yaml, read_text
-from chartkit.migrate.context import Outcome
-from chartkit.migrate.known import ENGINE, REPORTER
-from chartkit.migrate.run import Migration, migrate
+from chartkit.documents.reader import parse_yaml, read_text
+from chartkit.values.migrate.context import Outcome
+from chartkit.values.migrate.known import ENGINE, REPORTER
+from chartkit.values.migrate.run import Migration, migrate
 
 OLD = """\
 kyvernoPlugin:

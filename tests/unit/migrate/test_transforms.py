@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.migrate.report import as_json, as_text
 from chartkit.model import Json
+from chartkit.values.migrate.report import as_json, as_text
 from tests.unit.migrate.values import asked, body, document, migrated, outcomes, refused
 
 MARK = "installCRDs: true\n"

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.documents import parse_yaml
+from chartkit.documents.reader import parse_yaml
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.migrate.reading import read_tree
-from chartkit.migrate.tree import Block, Entry, Leaf, Tree
-from chartkit.migrate.writing import write_tree
 from chartkit.model import Json
-from chartkit.yaml_dump import dump_yaml
+from chartkit.values.migrate.reading import read_tree
+from chartkit.values.migrate.tree import Block, Entry, Leaf, Tree
+from chartkit.values.migrate.writing import write_tree
 from tests.unit.migrate.values import OLD, document
 
 ROOT = Path(__file__).parents[3]

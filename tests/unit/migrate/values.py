@@ -6,14 +6,15 @@ import json
 from functools import cache
 from pathlib import Path
 
-from chartkit.chart import engine_chart, schema
-from chartkit.chart.plan import ChartPlan
-from chartkit.chart.render import render_chart
-from chartkit.chart.versions import parse_version
-from chartkit.documents import Document, read_text
-from chartkit.migrate.context import Outcome
-from chartkit.migrate.run import Migration, migrate
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import Document, read_text
+from chartkit.helm.render import render_chart
+from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Resource
+from chartkit.schemas import json_schema
+from chartkit.values.migrate.context import Outcome
+from chartkit.values.migrate.run import Migration, migrate
 
 OLD = Path(__file__).parent / "old"
 VERSIONS = ("2.0", "2.3", "2.4", "2.6", "2.7")
@@ -55,7 +56,7 @@ def refused(text: str) -> list[str]:
     rules: Body = json.loads(chart().files["values.schema.json"])
     found = document(text, "new.yaml")
     ignored = frozenset({"required"})
-    return [str(each) for each in schema.violations(found, rules, None, ignored)]
+    return [str(each) for each in json_schema.violations(found, rules, None, ignored)]
 
 
 @cache

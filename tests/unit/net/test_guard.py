@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.services import ServiceCall
+from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError
-from chartkit.net.addresses import literal
-from chartkit.net.connections import Dial
-from chartkit.net.errors import Fault, NetworkError
-from chartkit.net.proxies import login_of
-from chartkit.net.routes import Hop, anywhere, encrypted
-from chartkit.net.transport import Route
-from chartkit.net.urls import Place, Url, read_url, shown_url
-from chartkit.services import Services, read_hosts
+from chartkit.network.http.addresses import literal
+from chartkit.network.http.connections import Dial
+from chartkit.network.http.errors import Fault, NetworkError
+from chartkit.network.http.proxies import login_of
+from chartkit.network.http.routes import Hop, anywhere, encrypted
+from chartkit.network.http.transport import Route
+from chartkit.network.http.urls import Place, Url, read_url, shown_url
+from chartkit.network.services import Services, read_hosts
 from tests.unit.fetch.hostile_server import body, redirect, serving
 from tests.unit.net.users import USERS, Refusal, download_refusal, registry_refusal
 
@@ -192,7 +192,7 @@ def test_passwords_of_netrc_are_for_downloads_alone(
         asked.append(url.place.host)
         return ""
 
-    monkeypatch.setattr("chartkit.net.transport.login_of", look_up)
+    monkeypatch.setattr("chartkit.network.http.transport.login_of", look_up)
     for user in (download_refusal, registry_refusal):
         gone = body(b"", "404 Not Found")
         with serving({"/x": gone, "/v2/team/app/manifests/1": gone}) as server:

@@ -8,13 +8,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from chartkit.engine.services import ServiceCall
+from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError, LookupFailed
-from chartkit.fetch.download import download
-from chartkit.fetch.limits import DEFAULT
-from chartkit.registry import Registries, Settings
-from chartkit.registry.settings import Limits
-from chartkit.services import Services, read_hosts
+from chartkit.network.downloads.download import download
+from chartkit.network.downloads.limits import DEFAULT
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.settings import Limits
+from chartkit.network.services import Services, read_hosts
 
 Refusal = Callable[[str], str]
 """Asks a URL and gives the message of the refusal."""

@@ -15,8 +15,8 @@ import yaml
 
 from chartkit.cli.main import main
 from chartkit.errors import InputError
-from chartkit.registry import Registries, read_settings
-from chartkit.registry.errors import RegistryError
+from chartkit.network.registry import Registries, read_settings
+from chartkit.network.registry.errors import RegistryError
 from tests.signing.authority import key_pem, new_key
 from tests.unit.registry.conftest import CONFIG
 from tests.unit.registry.registry_server import Handler, Registry, digest_of, serving

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from chartkit.errors import ChartkitError, InputError
-from chartkit.registry import Registries, Settings
-from chartkit.registry.challenges import read_challenge
-from chartkit.registry.credentials import Login, read_docker_config
-from chartkit.registry.settings import Limits
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.challenges import read_challenge
+from chartkit.network.registry.credentials import Login, read_docker_config
+from chartkit.network.registry.settings import Limits
 from tests.unit.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.registry import Registries, Settings
-from chartkit.registry.errors import RegistryError
-from chartkit.registry.settings import Limits
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import Limits
 from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.unit.registry.conftest import CONFIG
@@ -323,7 +323,7 @@ def test_addresses_that_are_never_asked(host: str) -> None:
 def test_a_name_that_leads_to_such_an_address_is_told_nothing(
     registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chartkit.net.connections.is_forbidden", lambda _address: True)
+    monkeypatch.setattr("chartkit.network.http.connections.is_forbidden", lambda _address: True)
     port = registry.host.partition(":")[2]
     with pytest.raises(RegistryError, match="an address that is never asked"):
         _ask().digest(f"localhost:{port}/team/app:1")

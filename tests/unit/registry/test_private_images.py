@@ -15,12 +15,12 @@ import pytest
 import yaml
 
 from chartkit.cli.main import main
-from chartkit.engine.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import Question, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.registry import Registries, Settings
-from chartkit.registry.settings import Limits
-from chartkit.signatures.source import Signatures
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.settings import Limits
+from chartkit.network.signatures.source import Signatures
 from tests.hasty import hasty
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.signatures import NOBODY_ELSE, Credentials, read_credentials
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, read_credentials
 from chartkit.model import Body
-from chartkit.registry import Registries, Settings
-from chartkit.registry.credentials import Login
-from chartkit.registry.errors import RegistryError
-from chartkit.registry.pull_secrets import find_login, read_pull_secret
-from chartkit.registry.settings import Limits
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.credentials import Login
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.pull_secrets import find_login, read_pull_secret
+from chartkit.network.registry.settings import Limits
 from tests.unit.registry.registry_server import Registry, basic, digest_of, serving
 
 PASSWORD = "battery staple"
@@ -224,7 +224,7 @@ def test_what_a_policy_says_of_credentials() -> None:
 @pytest.fixture
 def far(monkeypatch: pytest.MonkeyPatch) -> None:
     """The registry on loopback as if it were elsewhere: nobody speaks to it unencrypted."""
-    monkeypatch.setattr("chartkit.registry.client.is_loopback", lambda _host: False)
+    monkeypatch.setattr("chartkit.network.registry.client.is_loopback", lambda _host: False)
 
 
 @pytest.mark.usefixtures("far")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from chartkit.errors import ChartkitError, InputError
-from chartkit.registry import Registries, Settings
-from chartkit.registry.credentials import Login, read_docker_config
-from chartkit.registry.errors import RegistryError
-from chartkit.registry.settings import Limits
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.credentials import Login, read_docker_config
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import Limits
 from tests.unit.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.sandbox.limits import Limits, size
-from chartkit.sandbox.process import Done, Place, Programs, StoppedError
+from chartkit.helm.sandbox.limits import Limits, size
+from chartkit.helm.sandbox.process import Done, Place, Programs, StoppedError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone enforces it")
 _LIMITS = Limits(seconds=20, cpu_seconds=1, memory=64 * 1024 * 1024, output=100_000)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.admission import NO_VALUES
-from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.cli_files.admission import NO_VALUES
+from chartkit.engine.ports.lookups import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.statements import read_exceptions, read_statements

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.lookups import OFFLINE
+from chartkit.engine.ports.lookups import OFFLINE
 from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
 from chartkit.scan.surroundings import around

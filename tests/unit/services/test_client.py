@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.services import (
+from chartkit.engine.ports.services import (
     MOST_BYTES,
     BadUrlError,
     Ending,
@@ -20,8 +20,8 @@ from chartkit.engine.services import (
     ServiceCall,
 )
 from chartkit.errors import LookupFailed
-from chartkit.services import Services, read_hosts
-from chartkit.services.client import Limits
+from chartkit.network.services import Services, read_hosts
+from chartkit.network.services.client import Limits
 from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.services.service import (
@@ -315,7 +315,9 @@ def test_nor_later_when_a_name_leads_elsewhere(
     service.moves("/", f"http://inner.example:{port}/x")
     service.moves("/x", "/y")
     inside = iter([False, False, True])
-    monkeypatch.setattr("chartkit.net.connections.is_inside", lambda _address: next(inside))
+    monkeypatch.setattr(
+        "chartkit.network.http.connections.is_inside", lambda _address: next(inside)
+    )
     names: dict[str, Any] = {"prices": ["127.0.0.1"], "inner": ["127.0.0.1"]}
     services = _services(f"{NAME}:{port}", f"inner.example:{port}", **names)
     assert isinstance(_error(services, f"http://{NAME}:{port}/"), NotAllowedError)

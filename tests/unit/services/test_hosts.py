@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.net.urls import Place
-from chartkit.services.hosts import read_hosts
+from chartkit.network.http.urls import Place
+from chartkit.network.services.hosts import read_hosts
 
 
 @pytest.mark.parametrize(

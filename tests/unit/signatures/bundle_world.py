@@ -10,12 +10,12 @@ from datetime import timedelta
 from functools import cached_property
 
 from chartkit.model import Body, Json
-from chartkit.signatures.bundles.reader import read_bundle
-from chartkit.signatures.bundles.signers import Identity
-from chartkit.signatures.bundles.signers import Signer as Known
-from chartkit.signatures.bundles.verifier import Checks, Clock, verify
-from chartkit.signatures.keys import read_public_key
-from chartkit.signatures.trust import Trust, read_trusted_root
+from chartkit.network.signatures.bundles.reader import read_bundle
+from chartkit.network.signatures.bundles.signers import Identity
+from chartkit.network.signatures.bundles.signers import Signer as Known
+from chartkit.network.signatures.bundles.verifier import Checks, Clock, verify
+from chartkit.network.signatures.keys import read_public_key
+from chartkit.network.signatures.trust import Trust, read_trusted_root
 from tests.signing.authority import (
     NOW,
     Authority,

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.signatures import Question, SignatureError
-from chartkit.registry import Registries, read_settings
-from chartkit.signatures.source import Signatures
+from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.network.registry import Registries, read_settings
+from chartkit.network.signatures.source import Signatures
 from tests.signing.authority import (
     Authority,
     CertificateLog,

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.signatures import NOBODY_ELSE, Question, SignatureError
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Question, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.registry import Registries, Settings
-from chartkit.registry.artifacts import Artifacts, parse_repository
-from chartkit.signatures.bundles import (
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.artifacts import Artifacts, parse_repository
+from chartkit.network.signatures.bundles import (
     Wanted,
     find_bundles,
     verify_bundles,
     verify_cluster_policy,
 )
-from chartkit.signatures.bundles.signers import Identity
-from chartkit.signatures.image_attestors import read_attestor
-from chartkit.signatures.timestamps import read_authority
-from chartkit.signatures.trust import TrustedRoots
+from chartkit.network.signatures.bundles.signers import Identity
+from chartkit.network.signatures.cosign.image_attestors import read_attestor
+from chartkit.network.signatures.timestamps import read_authority
+from chartkit.network.signatures.trust import TrustedRoots
 from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -209,7 +209,7 @@ def test_bundles_of_too_many_bytes(
     push_image(registry, "large", *[_attesting(world.keyless)] * 2)
     image = f"{registry.host}/app:large"
     assert len(find_bundles(artifacts, image)[1]) == 2
-    monkeypatch.setattr("chartkit.signatures.bundles.questions._ALL", 10_000)
+    monkeypatch.setattr("chartkit.network.signatures.bundles.questions._ALL", 10_000)
     assert len(find_bundles(artifacts, image)[1]) == 1
     with pytest.raises(LookupFailed, match="the bundles of the image are larger than 10,000 bytes"):
         verify_cluster_policy(artifacts, _question(registry, "large"), lambda: world.trust)

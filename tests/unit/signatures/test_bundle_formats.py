@@ -9,10 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from chartkit.model import Body, Json
-from chartkit.signatures.bundles.protojson import Message, MessageError, load
-from chartkit.signatures.bundles.reader import BundleError, read_bundle
-from chartkit.signatures.bundles.verifier import Checks, Clock
-from chartkit.signatures.trust import Trust
+from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
+from chartkit.network.signatures.bundles.reader import BundleError, read_bundle
+from chartkit.network.signatures.bundles.verifier import Checks, Clock
+from chartkit.network.signatures.trust import Trust
 from tests.signing.bundle import KIND, OLD_KIND, text
 from tests.signing.cosign import IN_TOTO, statement
 from tests.unit.signatures.bundle_world import ARTIFACT, DIGEST, TYPE, Change, World, check, known

@@ -10,17 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.signatures import NOBODY_ELSE, Question, SignatureError, UnknownKeyError
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Question, SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.registry import Registries, Settings
-from chartkit.registry.artifacts import Artifacts
-from chartkit.registry.errors import RegistryError
-from chartkit.registry.settings import Limits
-from chartkit.signatures.bundles import (
-    verify_cluster_policy,
-)
-from chartkit.signatures.trust import Trust
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.settings import Limits
+from chartkit.network.signatures.bundles import verify_cluster_policy
+from chartkit.network.signatures.trust import Trust
 from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker
 from tests.signing.cosign import Signer, statement

@@ -14,10 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chartkit.model import Body
-from chartkit.signatures.bundles.reader import BundleError
-from chartkit.signatures.bundles.signers import Identity
-from chartkit.signatures.bundles.verifier import Checks, Clock
-from chartkit.signatures.trust import Trust, read_trusted_root
+from chartkit.network.signatures.bundles.reader import BundleError
+from chartkit.network.signatures.bundles.signers import Identity
+from chartkit.network.signatures.bundles.verifier import Checks, Clock
+from chartkit.network.signatures.trust import Trust, read_trusted_root
 from tests.signing.authority import (
     ISSUER_V2,
     NOW,

@@ -9,9 +9,9 @@ import pytest
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed
-from chartkit.signatures.errors import UndecidedError
+from chartkit.network.signatures.errors import UndecidedError
 from tests.signing.authority import (
     PrivateKey,
     key_pem,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import Question, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.signatures.errors import UndecidedError
+from chartkit.network.signatures.errors import UndecidedError
 from tests.signing.authority import key_pem
 from tests.signing.cosign import ENVELOPE, IN_TOTO, SIGNATURE, Layer, Signer, statement
 from tests.signing.rekor import intoto

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.signing.cosign import Layer, push

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import hashes
 
-from chartkit.engine.signatures import NOBODY_ELSE, Credentials, SignatureError
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.signing.authority import NOW, YEAR, authority, key_pem

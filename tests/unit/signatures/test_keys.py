@@ -11,8 +11,8 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chartkit.engine.signatures import SignatureError
-from chartkit.signatures.keys import (
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.network.signatures.keys import (
     HASHES,
     KeyVerifier,
     log_id,

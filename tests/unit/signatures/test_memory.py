@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.engine.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import Question, SignatureError
 from chartkit.errors import LookupFailed
-from chartkit.signatures.memory import Memory, body_key, question_key
+from chartkit.network.signatures.memory import Memory, body_key, question_key
 
 
 def _counting(answer: str | LookupFailed) -> tuple[Callable[[], str], list[None]]:

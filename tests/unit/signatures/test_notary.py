@@ -12,9 +12,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from chartkit.engine.signatures import Question, SignatureError, Verified
+from chartkit.engine.ports.signatures import Question, SignatureError, Verified
 from chartkit.errors import LookupFailed
-from chartkit.signatures import notary
+from chartkit.network.signatures import notary
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, der, pem
 from tests.signing.notary_bench import (

@@ -11,9 +11,9 @@ from typing import Final
 
 import pytest
 
-from chartkit.engine.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import Question, SignatureError
 from chartkit.model import Body, Json
-from chartkit.signatures import notary
+from chartkit.network.signatures import notary
 from tests.signing import notary as kit
 from tests.signing.notary_bench import Bench, asked, plain, read_answers
 from tests.unit.registry.registry_server import MANIFEST, Registry, serving

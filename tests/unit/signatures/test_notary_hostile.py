@@ -14,13 +14,13 @@ import cbor2
 import pytest
 from cryptography import x509
 
-from chartkit.engine.signatures import Question, SignatureError
-from chartkit.engine.values.registry_reference import parse_reference
+from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed
-from chartkit.signatures import notary
-from chartkit.signatures.notary import cose, jws
-from chartkit.signatures.notary.repository import Repository, verify
-from chartkit.signatures.notary.verification import Target, TrustStore, check_envelope
+from chartkit.network.signatures import notary
+from chartkit.network.signatures.notary import cose, jws
+from chartkit.network.signatures.notary.repository import Repository, verify
+from chartkit.network.signatures.notary.verification import Target, TrustStore, check_envelope
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, der
 from tests.signing.notary_bench import Bench, asked, sign1

@@ -11,10 +11,10 @@ from typing import Final
 
 import pytest
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.signatures import notary
+from chartkit.network.signatures import notary
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, pem
 from tests.signing.notary_bench import (

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.engine.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
+from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.signatures.secret_keys import NO_SECRETS, SecretsAmong, held_key, key_text
+from chartkit.network.signatures.secret_keys import NO_SECRETS, SecretsAmong, held_key, key_text
 from tests.conformance.image_registry import run_command
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import Maker, push_bundle

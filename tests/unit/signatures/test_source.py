@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from chartkit.cli.main import main
-from chartkit.engine.signatures import NOBODY_ELSE
+from chartkit.engine.ports.signatures import NOBODY_ELSE
 from chartkit.errors import InputError, LookupFailed
-from chartkit.registry import Registries, Settings
-from chartkit.signatures.source import Signatures
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.signatures.source import Signatures
 from tests.conformance.image_registry import run_command
 from tests.signing.bundle import Instance
 from tests.unit.signatures.cosign_bench import IDENTITY, ISSUER, Bench
@@ -23,7 +23,7 @@ from tests.unit.signatures.cosign_bench import IDENTITY, ISSUER, Bench
 
 def test_the_source_itself_imports_no_library() -> None:
     code = (
-        "import sys, chartkit.signatures.source\n"
+        "import sys, chartkit.network.signatures.source\n"
         "heavy = {'cryptography', 'sigstore', 'jwt', 'cbor2', 'rfc3161_client'}\n"
         "sys.exit(str(sorted(heavy & sys.modules.keys())) if heavy & sys.modules.keys() else 0)"
     )
@@ -36,10 +36,13 @@ def test_without_the_libraries_it_says_how_to_get_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith("chartkit.signatures.") and name != "chartkit.signatures.source":
+        if (
+            name.startswith("chartkit.network.signatures.")
+            and name != "chartkit.network.signatures.source"
+        ):
             monkeypatch.delitem(sys.modules, name)
     for name in ("cosign", "bundles", "notary"):
-        monkeypatch.delattr(f"chartkit.signatures.{name}", raising=False)
+        monkeypatch.delattr(f"chartkit.network.signatures.{name}", raising=False)
     for name in ("cryptography", "cryptography.hazmat.primitives", "sigstore", "cbor2", "jwt"):
         monkeypatch.setitem(sys.modules, name, None)
     source = bench.source
@@ -61,8 +64,8 @@ def test_without_the_libraries_it_says_how_to_get_them(
 def test_a_module_that_is_missing_elsewhere_is_a_defect(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "chartkit.signatures.notary", None)
-    monkeypatch.delattr("chartkit.signatures.notary", raising=False)
+    monkeypatch.setitem(sys.modules, "chartkit.network.signatures.notary", None)
+    monkeypatch.delattr("chartkit.network.signatures.notary", raising=False)
     question = bench.by_key("example.com/app", kind="Notary")
     with pytest.raises(ModuleNotFoundError):
         bench.source.signature(question)

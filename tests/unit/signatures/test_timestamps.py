@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from chartkit.engine.signatures import SignatureError
-from chartkit.signatures.der_order import with_ordered_certificates
-from chartkit.signatures.timestamps import (
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.network.signatures.der_order import with_ordered_certificates
+from chartkit.network.signatures.timestamps import (
     TimestampAuthority,
     TimestampError,
     read_authority,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.documents import read_text
+from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.testing.mocks import read_api_calls, read_global_entries
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.troubleshooting.messages import KnownMessage, as_text, find_messages, known_messages
+from chartkit.install.troubleshooting import KnownMessage, as_text, find_messages, known_messages
 
 PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"
-MARK = "<!-- Written from chartkit/troubleshooting/messages.yaml: pytest --update-golden. -->\n"
+MARK = "<!-- Written from chartkit/install/troubleshooting.yaml: pytest --update-golden. -->\n"
 
 
 @pytest.mark.parametrize("message", known_messages(), ids=lambda message: message.id)

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from chartkit.chart.compat import known_clusters, matrix
 from chartkit.errors import InputError
-from chartkit.upgrade.path import Pair, parse_pair, shortest
+from chartkit.kyverno.matrix import known_clusters, matrix
+from chartkit.kyverno.upgrade.path import Pair, parse_pair, shortest
 
 PAIRS = [Pair(*each) for each in product(matrix(), known_clusters())]
 INFINITE = 10**6

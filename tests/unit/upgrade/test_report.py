@@ -3,11 +3,11 @@ from __future__ import annotations
 import json
 from datetime import date, timedelta
 
-from chartkit.chart.compat import known_clusters, matrix
-from chartkit.chart.versions import Version
-from chartkit.upgrade.facts import changes, eks_support
-from chartkit.upgrade.path import parse_pair, shortest
-from chartkit.upgrade.report import FORMATS, Plan
+from chartkit.kyverno.matrix import known_clusters, matrix
+from chartkit.kyverno.upgrade.facts import changes, eks_support
+from chartkit.kyverno.upgrade.path import parse_pair, shortest
+from chartkit.kyverno.upgrade.report import FORMATS, Plan
+from chartkit.kyverno.versions import Version
 
 
 def plan(start: str, target: str, today: date, eks: bool = True) -> Plan:

@@ -43,26 +43,24 @@ from chartkit.engine.cel.library.kubernetes import (
     urls,
 )
 from chartkit.engine.cel.library.kyverno import (
-    certificates,
-    chance,
-    clock,
-    compression,
-    digests,
     generator,
-    global_context,
-    image_data,
-    image_verification,
-    images,
-    json_text,
+    globalcontext,
+    gzip,
+    hash,
+    http,
+    json,
+    math,
     namespaced_resources,
     or_value,
-    resources,
-    rounding,
-    services,
+    random,
+    resource,
+    time,
     transform,
-    users,
-    yaml_text,
+    user,
+    x509,
+    yaml,
 )
+from chartkit.engine.cel.library.kyverno.images import data, references, verification
 from chartkit.engine.cel.types import DYN, STRING, Type
 
 _EXTENSIONS: Final[tuple[Library, ...]] = (
@@ -87,17 +85,17 @@ _EXTENSIONS: Final[tuple[Library, ...]] = (
 """What every kind adds to CEL, in Kyverno's order."""
 
 _SHARED: Final[tuple[Library, ...]] = (
-    global_context.LIBRARY,
-    images.LIBRARY,
-    image_data.LIBRARY,
-    digests.LIBRARY,
-    rounding.LIBRARY,
-    json_text.LIBRARY,
-    yaml_text.LIBRARY,
-    chance.LIBRARY,
-    clock.LIBRARY,
+    globalcontext.LIBRARY,
+    references.LIBRARY,
+    data.LIBRARY,
+    hash.LIBRARY,
+    math.LIBRARY,
+    json.LIBRARY,
+    yaml.LIBRARY,
+    random.LIBRARY,
+    time.LIBRARY,
     transform.LIBRARY,
-    compression.LIBRARY,
+    gzip.LIBRARY,
 )
 
 _EXCEPTION_FIELDS: Final = MappingProxyType(
@@ -152,8 +150,8 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         *_ADMISSION,
         _exceptions(),
         *_SHARED,
-        users.LIBRARY,
-        certificates.LIBRARY,
+        user.LIBRARY,
+        x509.LIBRARY,
     ),
     "mpol": (
         *_CLUSTER,
@@ -163,8 +161,8 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         _exceptions(),
         jsonpatch.LIBRARY,
         *_SHARED,
-        certificates.LIBRARY,
-        users.LIBRARY,
+        x509.LIBRARY,
+        user.LIBRARY,
     ),
     "gpol": (
         *_PLAIN,
@@ -172,7 +170,7 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         *_ADMISSION,
         _exceptions(),
         *_SHARED,
-        certificates.LIBRARY,
+        x509.LIBRARY,
     ),
     "dpol": (
         *_PLAIN,
@@ -181,15 +179,15 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         mutation.LIBRARY,
         _variables("kyverno.exceptions", exceptions=types.struct("compiler.Exception")),
         *_SHARED,
-        certificates.LIBRARY,
+        x509.LIBRARY,
     ),
     "ivpol": (
         *_CLUSTER,
         *_ADMISSION,
         _IMAGES,
         *_SHARED,
-        image_verification.LIBRARY,
-        users.LIBRARY,
+        verification.LIBRARY,
+        user.LIBRARY,
     ),
     "ivpol-json": (
         *_CLUSTER,
@@ -197,10 +195,10 @@ _KINDS: Final[Mapping[str, tuple[Library, ...]]] = {
         _OBJECT,
         _IMAGES,
         *_SHARED,
-        image_verification.LIBRARY,
-        users.LIBRARY,
+        verification.LIBRARY,
+        user.LIBRARY,
     ),
-    "matchimage": (*_PLAIN, _variables("kyverno.reference", ref=STRING), images.LIBRARY),
+    "matchimage": (*_PLAIN, _variables("kyverno.reference", ref=STRING), references.LIBRARY),
 }
 _GENERATING: Final = "gpol"
 _LENIENT: Final = Options(validate=False, fold=False, cost_limit=None)
@@ -228,8 +226,8 @@ def _libraries(kind: str, namespaced: bool) -> tuple[Library, ...]:
     found = list(_KINDS[kind])
     if kind != "matchimage":
         # In this order: of a function that both have, the first one's type shows.
-        found.append(namespaced_resources.LIBRARY if namespaced else resources.LIBRARY)
-        found.append(services.LIBRARY)
+        found.append(namespaced_resources.LIBRARY if namespaced else resource.LIBRARY)
+        found.append(http.LIBRARY)
     if kind == _GENERATING:
         found.append(generator.NAMESPACED_LIBRARY if namespaced else generator.LIBRARY)
         found.append(_request_types())

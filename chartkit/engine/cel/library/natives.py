@@ -11,14 +11,14 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from chartkit.documents.yaml_builder import whole
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type, TypeKind
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Uint, Value, type_of
-from chartkit.engine.int64 import Int64, as_float
+from chartkit.go.int64 import Int64, as_float
 from chartkit.model import Body, Json
-from chartkit.yaml_builder import whole
 
 _SAFE_INTEGER: Final = 2**53 - 1
 _TEXTS: Final = frozenset(

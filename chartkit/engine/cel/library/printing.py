@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.values import OptionalValue, Value
-from chartkit.engine.values.duration import format_duration
-from chartkit.engine.values.gofmt import format_float
+from chartkit.go.duration import format_duration
+from chartkit.go.fmt import format_float
 
 
 def show(value: Value) -> str:

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from chartkit.engine.cel.library.sizes import bounded_patterns, bounded_search
 from chartkit.engine.cel.values import Value
-from chartkit.engine.values.regexp import Regex, compile_regex
+from chartkit.go.regexp import Regex, compile_regex
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel.declarations import StructType
 from chartkit.engine.cel.shapes.table import shape_of
 from chartkit.engine.cel.types import BOOL, DOUBLE, INT, STRING, Type, TypeKind
-from chartkit.engine.kinds import GroupVersionKind, parse_api_version
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
 from chartkit.model import Body, Json
 
 _NAMES: Final = {

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from chartkit.engine.cel.shapes.table import known_kinds
-from chartkit.engine.kinds import GroupVersionKind, parse_api_version, resource_name
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version, resource_name
 
 MOST_KINDS: Final = 10
 """An API server checks an expression against so many kinds at most."""

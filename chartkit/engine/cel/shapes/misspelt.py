@@ -14,9 +14,9 @@ from typing import Final
 
 from chartkit.engine.cel.checker import UndefinedField, undefined_fields
 from chartkit.engine.cel.declarations import Environment, Variable
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.shapes.table import shape_of
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Diagnostic, Severity
 
 RULE_ID: Final = "cel-types"

@@ -28,7 +28,7 @@ from chartkit.engine.cel.types import (
     map_of,
     struct,
 )
-from chartkit.engine.kinds import GroupVersionKind, parse_api_version
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
 
 _TABLE: Final = "kinds.json"
 _LIST: Final = "[]"

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 from chartkit.engine.cel import types
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.natives import no_conversion, text_of
 from chartkit.engine.cel.library.printing import show
-from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, Value
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler

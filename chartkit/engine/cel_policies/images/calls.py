@@ -6,7 +6,7 @@ import json
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission_expressions import AdmissionExpressions
+from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.model import Body
 

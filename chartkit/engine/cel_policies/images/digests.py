@@ -19,8 +19,8 @@ from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope
-from chartkit.engine.images import extract_images, with_images
-from chartkit.engine.phase import Phase
+from chartkit.engine.context.images import extract_images, with_images
+from chartkit.engine.request.phase import Phase
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json, RuleResult, RuleType, Status
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.hosts import ClusterHost
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.images.attestors import Attestor, attestors_in
 from chartkit.engine.cel_policies.images.evidence import Evidence
 from chartkit.engine.cel_policies.images.references import Fits
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.lookups import Lookups
-from chartkit.engine.signatures import SignatureError, read_credentials
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.signatures import SignatureError, read_credentials
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
 

@@ -8,9 +8,9 @@ from typing import Final
 from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.host import OFFLINE
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.globs import GlobError, compile_glob
+from chartkit.engine.cel_policies.images.globs import GlobError, compile_glob
 from chartkit.engine.cel_policies.policy import CelPolicy
 
 _REFERENCES: Final = "spec.matchImageReferences"

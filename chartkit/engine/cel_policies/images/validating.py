@@ -14,8 +14,8 @@ from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.library.natives import no_conversion
-from chartkit.engine.cel.program.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.conditions import holds
@@ -30,9 +30,9 @@ from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, a
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cel_policies.validating import failure_message
-from chartkit.engine.phase import Phase
-from chartkit.engine.values.image_reference import ImageReferenceError
-from chartkit.engine.values.registry_reference import parse_reference
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
 

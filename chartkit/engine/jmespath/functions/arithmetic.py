@@ -15,16 +15,16 @@ from chartkit.engine.jmespath.declaration import (
     is_number,
 )
 from chartkit.engine.jmespath.errors import FunctionError, function_error
-from chartkit.engine.values.duration import (
+from chartkit.engine.scalars.quantity import Quantity, QuantityError
+from chartkit.go.duration import (
     MAX_DURATION,
     SECOND,
     DurationError,
     format_duration,
     parse_duration,
 )
-from chartkit.engine.values.gofmt import format_float
-from chartkit.engine.values.numbers import NumberError, parse_float, truncate_to_int64
-from chartkit.engine.values.quantity import Quantity, QuantityError
+from chartkit.go.fmt import format_float
+from chartkit.go.strconv import NumberError, parse_float, truncate_to_int64
 from chartkit.model import Json
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath.declaration import (
     ANY,
     ARRAY,
@@ -19,8 +18,9 @@ from chartkit.engine.jmespath.declaration import (
     function,
 )
 from chartkit.engine.jmespath.errors import CrashError, FunctionError, function_error
-from chartkit.engine.values.gofmt import format_float, format_float32
-from chartkit.engine.values.numbers import truncate_to_int64
+from chartkit.go.fmt import format_float, format_float32
+from chartkit.go.int64 import Int64
+from chartkit.go.strconv import truncate_to_int64
 from chartkit.model import Body, Json
 
 _GO_TYPES = {

@@ -10,12 +10,12 @@ from typing import Final
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import ANY, STRING, FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
-from chartkit.engine.values.base64_text import Base64Error, decode_base64
-from chartkit.engine.values.gofmt import UnsupportedValueError, go_json
-from chartkit.engine.values.gojson import JsonError
-from chartkit.engine.values.gojson import parse_json as read_json
-from chartkit.engine.values.goyaml import yaml_problem
 from chartkit.errors import InputError
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.fmt import UnsupportedValueError, go_json
+from chartkit.go.json_decoder import JsonError
+from chartkit.go.json_decoder import parse_json as read_json
+from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Json
 
 _YAML: Final = 4
@@ -91,7 +91,7 @@ def parse_json(text: str) -> Json:
     example="parse_yaml('a: 1')",
 )
 def parse_yaml(budget: Budget, text: str) -> Json:
-    from chartkit.documents import parse_yaml as read_yaml
+    from chartkit.documents.reader import parse_yaml as read_yaml
 
     budget.spend(_YAML * len(text), "parse_yaml()")
     try:

@@ -9,9 +9,9 @@ from semver import Version
 from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.engine.jmespath.sources import current_sources
-from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
-from chartkit.engine.values.semver_range import SemverError, parse_range, parse_version
-from chartkit.engine.values.url import UrlError, host_name
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
+from chartkit.go.url import UrlError, host_name
 
 _NO_VERSION = Version(0)
 _PRIVATE = tuple(

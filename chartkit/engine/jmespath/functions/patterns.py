@@ -16,9 +16,9 @@ from chartkit.engine.jmespath.declaration import (
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.engine.jmespath.functions.collections import as_text
 from chartkit.engine.jmespath.sources import current_sources
-from chartkit.engine.values.random_text import RandomTextError, generate
-from chartkit.engine.values.regexp import Regex, RegexError, compile_regex
-from chartkit.engine.values.wildcard import compile_wildcard
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.go.random_text import RandomTextError, generate
+from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.model import Json
 
 _INSTRUCTIONS: Final = 64

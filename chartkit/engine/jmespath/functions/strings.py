@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath.declaration import (
     ARRAY_OF_STRINGS,
     BOOLEAN,
@@ -15,8 +14,9 @@ from chartkit.engine.jmespath.declaration import (
     function,
 )
 from chartkit.engine.jmespath.errors import function_error
-from chartkit.engine.values import letters
-from chartkit.engine.values.numbers import truncate_to_int64
+from chartkit.go import letters
+from chartkit.go.int64 import Int64
+from chartkit.go.strconv import truncate_to_int64
 
 
 @function(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
-from chartkit.engine.values.calendar import Moment
-from chartkit.engine.values.duration import SECOND, DurationError, format_duration, parse_duration
-from chartkit.engine.values.numbers import NumberError, parse_int
-from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
+from chartkit.go.calendar import Moment
+from chartkit.go.duration import SECOND, DurationError, format_duration, parse_duration
+from chartkit.go.strconv import NumberError, parse_int
+from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 
 
 def _read(text: str, layout: str = RFC3339) -> Moment:

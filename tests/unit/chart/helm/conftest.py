@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart import helm
-from chartkit.chart.helm import choice
+from chartkit import helm
+from chartkit.helm import choice
 
 BACKENDS = ("library", "helm_program", "helm3_program")
 Write = Callable[..., Path]

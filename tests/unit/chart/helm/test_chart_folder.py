@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.chart.helm import chart_folder
-from chartkit.chart.helm.model import ChartError
-from chartkit.chart.helm.staging import Stage
-from chartkit.chart.render import lint_chart, render_chart
 from chartkit.errors import RenderError
+from chartkit.helm import chart_folder
+from chartkit.helm.model import ChartError
+from chartkit.helm.render import lint_chart, render_chart
+from chartkit.helm.staging import Stage
 from tests.unit.chart.helm.conftest import Write
 
 

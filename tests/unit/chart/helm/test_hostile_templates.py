@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from chartkit.chart.helm import Target, choice
-from chartkit.chart.helm.door import Door
-from chartkit.chart.helm.model import ChartError
 from chartkit.errors import RenderError
-from chartkit.sandbox.limits import Limits
+from chartkit.helm import Target, choice
+from chartkit.helm.door import Door
+from chartkit.helm.model import ChartError
+from chartkit.helm.sandbox.limits import Limits
 from tests.unit.chart.helm.conftest import BACKENDS, Write, chosen
 
 _LIMITS = Limits(seconds=60, cpu_seconds=1, memory=384 * 1024 * 1024, output=4 * 1024 * 1024)

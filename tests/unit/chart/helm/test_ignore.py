@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.helm.ignore import Ignored
+from chartkit.helm.ignore import Ignored
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from chartkit.chart.helm.model import ChartError
-from chartkit.chart.helm.references import check_references
-from chartkit.chart.render import render_chart
 from chartkit.errors import RenderError
+from chartkit.helm.model import ChartError
+from chartkit.helm.references import check_references
+from chartkit.helm.render import render_chart
 from chartkit.model import Json
 from tests.unit.chart.helm.conftest import Write
 from tests.unit.chart.helm.test_chart_folder import SUB, archive

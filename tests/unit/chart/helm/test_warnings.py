@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.chart.helm.warnings import warnings
-from chartkit.chart.render import WARNING_RULE, lint_chart, render_chart
+from chartkit.helm.render import WARNING_RULE, lint_chart, render_chart
+from chartkit.helm.warnings import warnings
 from chartkit.model import Severity
 from tests.unit.chart.helm.conftest import Write
 

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.hosts import ClusterHost
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.int64 import Int64
-from chartkit.engine.lookups import OfflineLookups, Recorded, UnknownEntry
-from chartkit.engine.services import ServiceAnswer, ServiceCall
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.lookups import OfflineLookups, Recorded, UnknownEntry
+from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.errors import LookupFailed, NoSource
+from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.lexer import EOF, tokenize, without_errors
+from chartkit.engine.cel.parser.lexer import EOF, tokenize, without_errors
 
 
 def kinds(source: str) -> list[tuple[str, str]]:

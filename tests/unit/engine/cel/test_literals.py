@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from chartkit.engine.cel import literals
-from chartkit.engine.cel.literals import LiteralError
+from chartkit.engine.cel.parser import literals
+from chartkit.engine.cel.parser.literals import LiteralError
 from chartkit.engine.cel.values import Uint
 
 

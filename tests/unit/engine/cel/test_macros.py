@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.ast import Call, Comprehension, Literal
 from chartkit.engine.cel.declarations import Library, environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.macros import (
@@ -17,7 +16,8 @@ from chartkit.engine.cel.macros import (
     standard,
     two_variable,
 )
-from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.parser.ast import Call, Comprehension, Literal
+from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 
 FAMILIES = (standard, two_variable, optional, bindings, lists, math, proto)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel import parser, reading
-from chartkit.engine.cel.ast import ListLiteral
 from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.parser import entry, parser
+from chartkit.engine.cel.parser.ast import ListLiteral
+from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 
 PLAIN = environment("plain", ())
@@ -108,18 +108,18 @@ def test_arguments_of_a_reserved_name_are_not_looked_at() -> None:
 
 
 def test_size_limit() -> None:
-    assert parse("'" + "a" * (parser.MAX_SIZE - 2) + "'", PLAIN)
-    assert failure("a" * (parser.MAX_SIZE + 1)) == (
+    assert parse("'" + "a" * (entry.MAX_SIZE - 2) + "'", PLAIN)
+    assert failure("a" * (entry.MAX_SIZE + 1)) == (
         "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000"
     )
 
 
 def test_only_so_many_complaints_are_shown() -> None:
     lines = failure("#" * 150).split("\n")
-    assert sum(line.startswith("ERROR") for line in lines) == parser.MAX_ISSUES
+    assert sum(line.startswith("ERROR") for line in lines) == entry.MAX_ISSUES
     assert lines[-1] == "1 more errors were truncated"
     names = failure(f"[{', '.join(['if'] * 150)}]").split("\n")
-    assert sum(line.startswith("ERROR") for line in names) == parser.MAX_ISSUES
+    assert sum(line.startswith("ERROR") for line in names) == entry.MAX_ISSUES
     assert names[-1] == "50 more errors were truncated"
 
 
@@ -138,8 +138,8 @@ def test_nesting_limit(opening: str, closing: str, most: int) -> None:
 
 @pytest.mark.parametrize("link", [".b", "[1]", "+1", "==1", ".f()"])
 def test_chain_limit(link: str) -> None:
-    assert parse("a" + link * reading.MAX_DEPTH, PLAIN)
-    assert failure("a" + link * (reading.MAX_DEPTH + 1)) == CHAINED
+    assert parse("a" + link * parser.MAX_DEPTH, PLAIN)
+    assert failure("a" + link * (parser.MAX_DEPTH + 1)) == CHAINED
 
 
 def test_logical_chains_are_balanced_and_have_no_limit() -> None:

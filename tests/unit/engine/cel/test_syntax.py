@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.parser.entry import parse
 
 PLAIN = environment("plain", ())
 START = (

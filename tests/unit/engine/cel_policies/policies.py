@@ -9,8 +9,8 @@ from typing import Any
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.request import Operation, Request
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Location, Resource, RuleResult
 
 PLACE = Location("policy.yaml", 3)

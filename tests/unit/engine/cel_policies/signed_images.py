@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chartkit.engine.signatures import NOBODY_ELSE, Credentials, SignatureError
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.request import User
-from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import (

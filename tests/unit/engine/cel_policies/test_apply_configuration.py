@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.values import Struct
-from chartkit.engine.cel_policies.apply_configuration import ApplyError, apply_configuration
+from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, apply_configuration
 from chartkit.model import Body, Json
 
 _POD: Body = {

@@ -6,8 +6,8 @@ import pytest
 
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.apply_configuration import ApplyError
-from chartkit.engine.cel_policies.json_patch_values import apply_json_patch
+from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError
+from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
 from chartkit.model import Body
 
 _POD: Body = {

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cluster import Cluster
+from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Request
-from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import (

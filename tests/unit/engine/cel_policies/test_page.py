@@ -9,12 +9,12 @@ from typing import Final
 
 import pytest
 
-from chartkit.documents import read_text, resources
-from chartkit.engine.cluster import Cluster
+from chartkit.documents.reader import read_text, resources
+from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
-from chartkit.engine.request import Request
-from chartkit.engine.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Request
 from chartkit.model import Location
 
 PAGE: Final = Path(__file__).parents[4] / "docs" / "cel-policies.md"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel_policies.bindings import is_binding
+from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy, read_cel_policy
 from chartkit.errors import CompileError

@@ -6,7 +6,11 @@ import math
 
 import pytest
 
-from chartkit.engine.cel_policies.template_yaml import TemplateError, read_documents, value_of
+from chartkit.engine.cel_policies.generation.template_yaml import (
+    TemplateError,
+    read_documents,
+    value_of,
+)
 from chartkit.model import Json
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.conditions import ConditionsMalformed, Outcome, compile_conditions
-from chartkit.engine.context import Context
+from chartkit.engine.cluster_policy.conditions import (
+    ConditionsMalformed,
+    Outcome,
+    compile_conditions,
+)
+from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.entries import check_entries
+from chartkit.engine.context.entries import check_entries
 from chartkit.model import Body
 
 

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from chartkit.engine.context import Context, QueryError
-from chartkit.engine.entries import compile_entries
-from chartkit.engine.lookups import OFFLINE, Lookups
-from chartkit.engine.services import ServiceAnswer, ServiceCall
-from chartkit.engine.signatures import NOBODY_ELSE, Credentials
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.context.context import Context, QueryError
+from chartkit.engine.context.entries import compile_entries
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
+from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit import bundled
-from chartkit.catalog.check import check_path
+from chartkit.catalog.authoring.check import check_path
 from chartkit.model import Body
 from chartkit.scan.policies import compile_all
 from tests.unit.engine.policies import policy_resource, rule

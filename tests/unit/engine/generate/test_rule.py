@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster import Cluster
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.evaluate import BACKGROUND_CONTROLLER, evaluate
-from chartkit.engine.policy_check.generation import kubernetes_cluster_wide
-from chartkit.engine.request import Operation, Request, User
-from chartkit.engine.user_values import UserLookups
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import policy_resource, rule

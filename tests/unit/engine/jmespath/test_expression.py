@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.int64 import Int64
 from chartkit.engine.jmespath import (
     CrashError,
     ExpressionSyntaxError,
@@ -15,6 +14,7 @@ from chartkit.engine.jmespath import (
     NotFoundError,
     compile_expression,
 )
+from chartkit.go.int64 import Int64
 
 POD: dict[str, Any] = {
     "request": {

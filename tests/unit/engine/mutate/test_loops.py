@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
+from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
+from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.mutate.patch_text import compile_json_patch
-from chartkit.engine.mutate.strategic import compile_merge
-from chartkit.engine.mutate.workspace import Workspace
-from chartkit.engine.request import Request
+from chartkit.engine.request.request import Request
 from chartkit.model import Resource, Status
 
 _LIST = "request.object.spec.containers"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.mutate.nodes import PatchError
-from chartkit.engine.mutate.patch_text import compile_json_patch, patch_problem
+from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch, patch_problem
+from chartkit.engine.json_patch.nodes import PatchError
 
 BODY: dict[str, Any] = {"kind": "W", "spec": {"a": "1", "l": ["x", "y"], "n": None}}
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.mutate.nodes import PatchError
-from chartkit.engine.mutate.strategic import compile_merge
+from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
+from chartkit.engine.json_patch.nodes import PatchError
 
 
 def _pod(**spec: Any) -> dict[str, Any]:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.pattern.anchors import Anchor, AnchorKind, has_nested_anchors, parse_anchor
+from chartkit.engine.cluster_policy.pattern.anchors import (
+    Anchor,
+    AnchorKind,
+    has_nested_anchors,
+    parse_anchor,
+)
 from chartkit.model import Json
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.pattern.build import Path, Run, Spot
+from chartkit.engine.cluster_policy.pattern.build import Path, Run, Spot
 
 
 def test_path() -> None:

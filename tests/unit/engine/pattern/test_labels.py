@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.pattern import MismatchKind, compile_pattern
-from chartkit.engine.pattern.build import Spot
-from chartkit.engine.pattern.labels import expansion_of
+from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
+from chartkit.engine.cluster_policy.pattern.build import Spot
+from chartkit.engine.cluster_policy.pattern.labels import expansion_of
 from chartkit.model import Body, Json
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.int64 import Int64
-from chartkit.engine.pattern import PatternDepthError, compile_pattern
+from chartkit.engine.cluster_policy.pattern import PatternDepthError, compile_pattern
+from chartkit.go.int64 import Int64
 from chartkit.model import Json
 from tests.cpu import ends_soon
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.pattern.mismatch import (
+from chartkit.engine.cluster_policy.pattern.mismatch import (
     Failure,
     combine,
     forbidden_key,

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from chartkit.engine.int64 import Int64
-from chartkit.engine.pattern.numbers import exponent_text, go_number, go_type
+from chartkit.engine.cluster_policy.pattern.numbers import exponent_text, go_number, go_type
+from chartkit.go.int64 import Int64
 from chartkit.model import Json
 
 

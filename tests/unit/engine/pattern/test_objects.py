@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.pattern import Mismatch, MismatchKind, compile_pattern
+from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, compile_pattern
 from chartkit.model import Body, Json
 
 

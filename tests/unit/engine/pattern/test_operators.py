@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.int64 import Int64
-from chartkit.engine.pattern.operators import compile_operation, literal, text_of
+from chartkit.engine.cluster_policy.pattern.operators import compile_operation, literal, text_of
+from chartkit.go.int64 import Int64
 from chartkit.model import Json
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.int64 import Int64
-from chartkit.engine.pattern.scalar import compile_scalar
+from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
+from chartkit.go.int64 import Int64
 from chartkit.model import Json
 
 VALUES: list[Json] = [

@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.podsecurity.checks import CHECKS, CONTROL_OF, CONTROLS, choose, find
-from chartkit.engine.podsecurity.finding import Finding
-from chartkit.engine.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.checks import (
+    CHECKS,
+    CONTROL_OF,
+    CONTROLS,
+    choose,
+    find,
+)
+from chartkit.engine.cluster_policy.podsecurity.finding import Finding
+from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
 from chartkit.model import Body, Resource
 
 SECURE: Body = {

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.policy_check.images import images_fault
+from chartkit.engine.cluster_policy.policy_check.images import images_fault
 from chartkit.model import Body
 from tests.unit.engine.policies import policy, rule
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.policy_check.warnings import deprecation, policy_warnings
+from chartkit.engine.cluster_policy.policy_check.warnings import deprecation, policy_warnings
 from chartkit.model import Body, Resource, Severity
 from chartkit.scan.policies import compile_all
 from tests.unit.engine.policies import PLACE, policy, policy_resource, rule

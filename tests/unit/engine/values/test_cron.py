@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.values.cron import Schedule
+from chartkit.engine.scalars.cron import Schedule
 
 
 def _at(text: str) -> datetime:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.values.duration import (
+from chartkit.go.duration import (
     MAX_DURATION,
     MIN_DURATION,
     DurationError,

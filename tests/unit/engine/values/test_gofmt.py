@@ -9,14 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.int64 import Int64
-from chartkit.engine.values.gofmt import (
-    UnsupportedValueError,
-    embedded_json,
-    format_float32,
-    go_json,
-    go_sprint,
-)
+from chartkit.go.fmt import UnsupportedValueError, embedded_json, format_float32, go_json, go_sprint
+from chartkit.go.int64 import Int64
 
 
 @pytest.mark.parametrize(

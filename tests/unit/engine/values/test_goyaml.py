@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.values.goyaml import yaml_problem
+from chartkit.go.yaml_errors import yaml_problem
 
 NULL = "unsupported map key of type: %!s(<nil>), key: <nil>, value: "
 LIST = "yaml: invalid map key: "

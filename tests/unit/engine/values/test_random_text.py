@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from chartkit.engine.values.random_text import RandomTextError, generate
-from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.go.random_text import RandomTextError, generate
+from chartkit.go.regexp import RegexError, compile_regex
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.values.image_reference import ImageReferenceError
-from chartkit.engine.values.registry_reference import parse_reference
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import parse_reference
 
 _DIGEST = "sha256:" + "0a" * 32
 

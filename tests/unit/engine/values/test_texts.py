@@ -9,20 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.values.gojson import JsonError, parse_json
-from chartkit.engine.values.goyaml import yaml_problem
-from chartkit.engine.values.image_reference import ImageReferenceError, parse_image
-from chartkit.engine.values.letters import equal_fold, to_lower, to_upper
-from chartkit.engine.values.numbers import (
-    NumberError,
-    parse_float,
-    parse_int,
-    truncate_to_int64,
-)
-from chartkit.engine.values.regexp import RegexError, compile_regex
-from chartkit.engine.values.semver_range import SemverError, parse_range, parse_version
-from chartkit.engine.values.timelayout import RFC3339, TimeError, parse_time
-from chartkit.engine.values.url import UrlError, host_name
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+from chartkit.engine.scalars.semver_range import SemverError, parse_range, parse_version
+from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.letters import equal_fold, to_lower, to_upper
+from chartkit.go.regexp import RegexError, compile_regex
+from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
+from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.go.url import UrlError, host_name
+from chartkit.go.yaml_errors import yaml_problem
 
 
 @pytest.mark.parametrize(

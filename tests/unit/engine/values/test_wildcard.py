@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.values.wildcard import compile_wildcard, has_wildcard
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 
 
 @pytest.mark.parametrize(

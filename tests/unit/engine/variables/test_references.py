@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.context import Context
-from chartkit.engine.variables import SubstitutionError, compile_template
-from chartkit.engine.variables.references import UnresolvedReferenceError, resolve_references
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.context.variables.references import (
+    UnresolvedReferenceError,
+    resolve_references,
+)
 from chartkit.model import Json
 
 

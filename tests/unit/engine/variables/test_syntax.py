@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.variables.syntax import find_variables, has_variable, split_text, unescape
+from chartkit.engine.context.variables.syntax import (
+    find_variables,
+    has_variable,
+    split_text,
+    unescape,
+)
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.context import Context
-from chartkit.engine.int64 import Int64
-from chartkit.engine.lookups import OFFLINE
-from chartkit.engine.variables import SubstitutionError, compile_template
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.go.int64 import Int64
 from chartkit.model import Json
 
 DATA = {

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.lookups import OfflineLookups
-from chartkit.engine.request import Request
-from chartkit.engine.signatures import (
+from chartkit.engine.ports.lookups import OfflineLookups
+from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     Credentials,
     Question,
@@ -19,6 +18,7 @@ from chartkit.engine.signatures import (
     SignatureSource,
     Verified,
 )
+from chartkit.engine.request.request import Request
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, RuleResult
 from tests.unit.engine.policies import policy_resource, rule

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.signatures import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 from tests.unit.engine.verify_images.fake_signatures import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.verify_images.extract import compile_extractors, images_in
+from chartkit.engine.cluster_policy.verify_images.extract import compile_extractors, images_in
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.compile import compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.request import Operation, Request
-from chartkit.engine.signatures import Credentials, Question, SignatureError
+from chartkit.engine.ports.signatures import Credentials, Question, SignatureError
+from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource
 from tests.unit.engine.policies import policy_resource

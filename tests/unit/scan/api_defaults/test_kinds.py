@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.documents import read_file
+from chartkit.documents.reader import read_file
 from chartkit.model import Body, Location, Resource
 from chartkit.scan.api_defaults.kinds import as_stored
 

@@ -13,8 +13,8 @@ from chartkit.engine.cel.library.natives import json_of
 from chartkit.engine.cel.library.sizes import bounded, bounded_value
 from chartkit.engine.cel.types import BYTES, DYN, STRING
 from chartkit.engine.cel.values import Value
-from chartkit.engine.values.base64_text import Base64Error, decode_base64
-from chartkit.engine.values.gofmt import go_json
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.fmt import go_json
 
 
 @overload(

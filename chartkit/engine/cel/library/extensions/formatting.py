@@ -14,9 +14,9 @@ from chartkit.engine.cel.library.standard.conversions import text_of_bool, text_
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Uint, Value, type_of
-from chartkit.engine.values.gofmt import format_float
-from chartkit.engine.values.numbers import NumberError, parse_int
-from chartkit.engine.values.quoting import quote
+from chartkit.go.fmt import format_float
+from chartkit.go.quoting import quote
+from chartkit.go.strconv import NumberError, parse_int
 
 _DEFAULT_PRECISION: Final = 6
 _MEMBER_WEIGHT: Final = 5

@@ -25,7 +25,7 @@ from chartkit.engine.cel.types import (
     optional_of,
 )
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
-from chartkit.engine.values.duration import SECOND
+from chartkit.go.duration import SECOND
 
 _OPTIONAL: Final = optional_of(V)
 _UNWRAP: Final = "The values of a list of optionals that are there."

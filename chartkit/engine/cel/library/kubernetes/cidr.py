@@ -17,8 +17,8 @@ from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, pars
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
 from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
-from chartkit.engine.values.ip_address import AddressError, parse_address
-from chartkit.engine.values.quoting import quote
+from chartkit.go.ip_address import AddressError, parse_address
+from chartkit.go.quoting import quote
 
 CIDR: Final = opaque("net.CIDR")
 

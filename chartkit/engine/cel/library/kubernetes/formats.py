@@ -16,9 +16,9 @@ from chartkit.engine.cel.library.kubernetes.naming import Check
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import LIST_STRING, STRING, Type, optional_of, struct
 from chartkit.engine.cel.values import NONE, OptionalValue, Value
-from chartkit.engine.values.calendar import days_in
-from chartkit.engine.values.regexp import compile_regex
-from chartkit.engine.values.url import UrlError, parse_request_uri
+from chartkit.go.calendar import days_in
+from chartkit.go.regexp import compile_regex
+from chartkit.go.url import UrlError, parse_request_uri
 
 FORMAT: Final = struct("kubernetes.NamedFormat")
 

@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_matching
 from chartkit.engine.cel.library.searching import bounded_matches, of_search, of_search_for_all
 from chartkit.engine.cel.types import INT, LIST_STRING, STRING
-from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.go.regexp import RegexError, compile_regex
 
 
 def _found(text: str, pattern: str) -> Iterator[str]:

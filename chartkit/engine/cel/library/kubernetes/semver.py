@@ -13,7 +13,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import BOOL, INT, STRING, Type, struct
-from chartkit.engine.values.semver_range import SemverError, parse_version
+from chartkit.engine.scalars.semver_range import SemverError, parse_version
 
 SEMVER: Final = struct("kubernetes.Semver")
 

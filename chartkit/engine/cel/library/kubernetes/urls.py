@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import BOOL, LIST_STRING, STRING, Type, map_of, struct
-from chartkit.engine.values.url import Url, UrlError, parse_request_uri, parse_url
+from chartkit.go.url import Url, UrlError, parse_request_uri, parse_url
 
 _PARSING: Final = always(24)
 URL: Final = struct("kubernetes.URL")

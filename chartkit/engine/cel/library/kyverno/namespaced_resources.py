@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.host import Host
-from chartkit.engine.cel.library.kyverno import resources
+from chartkit.engine.cel.library.kyverno import resource as resources
 from chartkit.engine.cel.library.kyverno.contexts import Context
-from chartkit.engine.cel.library.kyverno.resources import (
+from chartkit.engine.cel.library.kyverno.resource import (
     CONTEXT,
     GROUP_VERSION_RESOURCE,
     LABELS,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from chartkit.engine.cel.declarations import Example, Implementation, Overload
 from chartkit.engine.cel.times import Duration, Timestamp, in_zone
 from chartkit.engine.cel.types import DURATION, INT, STRING, TIMESTAMP
-from chartkit.engine.values.duration import HOUR, MILLISECOND, MINUTE
+from chartkit.go.duration import HOUR, MILLISECOND, MINUTE
 
 _Part = Callable[[Timestamp], int]
 

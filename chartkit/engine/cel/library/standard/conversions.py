@@ -25,9 +25,9 @@ from chartkit.engine.cel.types import (
     Type,
 )
 from chartkit.engine.cel.values import UINT_MAX, Opaque, Uint, Value, type_of
-from chartkit.engine.values.duration import SECOND
-from chartkit.engine.values.gofmt import format_float
-from chartkit.engine.values.numbers import NumberError, parse_float, parse_int
+from chartkit.go.duration import SECOND
+from chartkit.go.fmt import format_float
+from chartkit.go.strconv import NumberError, parse_float, parse_int
 
 _BOOLS = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),

@@ -40,7 +40,7 @@ from chartkit.engine.cel.values import (
     Value,
     type_of,
 )
-from chartkit.engine.values.duration import SECOND
+from chartkit.go.duration import SECOND
 
 _Fields = Mapping[str, Value]
 _Construct = Callable[[_Fields], Value]

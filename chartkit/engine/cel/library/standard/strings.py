@@ -7,7 +7,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.searching import is_found, of_search
 from chartkit.engine.cel.types import BOOL, STRING
-from chartkit.engine.values.regexp import RegexError, compile_regex
+from chartkit.go.regexp import RegexError, compile_regex
 
 _MATCHES = "Whether a regular expression (RE2) is found anywhere in a text."
 

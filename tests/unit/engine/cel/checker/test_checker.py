@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cel import types
 from chartkit.engine.cel.checker import OutputTypeError, check, undefined_fields
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints, output
 
 

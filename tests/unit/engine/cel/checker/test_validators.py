@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.cel.checker import check
 from chartkit.engine.cel.declarations import CheckedExpression
 from chartkit.engine.cel.errors import CelCompileError, Issue
-from chartkit.engine.cel.parser import parse
+from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints
 
 

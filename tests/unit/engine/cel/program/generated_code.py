@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.program.codegen import generate
-from chartkit.engine.cel.program.fold import fold
-from chartkit.engine.cel.program.frame import WORK_LIMIT
-from chartkit.engine.cel.program.program import Program
+from chartkit.engine.cel.interpreter.codegen import generate
+from chartkit.engine.cel.interpreter.constant_folding import fold
+from chartkit.engine.cel.interpreter.frame import WORK_LIMIT
+from chartkit.engine.cel.interpreter.program import Program
 
 
 def generated_code(program: Program) -> str:

@@ -11,9 +11,9 @@ import pytest
 from chartkit.engine.cel import ENVIRONMENTS, CelError, Program, compile_expression
 from chartkit.engine.cel.declarations import Library, Variable, overload
 from chartkit.engine.cel.host import OFFLINE, Host
-from chartkit.engine.cel.program.codegen import generate
-from chartkit.engine.cel.program.fast import NAMES
-from chartkit.engine.cel.program.fold import fold
+from chartkit.engine.cel.interpreter.codegen import generate
+from chartkit.engine.cel.interpreter.constant_folding import fold
+from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.types import DYN, INT
 from chartkit.engine.cel_policies.scope import Variables
 from tests.unit.engine.cel.program.generated_code import generated_code

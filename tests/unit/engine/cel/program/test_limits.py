@@ -9,9 +9,9 @@ import pytest
 from chartkit.engine.cel import ENVIRONMENTS, CelError, compile_expression
 from chartkit.engine.cel.errors import CostLimitExceeded
 from chartkit.engine.cel.host import OFFLINE
-from chartkit.engine.cel.program.closures import Planner
-from chartkit.engine.cel.program.fold import fold
-from chartkit.engine.cel.program.frame import Frame
+from chartkit.engine.cel.interpreter.closures import Planner
+from chartkit.engine.cel.interpreter.constant_folding import fold
+from chartkit.engine.cel.interpreter.frame import Frame
 
 VARIABLES: dict[str, object] = {
     "object": {

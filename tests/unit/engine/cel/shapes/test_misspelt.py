@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.shapes import KindIssues, misspelt
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 POD = GroupVersionKind("", "v1", "Pod")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")

@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.cel.shapes import kinds_matched, shape_of
 from chartkit.engine.cel.shapes.table import known_kinds
 from chartkit.engine.cel.types import TypeKind
-from chartkit.engine.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
 
 POD = GroupVersionKind("", "v1", "Pod")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.urls import UrlValue
-from chartkit.engine.values.url import parse_url
+from chartkit.go.url import parse_url
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 

@@ -1,0 +1,212 @@
+"""A policy put into a profile of the project's own, with everything that this asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.catalog.libraries import BUILT_IN, libraries, ranks, read_catalogue
+from chartkit.catalog.model import Entry
+from chartkit.catalog.search import find, others
+from chartkit.charts.policies.chart import read_libraries
+from chartkit.documents.reader import read_source
+from chartkit.errors import InputError
+from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.profile_edits import new_profile, with_policy, with_profile, write_files
+from chartkit.library.profiles import (
+    Profile,
+    ResolvedPolicy,
+    read_profile,
+    resolve,
+    resolve_environment,
+)
+from chartkit.model import Location
+from chartkit.output import swap
+from chartkit.project.project import DEFAULT_PROFILES, Project, read_project
+from chartkit.schemas.json_schema import suggestion
+
+_FOLDER: Final = "profiles"
+_SUFFIXES: Final = (".yaml", ".yml")
+_UNFIT: Final = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What came of it.
+
+    entry, policy: the policy; profile: the file that has it; written: the files that were changed
+    or made, none where it was there already; there: where it stood already, None where it did
+    not; without: environments whose profiles do not have it; instead_of: policies of other
+    libraries that the name means as well.
+    """
+
+    entry: Entry
+    policy: LibraryPolicy
+    profile: Path
+    written: tuple[Path, ...] = ()
+    there: Location | None = None
+    without: tuple[str, ...] = ()
+    instead_of: tuple[Entry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """A profile file; reference: how chartkit.yaml names it; profile: as it is, None: to be
+    made; is_named: whether the project has it among its profiles, or what they extend."""
+
+    file: Path
+    reference: str
+    profile: Profile | None
+    is_named: bool
+
+
+def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
+    """Puts the policy of a name into a profile; nothing is written where it stands there already.
+
+    name: see `chartkit.catalog.search.find`; profile: a profile of the project's own, by path or
+    name; empty: its first one, or a new one; new: whether the one that is named may be made.
+    Raises InputError, and then nothing was written.
+    """
+    project = read_project(folder)
+    folders = libraries(project.root)
+    entries = read_catalogue(folders).entries
+    rank = ranks(folders)
+    entry = find(entries, name, rank)
+    library = read_libraries(project)
+    policy = library.find(entry.qualified)
+    is_built_in = entry.library == BUILT_IN and not library.hides(entry.reference)
+    reference = entry.reference if is_built_in else entry.qualified
+    instead_of = tuple(others(entries, name, entry, rank))
+    with swap.lock(project.root):
+        target = _target(project, profile)
+        if target.profile is None and profile and not new:
+            raise _unknown(project, profile)
+        there = _standing(target, library, policy)
+        if there is not None:
+            without = _without(project, target)
+            return Added(entry, policy, target.file, (), there, without, instead_of)
+        _require_free(project, library, policy)
+        texts = _texts(project, target, reference)
+        write_files(texts, project.root)
+    without = _without(read_project(folder), target)
+    return Added(entry, policy, target.file, tuple(texts), None, without, instead_of)
+
+
+def _target(project: Project, given: str) -> _Target:
+    """The profile file to write; raises InputError for a built-in one."""
+    if given and (bundled.profiles_dir() / f"{given}.yaml").is_file():
+        hint = f"write a profile of your own that begins with it: extends: [{given}]"
+        raise InputError(f"profile '{given}' is built in and cannot be written", hint=hint)
+    own = list(_own_profiles(project))
+    for each in own:
+        named = each.profile is not None and given in (each.profile.name, each.file.stem)
+        if not given or named or (project.root / given).resolve() == each.file.resolve():
+            return each
+    name = given or _UNFIT.sub("-", project.root.resolve().name.lower()).strip("-") or "ours"
+    is_path = "/" in given or given.endswith(_SUFFIXES)
+    path = Path(name if is_path else f"{_FOLDER}/{name}.yaml")
+    if path.is_absolute() and path.is_relative_to(project.root.resolve()):
+        path = path.relative_to(project.root.resolve())
+    file = project.root / path
+    is_inside = not path.is_absolute() and path.parts[:1] != ("..",)
+    reference = f"./{path.as_posix()}" if is_inside else path.as_posix()
+    there = read_profile(reference, project.root) if file.is_file() else None
+    return _Target(file, reference, there, False)
+
+
+def _unknown(project: Project, given: str) -> InputError:
+    names = [each.file.stem for each in _own_profiles(project)]
+    hint = suggestion(given, names) or "--new-profile makes it"
+    return InputError(f"there is no profile '{given}' of your own", hint=hint)
+
+
+def _own_profiles(project: Project) -> Iterator[_Target]:
+    """The profile files that chartkit.yaml names, the project's before its environments', and
+    those that they extend."""
+    environments = project.environments.values()
+    named = [
+        *project.document.body.get("profiles", DEFAULT_PROFILES),
+        *(reference for each in environments for reference in each.profiles),
+    ]
+    built_in = bundled.profiles_dir().resolve()
+    found: dict[Path, _Target] = {}
+    for reference in dict.fromkeys(named):
+        for profile in _extended(read_profile(reference, project.root)):
+            if profile.file.resolve().parent != built_in:
+                target = _Target(profile.file, reference, profile, True)
+                found.setdefault(profile.file.resolve(), target)
+    yield from found.values()
+
+
+def _extended(profile: Profile) -> Iterator[Profile]:
+    yield profile
+    for parent in profile.extends:
+        yield from _extended(parent)
+
+
+def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Location | None:
+    """Where the profile, or one that it extends, has the policy already; raises InputError where
+    it is switched off there, and where the profile has another one of its name."""
+    if target.profile is None:
+        return None
+    found = resolve([target.profile], library).policies.get(policy.name)
+    if found is None:
+        return None
+    _require_same(found, policy)
+    if not found.enabled:
+        hint = "take `enabled: false` out there"
+        raise InputError(f"policy '{policy.name}' is switched off", found.location, hint)
+    return found.location
+
+
+def _require_free(project: Project, library: Library, policy: LibraryPolicy) -> None:
+    """Raises InputError where the chart has another policy of the name."""
+    profiles = project.document.body.get("profiles", DEFAULT_PROFILES)
+    base = resolve([read_profile(each, project.root) for each in profiles], library)
+    environments = project.environments.values()
+    for resolved in (
+        base,
+        *(resolve_environment(each, library, project.root) for each in environments),
+    ):
+        found = resolved.policies.get(policy.name)
+        if found is not None:
+            _require_same(found, policy)
+
+
+def _require_same(found: ResolvedPolicy, policy: LibraryPolicy) -> None:
+    if found.policy.qualified != policy.qualified:
+        message = f"the chart has another policy '{policy.name}': {found.policy.qualified}"
+        hint = f"values speak of names; take it out before {policy.qualified} comes in"
+        raise InputError(message, found.location, hint)
+
+
+def _texts(project: Project, target: _Target, reference: str) -> dict[Path, str]:
+    """The files to write: the profile, and chartkit.yaml where it does not name it yet."""
+    name = target.file.stem
+    if target.profile is None:
+        title = f"Policies of {name}"
+        texts = {target.file: new_profile(_UNFIT.sub("-", name.lower()), title, reference)}
+    else:
+        texts = {target.file: with_policy(read_source(target.file), reference, target.file)}
+    if not target.is_named:
+        text = read_source(project.file)
+        texts[project.file] = with_profile(text, target.reference, DEFAULT_PROFILES, project.file)
+    return texts
+
+
+def _without(project: Project, target: _Target) -> tuple[str, ...]:
+    """The environments whose profiles do not come to this one."""
+    return tuple(
+        name
+        for name, environment in project.environments.items()
+        if target.file.resolve()
+        not in {
+            each.file.resolve()
+            for reference in environment.profiles
+            for each in _extended(read_profile(reference, project.root))
+        }
+    )

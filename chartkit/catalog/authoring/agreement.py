@@ -1,0 +1,110 @@
+"""Whether a policy's forms do to its examples what their files say, and the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from chartkit.catalog.authoring.forms import Form, rule_names
+from chartkit.catalog.model import FORMS, Kind
+from chartkit.documents.reader import read_file, resources
+from chartkit.errors import InputError
+from chartkit.library.policies import BAD_FILE, POLICY_FILE, LibraryPolicy
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.scan.surroundings import around
+from chartkit.scan.verdicts import Verdict, judge
+
+EXAMPLES: Final = "CK513"
+DECIDES: Final = "CK514"
+AGREES: Final = "CK515"
+UNSEEN: Final = "CK516"
+_JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
+
+
+def decided(policy: LibraryPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+    """What is wrong about the objects of one example; forms: the policy's, at its parameters."""
+    if not forms or not any(form.bodies for form in forms):
+        return
+    example = forms[0].example
+    looked_at = {id(form): False for form in forms}
+    acted: dict[int, set[str]] = {id(form): set() for form in forms}
+    for file, bad in ((example.good, False), (example.bad, True)):
+        if file is None:
+            continue
+        try:
+            found = [(one, around(one)) for one in resources(read_file(file))]
+        except InputError as error:
+            yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
+            continue
+        for resource, lookups in found:
+            verdicts = [judge(form.admitting, form.cleaning, resource, lookups) for form in forms]
+            yield from _wrong(forms, verdicts, resource, bad)
+            for form, verdict in zip(forms, verdicts, strict=True):
+                acted[id(form)] |= verdict.rules
+                looked_at[id(form)] |= verdict.looks and not bad
+    if not example.name:
+        for form in forms:
+            yield from _unseen(policy, form, acted[id(form)], looked_at[id(form)])
+
+
+def _wrong(
+    forms: Sequence[Form], verdicts: Sequence[Verdict], resource: Resource, bad: bool
+) -> Iterator[Diagnostic]:
+    which = f"{'bad' if bad else 'good'} example {resource.kind} {resource.name}"
+    for form, verdict in zip(forms, verdicts, strict=True):
+        if verdict.error:
+            message = f"{form.kind} cannot decide about the {which}: {verdict.error}"
+            yield Diagnostic(DECIDES, Severity.ERROR, message, resource.location)
+        elif verdict.acts != bad:
+            message = f"{form.kind} {verdict.does} the {which}"
+            yield Diagnostic(DECIDES, Severity.ERROR, message, resource.location)
+    if len(verdicts) > 1 and not any(verdict.error for verdict in verdicts):
+        first, other = verdicts[:2]
+        kinds = f"{forms[0].kind} and {forms[1].kind}"
+        if first.acts != other.acts:
+            message = f"{kinds} do not agree about the {which}"
+            yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
+        elif first.changed != other.changed:
+            message = f"{kinds} make different objects of the {which}"
+            yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
+
+
+def _unseen(
+    policy: LibraryPolicy, form: Form, acted: set[str], looked_at: bool
+) -> Iterator[Diagnostic]:
+    """Rules that no example of the policy's own shows, and a policy that none of its good ones
+    is about."""
+    if not form.bodies:
+        return
+    place = Location(form.source.file, 1)
+    if FORMS.get(form.kind) in _JUDGING and not looked_at and _judges(form):
+        message = f"{form.kind} speaks of none of its good examples"
+        hint = "have an object among them that it looks at and accepts"
+        yield Diagnostic(EXAMPLES, Severity.ERROR, message, place, hint)
+    for name in rule_names(form):
+        if name not in acted and form.source.file.endswith(POLICY_FILE):
+            message = f"no bad example shows what rule '{name}' of {policy.name} does"
+            hint = f"put an object into {BAD_FILE} that it acts on"
+            yield Diagnostic(UNSEEN, Severity.WARNING, message, place, hint)
+
+
+def _judges(form: Form) -> bool:
+    """Whether a form's rules look at objects and refuse some, rather than all that they are about,
+    and can be seen to accept one: to change or make objects is no judgement, and whether somebody
+    signed an image is known to its registry alone."""
+    rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
+    return not any(
+        "mutate" in rule or "generate" in rule or _asks_for_signatures(rule) for rule in rules
+    ) and not all(_refuses_all(body["spec"]) for body in form.bodies)
+
+
+def _asks_for_signatures(rule: Body) -> bool:
+    entries = rule.get("verifyImages") or ()
+    return any(entry.get("attestors") or entry.get("attestations") for entry in entries)
+
+
+def _refuses_all(spec: Body) -> bool:
+    """Whether a policy forbids what it matches, so that it accepts nothing that it looks at."""
+    denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
+    verdicts = [each.get("expression") for each in spec.get("validations") or ()]
+    return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)

@@ -1,0 +1,290 @@
+"""What a good library asks for of each of its policies.
+
+Metadata are complete, the description says why, there are both forms and they agree, good and bad
+resources decide, every rule is seen to act. A vendored library is as its lock file has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit import bundled
+from chartkit.catalog.authoring.agreement import EXAMPLES, decided
+from chartkit.catalog.authoring.forms import Form, forms_of
+from chartkit.catalog.authoring.wording import says_why
+from chartkit.catalog.entries import kinds_of
+from chartkit.catalog.libraries import own_libraries, vendored
+from chartkit.catalog.model import Kind
+from chartkit.documents.reader import Source, read_file
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
+from chartkit.engine.cluster_policy.policy_check.warnings import WARNING_RULE
+from chartkit.errors import ChartkitError, CompileError, InputError
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.library.metadata import Parameter
+from chartkit.library.policies import (
+    BAD_FILE,
+    CEL_FILE,
+    GOOD_FILE,
+    METADATA_FILE,
+    PARAMETERS_FILE,
+    POLICY_FILE,
+    LibraryPolicy,
+    read_policy,
+)
+from chartkit.library.upstream import is_policy
+from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
+from chartkit.network.downloads.lockfile import LOCK_FILE
+from chartkit.output.locked import verify
+from chartkit.scan.policies import PolicySet
+from chartkit.schemas import json_schema
+
+METADATA: Final = "CK510"
+"""metadata.yaml is missing, broken or not complete; the ids up to CK520 are what `check` finds."""
+DESCRIPTION: Final = "CK511"
+FORMS: Final = "CK512"
+MINIMUM: Final = "CK517"
+REMEDIATION: Final = "CK518"
+COUNTERPART: Final = "CK519"
+_REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """policies: how many were looked at; libraries: how many vendored ones were compared with
+    their lock files."""
+
+    policies: int
+    libraries: int
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def failed(self) -> bool:
+        """Whether an error is among what was found."""
+        return any(each.severity is Severity.ERROR for each in self.diagnostics)
+
+
+def check_project(project: Path) -> Checked:
+    """The built-in library, those that chartkit.yaml names, and the vendored ones; raises
+    InputError. A library of policies as Kyverno reads them has nothing to look at."""
+    own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
+    return together(
+        [check_path(each) for each in (bundled.library_dir(), *own, *vendored(project))]
+    )
+
+
+def check_path(path: Path) -> Checked:
+    """A policy's folder, a library, or a vendored library; raises InputError where it is none."""
+    if (path / LOCK_FILE).is_file():
+        return Checked(0, 1, tuple(verify(path)))
+    if not path.is_dir():
+        raise InputError("no such folder", Location(str(path)))
+    found = sorted({file.parent for file in _policy_files(path)})
+    if not found:
+        hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
+        raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
+    shared = shared_parameters(path)
+    diagnostics = [each for folder in found for each in check_policy(folder, shared)]
+    return Checked(len(found), 0, tuple(diagnostics))
+
+
+def together(found: Sequence[Checked]) -> Checked:
+    """Several checks as one."""
+    return Checked(
+        sum(each.policies for each in found),
+        sum(each.libraries for each in found),
+        tuple(diagnostic for each in found for diagnostic in each.diagnostics),
+    )
+
+
+def _policy_files(path: Path) -> Iterator[Path]:
+    for name in (POLICY_FILE, CEL_FILE):
+        for file in path.rglob(name):
+            hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
+            if not hidden and (name == POLICY_FILE or file.with_name(METADATA_FILE).is_file()):
+                yield file
+
+
+def shared_parameters(path: Path) -> Mapping[str, Parameter]:
+    """The shared parameters of the library that a folder is, or is in."""
+    for folder in (path, *list(path.resolve().parents)[:2]):
+        file = folder / PARAMETERS_FILE
+        if file.is_file() and not (folder / POLICY_FILE).exists():
+            documents = read_file(file)
+            body = documents[0].body if documents else None
+            found = body if isinstance(body, dict) else {}
+            return {name: Parameter(name, each, shared=True) for name, each in found.items()}
+    return MappingProxyType({})
+
+
+def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnostic]:
+    """What one policy lacks; shared: its library's shared parameters."""
+    try:
+        policy = read_policy(folder, "", shared)
+    except InputError as error:
+        return [_error(METADATA, error.message, error.location, error.hint)]
+    found = [*_description(policy), *_files(policy)]
+    forms: list[list[Form]] = []
+    for source in (policy.template, policy.cel):
+        if source is not None:
+            made, problems = _made(policy, source)
+            found += problems
+            forms += [made] if made else []
+    for at_example in zip_longest(*forms):
+        present = [form for form in at_example if form is not None]
+        found += decided(policy, present)
+    if len(forms) == 2:
+        found += _same_kind(forms)
+    found += _remediation(policy, forms)
+    found += _left_out(forms)
+    return found + list(_counterparts(policy))
+
+
+def _description(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+    file = policy.folder / METADATA_FILE
+    missing = says_why(policy.title, policy.description)
+    if missing:
+        place = read_file(file)[0].locate("description")
+        hint = "say what goes wrong without it, then what it asks for"
+        yield _error(DESCRIPTION, missing, place, hint)
+
+
+def _remediation(policy: LibraryPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
+    """Who is refused wants to know what to change; only policies that refuse are asked."""
+    if policy.remediation or not any(_REFUSING.intersection(_kinds(each)) for each in forms):
+        return
+    place = Location(str(policy.folder / METADATA_FILE), 1)
+    hint = "say in 'remediation' what the owner of a refused object changes"
+    yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", place, hint)
+
+
+def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
+    """What Kyverno does in the background must be matched at every example's parameters."""
+    policies = [one for made in forms for form in made for one in form.admitting]
+    compiled = [one.policy for one in policies if isinstance(one, CompiledPolicy)]
+    found = [each for policy in compiled for each in unmatched_in_background(policy)]
+    once = {each.message: each for each in found}.values()
+    return [replace(each, severity=Severity.ERROR) for each in once]
+
+
+def _counterparts(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+    """They must be other policies of the library."""
+    if not policy.counterpart:
+        return
+    document = read_file(policy.folder / METADATA_FILE)[0]
+    known = _neighbours(policy.folder)
+    for position, name in enumerate(policy.counterpart):
+        place = document.locate("counterpart", position)
+        if name == policy.name or name.endswith(f"/{policy.name}"):
+            yield _error(COUNTERPART, "is named as its own counterpart", place)
+        elif name not in known:
+            hint = json_schema.suggestion(name, sorted(known))
+            message = f"its counterpart '{name}' is not in the library"
+            yield _error(COUNTERPART, message, place, hint)
+
+
+def _neighbours(folder: Path) -> set[str]:
+    """Names and references of the policies beside one: in its folder, and in those beside that."""
+    group = folder.resolve().parent
+    files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
+    names = {file.parent.name for file in files}
+    return names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
+
+
+def _files(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+    if policy.cel is None:
+        hint = f"write it to {CEL_FILE}, as a kind of {cel_policy_fields.GROUP}"
+        yield _error(FORMS, "has no form in CEL", Location(str(policy.folder)), hint)
+    own = policy.examples[0]
+    for file, name, what in (
+        (own.good, GOOD_FILE, "that it leaves alone"),
+        (own.bad, BAD_FILE, "that it acts on"),
+    ):
+        if file is None or not _documents(file):
+            hint = f"put some into {name}"
+            yield _error(EXAMPLES, f"has no objects {what}", Location(str(policy.folder)), hint)
+
+
+def _documents(file: Path) -> bool:
+    """Whether there is something in a file; what cannot be read is told where it is judged."""
+    try:
+        return bool(read_file(file))
+    except InputError:
+        return True
+
+
+def _made(policy: LibraryPolicy, source: Source) -> tuple[list[Form], list[Diagnostic]]:
+    try:
+        forms = forms_of(policy, source)
+    except CompileError as error:
+        return [], [
+            _error(FORMS, each.message, each.location or Location(source.file), each.hint)
+            for each in error.diagnostics
+        ]
+    except ChartkitError as error:
+        place = Location(source.file, error.location.line if error.location else 0)
+        return [], [_error(FORMS, error.message, place, error.hint)]
+    problems = list(_named(policy, source, forms))
+    beside = [*_minimum(policy, source, forms), *_warnings(forms)]
+    return ([] if problems else forms), problems + beside
+
+
+def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+    """Its form must be a policy of its name, of the generation that the file is for."""
+    place = Location(source.file, 1)
+    bodies = [body for form in forms for body in form.bodies]
+    wanted = cel_policy_fields.GROUP if source is policy.cel else "kyverno.io"
+    for body in bodies:
+        group = str(body.get("apiVersion")).partition("/")[0]
+        if not is_policy(body) or group != wanted:
+            yield _error(FORMS, f"is no policy of {wanted}", place)
+            return
+        name = mapping_at(body, "metadata").get("name")
+        if name != policy.name:
+            yield _error(FORMS, f"calls itself '{name}'", place, "name it as its folder is named")
+            return
+    if not bodies:
+        yield _error(FORMS, "is empty at every example's parameters", place)
+
+
+def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
+    """Kyverno's warnings; advice that holds for some policies alone is left out."""
+    compiled = tuple(one for form in forms for one in form.admitting)
+    found = PolicySet(compiled, ()).warnings
+    warned = (each for each in found if each.rule_id == WARNING_RULE)
+    yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
+
+
+def _minimum(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+    """The ClusterPolicy must not need a newer Kyverno than metadata.yaml claims."""
+    for body in (body for form in forms for body in form.bodies):
+        if source is policy.template and body.get("kind") in ("ClusterPolicy", "Policy"):
+            needed, use = cluster_policy_fields.minimum_version(body)
+            if use is not None and needed > policy.minimum_kyverno:
+                place = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+                message = f"claims Kyverno {policy.minimum_kyverno}, but {use.field.text} "
+                hint = f'say minimumKyverno: "{needed}"'
+                yield _error(MINIMUM, f"{message}came with {needed}", place, hint)
+                return
+
+
+def _same_kind(forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
+    found = [_kinds(each) for each in forms]
+    if found[0] != found[1]:
+        texts = [" and ".join(kinds) or "nothing" for kinds in found]
+        message = f"is there to {texts[1]}, and its other form to {texts[0]}"
+        yield _error(FORMS, message, Location(forms[1][0].source.file, 1))
+
+
+def _kinds(forms: Sequence[Form]) -> list[Kind]:
+    bodies: list[Body] = [body for form in forms for body in form.bodies]
+    return sorted({kind for body in bodies for kind in kinds_of(body)})
+
+
+def _error(rule: str, message: str, place: Location | None, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(rule, Severity.ERROR, message, place, hint)

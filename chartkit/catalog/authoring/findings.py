@@ -1,0 +1,44 @@
+"""What a check found, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.catalog.authoring.check import Checked
+from chartkit.model import Severity
+from chartkit.values.lint.findings import finding
+
+
+def as_text(found: Checked) -> str:
+    """A line a finding, and how much was looked at."""
+    errors = sum(each.severity is Severity.ERROR for each in found.diagnostics)
+    warnings = len(found.diagnostics) - errors
+    total = f"{_counted(found.policies, 'policy', 'policies')} checked"
+    if found.libraries:
+        vendored = _counted(found.libraries, "vendored library", "vendored libraries")
+        total += f", {vendored} compared with the lock file"
+    counts = f"{_counted(errors, 'error', 'errors')}, {_counted(warnings, 'warning', 'warnings')}"
+    return "".join(f"{line}\n" for line in [*map(str, found.diagnostics), f"{total}: {counts}"])
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def as_json(found: Checked) -> str:
+    """One object: `policies`, `libraries` and `findings`."""
+    body = {
+        "policies": found.policies,
+        "libraries": found.libraries,
+        "findings": [finding(each) for each in found.diagnostics],
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: Final[Mapping[str, Callable[[Checked], str]]] = MappingProxyType(
+    {"text": as_text, "json": as_json}
+)
+"""The ways to write what a check found."""

@@ -1,0 +1,95 @@
+"""A policy's forms as Kyverno gets them, at the parameters of each of its examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import Source, read_text, resources
+from chartkit.engine.policies import NOTHING_AROUND, AnyPolicy, Cleaner, sorted_out
+from chartkit.helm.render import render_chart
+from chartkit.library.metadata import Examples
+from chartkit.library.parameters import helm_body, helm_cel
+from chartkit.library.policies import LibraryPolicy
+from chartkit.model import Body, Location, Resource
+from chartkit.scan.policies import compile_one
+
+_CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
+_MARK = "---\n# an example's parameters\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One form of a policy, with the parameters of one example.
+
+    source: the file it comes from; bodies: what it is for Kubernetes, empty where the policy has
+    nothing to say at these parameters; admitting, cleaning: the same, compiled.
+    """
+
+    source: Source
+    example: Examples
+    bodies: tuple[Body, ...]
+    admitting: tuple[AnyPolicy, ...]
+    cleaning: tuple[Cleaner, ...]
+
+    @property
+    def kind(self) -> str:
+        """Its kind, as `ClusterPolicy`; its file's name where it has nothing to say."""
+        return str(self.bodies[0].get("kind")) if self.bodies else self.source.file
+
+
+def forms_of(policy: LibraryPolicy, source: Source) -> list[Form]:
+    """One form of a policy, for each of its examples; source: its template or its `cel`.
+
+    Raises the error of what is wrong with it: InputError, RenderError or CompileError.
+    """
+    parts = _rendered(policy, source, policy.examples)
+    return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
+
+
+def default_bodies(policy: LibraryPolicy, source: Source) -> list[Body]:
+    """What one form of a policy is for Kubernetes at its parameters' defaults, not compiled.
+
+    source: its template or its `cel`. Raises InputError or RenderError.
+    """
+    (text,) = _rendered(policy, source, policy.examples[:1])
+    return [each.body for each in resources(read_text(text, source.file))]
+
+
+def _rendered(policy: LibraryPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
+    """A form's text at the parameters of each of some examples."""
+    text = helm_cel(policy) if source is policy.cel else helm_body(policy)
+    calls = "".join(_call({**policy.defaults, **case.parameters}) for case in cases)
+    template = f'{{{{- define "policy" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+    chart = ChartPlan(
+        "forms", {"Chart.yaml": _CHART, "templates/policy.yaml": template}, {"values.yaml": "{}\n"}
+    )
+    (rendered,) = render_chart(chart).texts.values()
+    return rendered.split(_MARK)[1:]
+
+
+def _call(parameters: Mapping[str, object]) -> str:
+    given = json.dumps(json.dumps(parameters))
+    return f'{_MARK}{{{{ include "policy" (dict "parameters" (fromJson {given})) }}}}\n'
+
+
+def _form(source: Source, example: Examples, text: str) -> Form:
+    found = [
+        Resource(each.body, Location(source.file, 1))
+        for each in resources(read_text(text, source.file))
+    ]
+    admitting, cleaning = sorted_out(compile_one(each, NOTHING_AROUND) for each in found)
+    bodies = tuple(each.body for each in found)
+    return Form(source, example, bodies, admitting, cleaning)
+
+
+def rule_names(form: Form) -> list[str]:
+    """The names of a form's rules; empty for a form without."""
+    return [
+        str(rule["name"])
+        for body in form.bodies
+        for rule in body["spec"].get("rules") or ()
+        if isinstance(rule, dict) and "name" in rule
+    ]

@@ -1,0 +1,167 @@
+"""Which controls of a standard policies cover, and which of those an environment has in force."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from chartkit.catalog.coverage.standards import Covered, Standard, StandardControl
+from chartkit.catalog.libraries import libraries, read_catalogue
+from chartkit.catalog.model import Entry, Kind
+from chartkit.charts.policies.chart import read_libraries
+from chartkit.errors import InputError
+from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.profiles import resolve_environment
+from chartkit.project.project import Action, Project
+
+_REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
+
+
+class State(StrEnum):
+    """How far a policy or a control is in force in an environment.
+
+    ON: a policy that refuses nothing (it changes, generates or deletes) is switched on; SOME: some
+    of a control's policies are switched on, and not all.
+    """
+
+    ENFORCE = "Enforce"
+    AUDIT = "Audit"
+    ON = "on"
+    SOME = "some"
+    OFF = "off"
+
+
+_Key = tuple[Path, str]
+"""A policy by its folder and name, however it was named."""
+_InForce = Mapping[_Key, tuple[State, bool]]
+"""The policies that an environment switches on: how, and whether it leaves something out of it."""
+_NOT_THERE: Final = (State.OFF, False)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCover:
+    """A policy that covers a control.
+
+    needed: False where it only helps; states: by environment; excluding: the environments that
+    leave something out of this policy alone.
+    """
+
+    policy: LibraryPolicy
+    needed: bool
+    states: Mapping[str, State] = field(default_factory=dict)
+    excluding: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ControlCover:
+    """A control with its policies, the needed ones first; states: by environment."""
+
+    control: StandardControl
+    policies: tuple[PolicyCover, ...]
+    states: Mapping[str, State] = field(default_factory=dict)
+
+    @property
+    def excluding(self) -> frozenset[str]:
+        """The environments that leave something out of a policy that is needed."""
+        return frozenset().union(*(each.excluding for each in self.policies if each.needed))
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """A standard's controls with what covers them.
+
+    environments: those that were looked at, in the project's order; none without a project.
+    """
+
+    standard: Standard
+    environments: tuple[str, ...]
+    controls: tuple[ControlCover, ...]
+
+    def by_cover(self) -> Counter[Covered]:
+        """How many controls policies can cover, and how far."""
+        return Counter(each.control.covered for each in self.controls)
+
+    def by_state(self, environment: str) -> Counter[State]:
+        """How many of the controls that policies cover are in force in an environment."""
+        return Counter(each.states[environment] for each in self.controls if each.policies)
+
+
+def coverage(standard: Standard, project: Project | None = None) -> Coverage:
+    """A standard against the libraries, and against a project's environments if there is one.
+
+    Raises InputError for a policy that no library has, and for what is wrong with the project.
+    """
+    library = read_libraries(project)
+    in_force: dict[str, _InForce] = {}
+    if project is not None:
+        entries = read_catalogue(libraries(project.root)).entries
+        for name in project.environments:
+            in_force[name] = _in_force(project, name, library, entries)
+    covers = tuple(_cover(control, library, in_force) for control in standard.controls)
+    return Coverage(standard, tuple(in_force), covers)
+
+
+def _in_force(project: Project, name: str, library: Library, entries: Iterable[Entry]) -> _InForce:
+    """The state of each policy that an environment switches on."""
+    environment = project.environments[name]
+    refusing = {
+        (Path(entry.file).parent.resolve(), entry.name)
+        for entry in entries
+        if _REFUSING.intersection(entry.kinds)
+    }
+    found: dict[_Key, tuple[State, bool]] = {}
+    for each in resolve_environment(environment, library, project.root).policies.values():
+        if not each.enabled:
+            continue
+        state = State.ON
+        if _key(each.policy) in refusing:
+            action = each.action or environment.action
+            state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
+        found[_key(each.policy)] = state, bool(each.exclude)
+    return found
+
+
+def _key(policy: LibraryPolicy) -> _Key:
+    return policy.folder.resolve(), policy.name
+
+
+def _cover(
+    control: StandardControl, library: Library, in_force: Mapping[str, _InForce]
+) -> ControlCover:
+    named = (*control.policies, *control.also)
+    policies: list[PolicyCover] = []
+    for position, reference in enumerate(named):
+        policy = _find(control, position, reference, library)
+        here = {name: found.get(_key(policy), _NOT_THERE) for name, found in in_force.items()}
+        states = {name: state for name, (state, _) in here.items()}
+        excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
+        policies.append(PolicyCover(policy, position < len(control.policies), states, excluding))
+    states = {name: _together(policies, name) for name in in_force if policies}
+    return ControlCover(control, tuple(policies), states)
+
+
+def _find(
+    control: StandardControl, position: int, reference: str, library: Library
+) -> LibraryPolicy:
+    try:
+        return library.find(reference)
+    except InputError as error:
+        # Places are looked for only where they are told: a standard names hundreds of policies.
+        place = control.locate_policy(position)
+        raise InputError(error.message, place, error.hint) from None
+
+
+def _together(policies: Sequence[PolicyCover], environment: str) -> State:
+    """All that are needed, at the weakest of their actions; some, or none."""
+    needed = [each.states[environment] for each in policies if each.needed]
+    if State.OFF not in needed:
+        for state in (State.AUDIT, State.ENFORCE):
+            if state in needed:
+                return state
+        return State.ON
+    on = any(each.states[environment] is not State.OFF for each in policies)
+    return State.SOME if on else State.OFF

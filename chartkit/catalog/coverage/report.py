@@ -1,0 +1,180 @@
+"""What `coverage` finds, as text, JSON and Markdown."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
+from chartkit.catalog.coverage.standards import Covered
+from chartkit.catalog.pages.markdown import cell_code, link, prose, table
+from chartkit.model import Body
+
+_WIDTH: Final = 100
+_EXCLUDING: Final = "*"
+_REASON: Final[Mapping[Covered, str]] = MappingProxyType(
+    {Covered.PARTLY: "open: ", Covered.NOT: "no policy: "}
+)
+_IN_FORCE: Final[Mapping[State, str]] = MappingProxyType(
+    {
+        State.ENFORCE: "{} enforced",
+        State.AUDIT: "{} audited",
+        State.ON: "{} switched on",
+        State.SOME: "{} in part",
+        State.OFF: "{} not in force",
+    }
+)
+
+
+def as_text(found: Coverage) -> str:
+    """Every control with its policies, section by section, what environments have of them, and
+    counts."""
+    widths = _widths(found)
+    lines = [_heading(found), found.standard.source]
+    for section, controls in _sections(found):
+        lines += ["", section]
+        for each in controls:
+            lines += _control_lines(found, each, widths)
+    if found.environments:
+        lines.insert(2, "")
+        lines.insert(3, _row(["CONTROL", "COVERED", *found.environments, "TITLE"], widths))
+    return "\n".join([*lines, "", *_totals(found)]) + "\n"
+
+
+def _heading(found: Coverage) -> str:
+    version = found.standard.version
+    return f"{found.standard.title}, {version}" if version else found.standard.title
+
+
+def _sections(found: Coverage) -> Iterator[tuple[str, list[ControlCover]]]:
+    for section, controls in groupby(found.controls, key=lambda each: each.control.section):
+        yield section, list(controls)
+
+
+def _widths(found: Coverage) -> list[int]:
+    ids = max(len("CONTROL"), *(len(each.control.id) for each in found.controls))
+    longest = max(map(len, State)) + len(_EXCLUDING)
+    return [ids, len("COVERED"), *(max(len(name), longest) for name in found.environments)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells in columns, the last as it is."""
+    start = "".join(f"{cell:{width}}  " for cell, width in zip(cells, widths, strict=False))
+    return f"  {start}{cells[-1]}".rstrip()
+
+
+def _control_lines(found: Coverage, cover: ControlCover, widths: Sequence[int]) -> Iterator[str]:
+    control = cover.control
+    states = _states(found, cover)
+    yield _row([control.id, control.covered, *states, control.title], widths)
+    for each in cover.policies:
+        states = _states(found, each)
+        yield _row(["", "", *states, f"  {_policy_text(each)}"], widths)
+    blank = [""] * len(widths)
+    if control.reason:
+        text = f"{_REASON[control.covered]}{control.reason}"
+        for line in textwrap.wrap(text, _WIDTH, break_long_words=False):
+            yield _row([*blank, f"  {line}"], widths)
+
+
+def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
+    """How far it is in force in each environment, marked where something is left out of it."""
+    return [
+        f"{cover.states.get(name, '-')}{_EXCLUDING if name in cover.excluding else ''}"
+        for name in found.environments
+    ]
+
+
+def _policy_text(cover: PolicyCover) -> str:
+    return cover.policy.reference if cover.needed else f"{cover.policy.reference} (helps)"
+
+
+def _totals(found: Coverage) -> Iterator[str]:
+    counts = found.by_cover()
+    kinds = ", ".join(f"{counts[each]} {each}" for each in Covered)
+    yield f"{len(found.controls)} controls, covered by policies: {kinds}"
+    for name in found.environments:
+        states = found.by_state(name)
+        texts = [text.format(states[state]) for state, text in _IN_FORCE.items() if states[state]]
+        yield f"{name}: of {states.total()} that policies cover, {', '.join(texts)}"
+    if any(each.excluding for each in found.controls):
+        yield f"{_EXCLUDING} something is left out of the policy alone, by its 'exclude'"
+
+
+def as_json(found: Coverage) -> str:
+    """One object: the standard, its controls with their policies and states, and the counts."""
+    body: Body = {
+        "standard": found.standard.name,
+        "title": found.standard.title,
+        "version": found.standard.version,
+        "source": found.standard.source,
+        "controls": [_control_body(each) for each in found.controls],
+        "covered": {str(each): found.by_cover()[each] for each in Covered},
+        "environments": {
+            name: {str(state): found.by_state(name)[state] for state in State}
+            for name in found.environments
+        },
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _control_body(cover: ControlCover) -> Body:
+    control = cover.control
+    return {
+        "id": control.id,
+        "title": control.title,
+        "section": control.section,
+        "source": control.source,
+        "covered": str(control.covered),
+        "reason": control.reason,
+        "policies": [
+            {
+                "reference": each.policy.reference,
+                "needed": each.needed,
+                "environments": {name: str(state) for name, state in each.states.items()},
+                "excluding": sorted(each.excluding),
+            }
+            for each in cover.policies
+        ],
+        "environments": {name: str(state) for name, state in cover.states.items()},
+    }
+
+
+def as_markdown(found: Coverage) -> str:
+    """A table for each section, and the counts."""
+    parts = [f"# {prose(_heading(found))}\n", f"<{found.standard.source}>\n"]
+    if found.standard.description:
+        parts.append(f"{prose(found.standard.description)}\n")
+    parts.append("".join(f"- {prose(line)}\n" for line in _totals(found)))
+    head = ["Control", "Title", "Covered", *map(prose, found.environments), "Policies"]
+    for section, controls in _sections(found):
+        parts.append(f"## {prose(section)}\n")
+        parts.append(table(head, [_cells(found, each) for each in controls]))
+    return "\n".join(parts)
+
+
+def _cells(found: Coverage, cover: ControlCover) -> list[str]:
+    control = cover.control
+    texts = []
+    for each in cover.policies:
+        text = cell_code(each.policy.reference)
+        if each.states != cover.states:
+            states = zip(found.environments, _states(found, each), strict=True)
+            listed = ", ".join(f"{name} {state}" for name, state in states)
+            text += f": {prose(listed)}"
+        texts.append(text if each.needed else f"{text} (helps)")
+    if control.reason:
+        texts.append(prose(f"{_REASON[control.covered]}{control.reason}"))
+    shown = [prose(state) for state in _states(found, cover)]
+    title = link(prose(control.title), control.source)
+    return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
+
+
+FORMATS: Final[Mapping[str, Callable[[Coverage], str]]] = MappingProxyType(
+    {"text": as_text, "json": as_json, "markdown": as_markdown}
+)
+"""The ways to write a standard's coverage."""

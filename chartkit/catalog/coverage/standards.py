@@ -1,0 +1,165 @@
+"""Standards and guides: their controls, and the policies that cover each of them.
+
+A file's format is `schemas/standard.schema.json`; the built-in ones stand in `profiles/standards/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from chartkit import bundled
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.model import Body, Location
+from chartkit.schemas import json_schema
+
+SCHEMA: Final = "standard.schema.json"
+_SUFFIXES: Final = (".yaml", ".yml")
+_NAMING: Final = ("policies", "also", "partly")
+"""What a control has that policies cover."""
+
+
+class Covered(StrEnum):
+    """How much of a control policies can cover."""
+
+    WHOLLY = "wholly"
+    PARTLY = "partly"
+    NOT = "not"
+
+
+@dataclass(frozen=True, slots=True)
+class StandardControl:
+    """One control of a standard.
+
+    section, source: the part that it belongs to, and where it is written down; policies: the
+    references of those that together cover it; also: of those that help with it and are not
+    needed; reason: what the policies leave open, or why none can cover it, empty where they cover
+    all of it; document, path: where it stands.
+    """
+
+    id: str
+    title: str
+    section: str
+    source: str
+    covered: Covered
+    reason: str
+    policies: tuple[str, ...]
+    also: tuple[str, ...]
+    document: Document = field(repr=False, compare=False)
+    path: tuple[str | int, ...] = field(repr=False)
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of one of its keys in the file."""
+        return self.document.locate(*self.path, *path)
+
+    def locate_policy(self, position: int) -> Location:
+        """The place of a policy's name; position: among `policies` and `also`, one after the
+        other."""
+        count = len(self.policies)
+        if position < count:
+            return self.locate("policies", position)
+        return self.locate("also", position - count)
+
+
+@dataclass(frozen=True, slots=True)
+class Standard:
+    """A standard with its controls, in its order; version: empty where it has none."""
+
+    name: str
+    title: str
+    version: str
+    description: str
+    source: str
+    controls: tuple[StandardControl, ...]
+
+
+def built_in_standards() -> list[str]:
+    """The names of the standards that ship with chartkit."""
+    return sorted(file.stem for file in bundled.standards_dir().glob("*.yaml"))
+
+
+def read_standard(reference: str) -> Standard:
+    """A built-in standard by name, or a file by its path; raises InputError."""
+    document = _document(_file(reference))
+    json_schema.require(document, json_schema.load(SCHEMA))
+    spec = document.body["spec"]
+    standard = Standard(
+        name=document.body["metadata"]["name"],
+        title=spec["title"],
+        version=spec.get("version", ""),
+        description=spec.get("description", ""),
+        source=spec["source"],
+        controls=tuple(_controls(document)),
+    )
+    _require_unique(standard)
+    return standard
+
+
+def _file(reference: str) -> Path:
+    if "/" in reference or reference.endswith(_SUFFIXES):
+        return Path(reference)
+    known = built_in_standards()
+    if reference not in known:
+        listed = f"built in are {', '.join(known)}; a file of your own is named by its path"
+        hint = json_schema.suggestion(reference, known) or listed
+        raise InputError(f"there is no standard '{reference}'", hint=hint)
+    return bundled.standards_dir() / f"{reference}.yaml"
+
+
+def _document(file: Path) -> Document:
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError("a standard is one YAML document", Location(str(file)))
+    json_schema.require_single_keys(documents[0])
+    return documents[0]
+
+
+def _controls(document: Document) -> Iterator[StandardControl]:
+    spec = document.body["spec"]
+    for at, section in enumerate(spec["sections"]):
+        source = section.get("source", spec["source"])
+        for position, body in enumerate(section["controls"]):
+            place = ("spec", "sections", at, "controls", position)
+            yield _control(document, place, body, section["title"], source)
+
+
+def _control(
+    document: Document, place: tuple[str | int, ...], body: Body, section: str, source: str
+) -> StandardControl:
+    covered = Covered.PARTLY if "partly" in body else Covered.WHOLLY
+    if "not" in body:
+        covered = Covered.NOT
+        for key in _NAMING:
+            if key in body:
+                what = f"control '{body['id']}' has both 'not' and '{key}'"
+                hint = "say what covers it, or why nothing can"
+                raise InputError(what, document.locate(*place, key), hint)
+    return StandardControl(
+        id=body["id"],
+        title=body["title"],
+        section=section,
+        source=body.get("source", source),
+        covered=covered,
+        reason=body.get("not") or body.get("partly") or "",
+        policies=tuple(body.get("policies", ())),
+        also=tuple(body.get("also", ())),
+        document=document,
+        path=place,
+    )
+
+
+def _require_unique(standard: Standard) -> None:
+    first: dict[str, StandardControl] = {}
+    for control in standard.controls:
+        other = first.setdefault(control.id, control)
+        if other is not control:
+            hint = f"the other is at {other.locate('id')}"
+            raise InputError(f"there are two controls '{control.id}'", control.locate("id"), hint)
+        twice = set(control.policies).intersection(control.also)
+        if twice:
+            what = f"'{min(twice)}' stands in 'policies' and in 'also'"
+            raise InputError(what, control.locate("also"))

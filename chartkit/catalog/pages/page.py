@@ -1,0 +1,189 @@
+"""Documentation of policies: a page of Markdown for each, and an index by folder.
+
+Every page begins with `MARK`, by which `chartkit.catalog.pages.folder` knows what it may replace.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+from chartkit.catalog.libraries import BUILT_IN
+from chartkit.catalog.mentions import Mentioned, mentions
+from chartkit.catalog.model import Entry
+from chartkit.catalog.pages.markdown import block, cell_code, code, link, prose, table
+from chartkit.catalog.pages.needs import needs_lines
+from chartkit.catalog.show import Details, details, does
+from chartkit.documents.reader import read_file, resources
+from chartkit.documents.yaml_dump import dump_documents, dump_yaml
+from chartkit.model import Body
+from chartkit.scan.surroundings import CLUSTER_FILE
+
+MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
+INDEX: Final = "README.md"
+_LIMITS: Final[Mapping[str, str]] = {
+    "minimum": "{} or more",
+    "maximum": "{} or less",
+    "minLength": "{} characters or more",
+    "minItems": "{} or more of them",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Documented:
+    """A library, or a part of it, to write pages of; root: the whole library's folder."""
+
+    name: str
+    root: Path
+    entries: tuple[Entry, ...]
+
+
+def pages(libraries: Sequence[Documented]) -> dict[str, str]:
+    """The pages' texts by their paths; raises InputError for a policy that cannot be read.
+
+    Those of one library stand as its folders do; those of several, in a folder for each.
+    """
+    found: dict[str, str] = {}
+    for library in libraries:
+        prefix = f"{library.name}/" if len(libraries) > 1 else ""
+        paths = {each.reference: _path(prefix, each.reference) for each in library.entries}
+        said = mentions() if library.name == BUILT_IN else {}
+        for entry in library.entries:
+            mentioned = said.get(entry.reference, Mentioned())
+            page = _Page(details(entry, library.root), paths, mentioned)
+            found[paths[entry.reference]] = page.text()
+    found[INDEX] = _index(libraries)
+    return dict(sorted(found.items()))
+
+
+def _path(prefix: str, reference: str) -> str:
+    """Where a policy's page stands, never where the index does."""
+    path = f"{prefix}{reference}.md"
+    return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One policy's page; paths: of all pages of its library, by reference."""
+
+    shown: Details
+    paths: Mapping[str, str]
+    mentioned: Mentioned
+
+    def text(self) -> str:
+        parts = [f"{MARK}# {prose(self.shown.entry.title)}\n", self._traits(), *self._about()]
+        parts += [*self._parameters(), *self._examples(), *needs_lines(self.shown.entry)]
+        up = posixpath.relpath(INDEX, posixpath.dirname(self._path) or ".")
+        return "\n".join([*parts, f"{link('All policies', up)}\n"])
+
+    @property
+    def _path(self) -> str:
+        return self.paths[self.shown.entry.reference]
+
+    def _traits(self) -> str:
+        entry, control = self.shown.entry, self.shown.control
+        traits = {
+            "Policy": cell_code(entry.reference),
+            "Severity": prose(entry.severity),
+            "Category": prose(entry.category),
+            "Objects": prose(", ".join(entry.subjects)),
+            "What it does": prose(", ".join(entry.kinds)),
+            "Forms": prose(", ".join(entry.forms)),
+            "Kyverno": prose(f"{entry.minimum} or newer") if entry.minimum else "",
+            "Control": link(prose(control.name), control.source) if control else "",
+            "Standards": ", ".join(
+                link(prose(name), source) for name, source in self.mentioned.controls
+            ),
+            "Profiles": prose(", ".join(self.mentioned.profiles)),
+        }
+        rows = [[name, value] for name, value in traits.items() if value]
+        return table(["", ""], rows)
+
+    def _about(self) -> Iterator[str]:
+        if self.shown.entry.description:
+            yield f"## Why\n\n{prose(self.shown.entry.description)}\n"
+        if self.shown.remediation:
+            yield f"## What to change\n\n{prose(self.shown.remediation)}\n"
+        if self.shown.counterpart:
+            named = ", ".join(map(self._other, self.shown.counterpart))
+            yield f"## Policies that help\n\n{named}\n"
+
+    def _other(self, name: str) -> str:
+        """A policy of the same library, by name or reference."""
+        for reference, path in self.paths.items():
+            if name in (reference, reference.rpartition("/")[2]):
+                here = posixpath.dirname(self._path) or "."
+                return link(code(reference), posixpath.relpath(path, here))
+        return code(name)
+
+    def _parameters(self) -> Iterator[str]:
+        if self.shown.parameters:
+            head = ["Name", "Type", "Default", "Meaning"]
+            rows = [_parameter(*each) for each in self.shown.parameters.items()]
+            yield f"## Parameters\n\n{table(head, rows)}"
+
+    def _examples(self) -> Iterator[str]:
+        acts, leaves = does(self.shown.entry)
+        for verb, one in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
+            if one is not None:
+                yield f"## An object that it {verb}\n\n{block(dump_yaml(one.body), 'yaml')}"
+        around = Path(self.shown.entry.file).parent / CLUSTER_FILE
+        if self.shown.entry.own and around.is_file():
+            bodies = [each.body for each in resources(read_file(around))]
+            shown = block(dump_documents(bodies), "yaml")
+            yield f"## What is in the cluster meanwhile\n\n{shown}"
+
+
+def _parameter(name: str, schema: Body) -> list[str]:
+    default = json.dumps(schema.get("default"), ensure_ascii=False)
+    about = prose(str(schema.get("description") or ""))
+    return [cell_code(name), _type(schema), cell_code(default), about]
+
+
+def _type(schema: Body) -> str:
+    items = schema.get("items")
+    inner = items if isinstance(items, dict) else {}
+    parts = [f"{schema.get('type')} of {inner.get('type')}" if inner else str(schema.get("type"))]
+    parts += [text.format(schema[key]) for key, text in _LIMITS.items() if schema.get(key)]
+    for each in (schema, inner):
+        if isinstance(each.get("enum"), list):
+            parts.append("of " + ", ".join(json.dumps(value) for value in each["enum"]))
+    texts = [prose(", ".join(parts))]
+    texts += [
+        f"fits {cell_code(str(each['pattern']))}" for each in (schema, inner) if "pattern" in each
+    ]
+    return ", ".join(texts)
+
+
+def _index(libraries: Sequence[Documented]) -> str:
+    parts = [f"{MARK}# Policies\n"]
+    for library in libraries:
+        prefix = f"{library.name}/" if len(libraries) > 1 else ""
+        if prefix:
+            parts.append(f"## {prose(library.name)}\n")
+        folders = groupby(library.entries, key=lambda each: each.reference.rpartition("/")[0])
+        for folder, entries in folders:
+            heading = "###" if prefix else "##"
+            if folder:
+                parts.append(f"{heading} {prose(folder)}\n")
+            parts.append(table(_HEAD, [_index_row(each, prefix) for each in entries]))
+    return "\n".join(parts)
+
+
+_HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
+
+
+def _index_row(entry: Entry, prefix: str) -> list[str]:
+    return [
+        link(cell_code(entry.short), _path(prefix, entry.reference)),
+        prose(entry.title),
+        prose(entry.severity),
+        prose(", ".join(entry.subjects)),
+        prose(", ".join(entry.kinds)),
+        prose(entry.minimum),
+    ]

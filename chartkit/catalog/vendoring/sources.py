@@ -1,0 +1,75 @@
+"""A library's files, wherever they come from: a folder, an archive, a git checkout."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.catalog.vendoring.wrapper import without_wrapper
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.checkout import is_checkout, read_checkout
+from chartkit.network.downloads.download import download
+from chartkit.network.downloads.folders import read_archive, read_folder
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, digest, digest_of_all
+from chartkit.network.downloads.urls import checked_url
+from chartkit.network.http.urls import is_url, shown_source
+
+_SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)
+_ARCHIVE: Final = "/archive/"
+_UNNAMEABLE: Final = re.compile(r"[^a-z0-9.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A library as it was found: where, and its files by path."""
+
+    origin: Origin
+    files: dict[str, bytes]
+
+    def lock(self) -> Lock:
+        """What its lock file says."""
+        return Lock(self.origin, {name: digest(content) for name, content in self.files.items()})
+
+
+def take(source: str, ref: str, project: Path, limits: Limits) -> Taken:
+    """Reads a library; raises InputError.
+
+    source: a URL of an archive, or the path of an archive, a folder or a git checkout; ref: a
+    branch, tag or commit of a checkout; project: what paths start at that are not absolute.
+    """
+    if is_url(source):
+        _no_ref(ref, source)
+        content = download(source, limits)
+        origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
+        return Taken(origin, without_wrapper(unpack(content, shown_source(source), limits)))
+    path = project / source
+    if path.is_dir() and is_checkout(path):
+        commit, files = read_checkout(path, ref, limits)
+        return Taken(Origin(SourceKind.GIT, source, ref, commit), files)
+    _no_ref(ref, source)
+    if path.is_dir():
+        files = read_folder(path, limits)
+        revision = digest_of_all({name: digest(content) for name, content in files.items()})
+        return Taken(Origin(SourceKind.FOLDER, source, "", revision), files)
+    content = read_archive(path, source, limits)
+    origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
+    return Taken(origin, without_wrapper(unpack(content, source, limits)))
+
+
+def default_name(source: str) -> str:
+    """A library's name as its source suggests it; may be empty."""
+    path = checked_url(source).path if is_url(source) else Path(source).resolve().as_posix()
+    before, found, _ = path.partition(_ARCHIVE)
+    last = (before if found and is_url(source) else path).rstrip("/").rpartition("/")[2]
+    return _UNNAMEABLE.sub("-", _SUFFIX.sub("", last).lower()).strip(".-")
+
+
+def _no_ref(ref: str, source: str) -> None:
+    if ref:
+        place = Location(shown_source(source))
+        raise InputError("a ref is for a git checkout", place, "leave --ref out")

@@ -1,1 +1,0 @@
-"""From profiles and policy libraries to charts, and from charts to manifests."""

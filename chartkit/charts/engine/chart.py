@@ -1,0 +1,112 @@
+"""The engine chart: Kyverno itself, with the values people of the upstream chart already have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from chartkit.charts.engine import values as engine_values, values_schema as engine_schema
+from chartkit.charts.engine.crds import crd_templates, group_values
+from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
+from chartkit.charts.engine.controllers import SOURCE, describe
+from chartkit.charts.engine.monitoring import Monitoring, monitoring_values
+from chartkit.charts.plan import ChartPlan
+from chartkit.library.templating import SUFFIX, render_text
+from chartkit.model import Body
+from chartkit.schemas.crds import kinds
+from chartkit.documents.yaml_dump import dump_yaml
+
+CHART_NAME = "kyverno"
+NAMESPACE = "kyverno"
+"""Where the charts are installed."""
+CHART_VERSION = "3.9.0"
+APP_VERSION = "v1.19.1"
+SUPPORTED_KYVERNO = "1.19"
+
+_MIGRATED = ("kyverno", "policies")
+
+_VALUES_HEADER = (
+    "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
+)
+
+
+def plan(
+    high_availability: Mapping[str, bool],
+    kube_version: str,
+    monitoring: Mapping[str, Monitoring] = MappingProxyType({}),
+) -> ChartPlan:
+    """The chart for these environments.
+
+    high_availability: environment name to whether it must be highly available; kube_version: the
+    range of Kubernetes versions for Chart.yaml, such as `>=1.33-0 <1.36-0`; monitoring: of the
+    environments that are monitored.
+    """
+    context = _context(kube_version)
+    values_catalogue = engine_values.read_catalogue(context)
+    files = {**_chart_files(context), **crd_templates(), DASHBOARD_FILE: dashboard()}
+    files["values.schema.json"] = engine_schema.schema_text(
+        engine_schema.values_schema(values_catalogue)
+    )
+    values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
+    for name, available in high_availability.items():
+        values[f"values_{name}.yaml"] = _environment_values(
+            context, name, available, monitoring.get(name)
+        )
+    return ChartPlan(CHART_NAME, files, values)
+
+
+def values_page() -> str:
+    """docs/values.md: the chart's values, every key with its meaning."""
+    return engine_values.values_page(catalogue())
+
+
+def catalogue() -> engine_values.Section:
+    """Every value that the chart has, with its type, its default and what it is for."""
+    return engine_values.read_catalogue(_context(""))
+
+
+def _context(kube_version: str) -> Body:
+    return {
+        **describe(),
+        "name": CHART_NAME,
+        "version": CHART_VERSION,
+        "app_version": APP_VERSION,
+        "kube_version": kube_version,
+        "crd_groups": group_values(),
+        "migrated": [kind.name for kind in kinds() if kind.key in _MIGRATED],
+    }
+
+
+def _chart_files(context: Body) -> Mapping[str, str]:
+    files: dict[str, str] = {}
+    for path in sorted((SOURCE / "chart").rglob("*")):
+        if path.is_file():
+            name = path.relative_to(SOURCE / "chart").as_posix()
+            files[name.removesuffix(SUFFIX)] = _rendered(path, context)
+    for path in sorted((SOURCE / "controller").glob(f"[!_]*{SUFFIX}")):
+        for controller in context["controllers"]:
+            text = _rendered(path, {**context, "controller": controller})
+            if text.strip():
+                name = path.name.removesuffix(SUFFIX)
+                files[f"templates/{controller['component']}/{name}"] = text
+    return files
+
+
+def _rendered(path: Path, context: Mapping[str, Any]) -> str:
+    text = path.read_text("utf-8")
+    return render_text(text, context, str(path), SOURCE) if path.suffix == SUFFIX else text
+
+
+def _environment_values(
+    context: Body, name: str, available: bool, monitoring: Monitoring | None
+) -> str:
+    body: Body = {}
+    if available:
+        for controller in context["controllers"]:
+            body[controller["key"]] = {"replicas": 3 if controller["scaled"] else 2}
+    if monitoring:
+        for key, values in monitoring_values(monitoring, context["controllers"]).items():
+            body[key] = {**body.get(key, {}), **values}
+    return f"# Kyverno in the environment {name}.\n" + (dump_yaml(body) if body else "")

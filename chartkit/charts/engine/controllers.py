@@ -1,0 +1,145 @@
+"""What the engine chart's templates are rendered with: the description of the controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chartkit.bundled import chart_source_dir
+from chartkit.charts.engine.high_availability import ONE_OR_THREE, TWO_REPLICAS
+from chartkit.documents.reader import read_file
+from chartkit.model import Body
+
+SOURCE = chart_source_dir("kyverno")
+
+
+def describe() -> Body:
+    """The names that templates and the catalogue of values may use, rules written out in full."""
+    source: Body = read_file(SOURCE / "controllers.yaml")[0].body
+    verbs = {name: words.split() for name, words in source["verbs"].items()}
+    controllers = [_controller(entry, verbs) for entry in source["controllers"]]
+    return {
+        **source,
+        "controllers": controllers,
+        "two_replicas": f"{TWO_REPLICAS}; set {ONE_OR_THREE}",
+        "verb_sets": verbs,
+        "roles": {
+            name: [_rule([*row, ""], verbs) for row in rows]
+            for name, rows in source["roles"].items()
+        },
+        "resource_filters": list(_resource_filters(source["filters"], controllers)),
+        "metrics_exposure": {
+            f"kyverno_{metric}": {"disabledLabelDimensions": labels.split()}
+            for labels, metrics in source["metrics"].items()
+            for metric in metrics.split()
+        },
+    }
+
+
+def _controller(entry: Mapping[str, Any], verbs: Mapping[str, list[str]]) -> Body:
+    optional = (
+        "service",
+        "probes",
+        "view",
+        "scaled",
+        "watcher",
+        "flow",
+        "initEnv",
+        "additionalVerbs",
+    )
+    additional = entry.get("additionalVerbs")
+    return {
+        **dict.fromkeys(optional),
+        **entry,
+        "certificates": "issuer" in entry,
+        "additionalVerbs": verbs[additional] if additional else None,
+        "role": [_rule(row, verbs) for row in entry["role"]],
+        "clusterRole": [_rule(row, verbs) for row in entry["clusterRole"]],
+        "flowRules": [
+            {**_rule(row[:3], verbs), "where": row[3]} for row in entry.get("flowRules", ())
+        ],
+        "extraResources": [_policy_rule(row, verbs) for row in entry.get("extraResources", ())],
+    }
+
+
+def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
+    groups, resources, words = row[:3]
+    extra = row[3] if len(row) > 3 else {}
+    return {
+        "groups": ["" if group == "core" else group for group in groups.split()],
+        "resources": list(_with_status(resources.split())),
+        "verbs": verbs.get(words, words.split()),
+        "when": extra.get("when"),
+        "names": extra.get("names", "").split(),
+    }
+
+
+def _policy_rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
+    rule = _rule(row, verbs)
+    return {"apiGroups": rule["groups"], "resources": rule["resources"], "verbs": rule["verbs"]}
+
+
+def _with_status(resources: list[str]) -> Iterator[str]:
+    for name in resources:
+        plain = name.removesuffix("+")
+        yield plain
+        if plain != name:
+            yield f"{plain}/status"
+
+
+def _resource_filters(filters: Mapping[str, Any], controllers: list[Body]) -> Iterator[str]:
+    for text in filters["everywhere"]:
+        yield from _filter(text, {})
+    for rows in filters["controller"]:
+        for controller in controllers:
+            for text in _FIXED[rows](controller) if isinstance(rows, str) else rows:
+                yield from _filter(text, _names(controller["component"]))
+
+
+def _filter(text: str, names: Mapping[str, str]) -> Iterator[str]:
+    for name, template in names.items():
+        text = text.replace("{" + name + "}", template)
+    kind, rest = text.split(",", 1)
+    plain = kind.removesuffix("+")
+    yield f"[{plain},{rest}]"
+    if plain != kind:
+        yield f"[{plain}/?*,{rest}]"
+
+
+def _names(component: str) -> Body:
+    def include(name: str) -> str:
+        return '{{ include "kyverno.' + name + '" . }}'
+
+    monitors = ".Values.admissionController.serviceMonitor.namespace"
+    return {
+        "ns": include("namespace"),
+        "role": include(f"{component}.roleName"),
+        "account": include(f"{component}.serviceAccountName"),
+        "name": include(f"{component}.name"),
+        "service": include(f"{component}.serviceName"),
+        "config": include("config.configMapName"),
+        "metricsConfig": include("config.metricsConfigMapName"),
+        "full": include("fullname"),
+        "monitors": "{{ " + monitors + ' | default (include "kyverno.namespace" .) }}',
+    }
+
+
+def _services(controller: Body) -> list[str]:
+    own = ["Service+,{ns},{service}"] if controller["service"] else []
+    return [*own, "Service+,{ns},{service}-metrics"]
+
+
+def _secrets(controller: Body) -> list[str]:
+    return ["Secret,{ns},{service}.{ns}.svc.*"] if controller["certificates"] else []
+
+
+def _config(controller: Body) -> list[str]:
+    first = controller["scaled"]
+    return ["ConfigMap,{ns},{config}", "ConfigMap,{ns},{metricsConfig}"] if first else []
+
+
+def _hooks(controller: Body) -> list[str]:
+    return ["Job+,{ns},{full}-hook-pre-delete"] if controller["scaled"] else []
+
+
+_FIXED = {"services": _services, "secrets": _secrets, "config": _config, "hooks": _hooks}

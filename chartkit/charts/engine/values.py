@@ -1,0 +1,124 @@
+"""The values of the engine chart: one catalogue gives values.yaml, its schema and its page.
+
+In the source a catalogue is a mapping of keys to sections (mappings: `$doc` describes them,
+`$check` is JSON Schema that holds for them besides) and values (`[type, default, description]`,
+types in the compact notation of `chartkit.schemas`).
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from chartkit.charts.engine.controllers import SOURCE
+from chartkit.library.templating import render_text
+from chartkit.documents.reader import read_text
+from chartkit.model import Body, Json
+from chartkit.documents.yaml_dump import dump_yaml
+
+_WIDTH = 96
+_LONG = 60
+_PAGE_HEAD = """
+# Values of the engine chart
+
+Written by chartkit from the catalogue that values.yaml and values.schema.json come from too. Types
+are in the notation of [schemas.md](schemas.md); `?` may be null. Every other key may not: null
+deletes a default in Helm, and the schema refuses that.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One value: its type in compact notation, its default, and what it is for."""
+
+    type: str
+    default: Json
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Values under one key; check: JSON Schema that they must satisfy together."""
+
+    doc: str
+    check: Body
+    entries: Mapping[str, Value | Section] = field(repr=False)
+
+
+def read_catalogue(context: Body) -> Section:
+    """The chart's values, in the order in which values.yaml has them."""
+    top = _read("values/chart.yaml.j2", context)
+    for controller in context["controllers"]:
+        top[controller["key"]] = _read(
+            "values/controller.yaml.j2", {**context, "controller": controller}
+        )
+    return _section(top)
+
+
+def _read(name: str, context: Body) -> Body:
+    path = SOURCE / name
+    text = render_text(path.read_text("utf-8"), context, str(path), SOURCE)
+    body: Body = read_text(text, str(path))[0].body
+    return body
+
+
+def _section(body: Body) -> Section:
+    entries = {
+        key: Value(*entry) if isinstance(entry, list) else _section(entry)
+        for key, entry in body.items()
+        if not key.startswith("$")
+    }
+    return Section(body.get("$doc", ""), body.get("$check", {}), entries)
+
+
+def values_yaml(catalogue: Section, header: str) -> str:
+    """values.yaml: every key with its default under its description; header: lines of comment."""
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    return "\n".join([*lines, "", *_yaml_lines(catalogue, 0)]).rstrip() + "\n"
+
+
+def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    for key, entry in section.entries.items():
+        for line in textwrap.wrap(entry.doc, _WIDTH - len(indent)):
+            yield f"{indent}# {line}"
+        if isinstance(entry, Value):
+            yield from (indent + line for line in dump_yaml({key: entry.default}).splitlines())
+        else:
+            yield f"{indent}{key}:"
+            yield from _yaml_lines(entry, depth + 1)
+        if not depth:
+            yield ""
+
+
+def values_page(catalogue: Section) -> str:
+    """docs/values.md: every key with its type, its default and what it is for."""
+    loose = {key: entry for key, entry in catalogue.entries.items() if isinstance(entry, Value)}
+    lines = [_PAGE_HEAD.strip(), "", "## Names, labels and secrets", "", *_page_table(loose, "")]
+    for title, entry in catalogue.entries.items():
+        if isinstance(entry, Section):
+            rows = _page_table(entry.entries, f"{title}.")
+            lines += ["", f"## {title}", "", f"{entry.doc}.", "", *rows]
+    return "\n".join(lines) + "\n"
+
+
+def _page_table(entries: Mapping[str, Value | Section], path: str) -> list[str]:
+    head = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    return [*head, *_page_rows(entries, path)]
+
+
+def _page_rows(entries: Mapping[str, Value | Section], path: str) -> Iterator[str]:
+    for key, entry in entries.items():
+        if isinstance(entry, Value):
+            cells = (f"`{path}{key}`", f"`{entry.type}`", _page_default(entry.default), entry.doc)
+            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+        else:
+            yield f"| **`{path}{key}`** | | | {entry.doc} |"
+            yield from _page_rows(entry.entries, f"{path}{key}.")
+
+
+def _page_default(default: Json) -> str:
+    text = json.dumps(default, ensure_ascii=False)
+    return f"`{text}`" if len(text) <= _LONG else "see values.yaml"

@@ -1,0 +1,400 @@
+"""The policies chart: policies of the library, each with everything that values can say of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chartkit import bundled
+from chartkit.charts.rbac import permissions
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.library.rendered import Template, read_templates
+from chartkit.library.cel_form import VALIDATING
+from chartkit.kyverno.matrix import (
+    ADMISSION_POLICIES,
+    admission_policies,
+    kube_version_range,
+    matrix,
+)
+from chartkit.helm.escaping import escape, escape_all
+from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
+from chartkit.kyverno.cel_functions import kyverno_call
+from chartkit.library.policies import (
+    Library,
+    LibraryPolicy,
+    plain_library,
+    read_library,
+    vendored_libraries,
+)
+from chartkit.library.upstream import PlainPolicy, written_about
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.values_schema import (
+    BASELINE,
+    CHART_NAME,
+    Catalogue,
+    RESTRICTED,
+    SCHEMA_FILE,
+    is_standard,
+    values_schema,
+)
+from chartkit.charts.policies.values import (
+    base_values,
+    environment_text,
+    environment_values,
+    values_text,
+)
+from chartkit.library.profiles import (
+    Resolved,
+    ResolvedPolicy,
+    read_profile,
+    require_same,
+    resolve,
+    resolve_environment,
+    with_parameters,
+)
+from chartkit.project.project import (
+    DEFAULT_PROFILES,
+    Environment,
+    FILE_NAME,
+    PolicyType,
+    Project,
+    read_project,
+)
+from chartkit.helm.render import render_chart
+from chartkit.library.templating import render_text, render_tree
+from chartkit.kyverno.versions import Version
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Resource
+
+CHART_VERSION = "3.9.0"
+APP_VERSION = "v1.19.1"
+_UNSAFE = re.compile(r"[^\w.-]+")
+_CEL_FROM = Version(1, 17)
+"""From this Kyverno on policies are in CEL where nobody says otherwise."""
+_ANNOTATION = "policies.kyverno.io/"
+_HEADER = "Written by chartkit render; values.schema.json checks it. Edits are kept."
+
+
+def read_libraries(project: Project | None = None) -> Library:
+    """The built-in policy library, a project's own and its vendored ones; raises InputError."""
+    if project is None:
+        return read_library([bundled.library_dir()])
+    own = project.library
+    named_at = {folder: project.locate("library", at) for at, folder in enumerate(own)}
+    vendored = [*map(plain_library, own), *vendored_libraries(project.root)]
+    return read_library([bundled.library_dir(), *own], named_at, vendored)
+
+
+def plan(project: Project) -> ChartPlan:
+    """The policies chart of a project, for all its environments.
+
+    Chart.yaml admits every Kubernetes version that one of the environments' Kyvernos supports.
+    Raises InputError for what the project, its profiles or its policies say wrong.
+    """
+    library = read_libraries(project)
+    base = _project_profiles(project, library)
+    resolved = dict(zip(project.environments, _resolved(project, library), strict=True))
+    chart = _Chart(library, [base, *resolved.values()])
+    for name, environment in project.environments.items():
+        chart.require_versions(environment, resolved[name])
+    values = chart.base_values(base)
+    files = {"values.yaml": chart.values_text(values, base)}
+    for name, environment in project.environments.items():
+        files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
+    made = chart.files(base, _clusters(project))
+    return ChartPlan(CHART_NAME, made, files, chart.policies, resolved)
+
+
+def plan_for_profile(
+    reference: str, parameters: Mapping[str, Json], folder: Path | None = None
+) -> ChartPlan:
+    """The policies of one profile, without a project.
+
+    reference: a built-in profile, or a file's path from folder; its policies are those of the
+    project that the file stands in, or the built-in ones and those in the folder's vendor/;
+    parameters: values by name, or by policy and name (`disallow-latest-tag.tags`). Raises
+    InputError.
+    """
+    root = folder or Path()
+    project = _project_around(root / reference)
+    built_in = [bundled.library_dir()]
+    library = (
+        read_library(built_in, {}, vendored_libraries(root))
+        if project is None
+        else read_libraries(project)
+    )
+    profile = read_profile(reference, root)
+    resolved = with_parameters(resolve([profile], library), parameters, library)
+    chart = _Chart(library, [resolved])
+    values = {"values.yaml": chart.values_text(chart.base_values(resolved), resolved)}
+    return ChartPlan(CHART_NAME, chart.files(resolved, kube_version_range(matrix())), values)
+
+
+def _project_around(file: Path) -> Project | None:
+    """The project of the nearest folder above a file; None where there is no file, or none."""
+    folders = file.resolve().parents if file.is_file() else ()
+    found = next((each for each in folders if (each / FILE_NAME).is_file()), None)
+    return None if found is None else read_project(found)
+
+
+def render_profile(
+    reference: str,
+    parameters: Mapping[str, Json],
+    policy_type: PolicyType = PolicyType.CLUSTER,
+) -> tuple[Resource, ...]:
+    """The policies of one profile in a form; see `plan_for_profile`. There is no environment whose
+    Kyverno could settle the form, and ClusterPolicy names each rule in what it says."""
+    values = {"policyType": policy_type.value}
+    return render_chart(plan_for_profile(reference, parameters), [values]).resources
+
+
+def _project_profiles(project: Project, library: Library) -> Resolved:
+    references = project.document.body.get("profiles", DEFAULT_PROFILES)
+    profiles = [
+        read_profile(reference, project.root, project.locate("profiles", index))
+        for index, reference in enumerate(references)
+    ]
+    return resolve(profiles, library)
+
+
+def _resolved(project: Project, library: Library) -> list[Resolved]:
+    """What each environment gets, in their order."""
+    environments = project.environments.values()
+    return [resolve_environment(each, library, project.root) for each in environments]
+
+
+def _clusters(project: Project) -> str:
+    """The range of clusters that the chart admits."""
+    environments = project.environments.values()
+    admission = all(each.policy_type is PolicyType.ADMISSION for each in environments)
+    least = ADMISSION_POLICIES if admission else None
+    return kube_version_range([each.kyverno for each in environments], least)
+
+
+class _Chart:
+    """The parts of the chart that all environments share."""
+
+    def __init__(self, library: Library, resolved: Sequence[Resolved]) -> None:
+        self.policies = policies = tuple(_carried(library, resolved))
+        self._templates = read_templates(policies)
+        rules = {each.policy.name: each.rules for each in self._templates}
+        cel = frozenset(each.policy.name for each in self._templates if each.cel_kind)
+        standards = {
+            each.name: each.group for each in library.policies.values() if is_standard(each)
+        }
+        standing = {each.name: standards.get(each.name, each.group) for each in policies}
+        standing |= {each.name: each.group for each in policies if each.plain is None}
+        self._catalogue = Catalogue(policies, rules, cel, standing)
+        self._schema = values_schema(self._catalogue)
+
+    def require_versions(self, environment: Environment, resolved: Resolved) -> None:
+        """Raises InputError where an environment's Kyverno or cluster is too old for a policy."""
+        form = self._policy_type(environment)
+        if form is PolicyType.ADMISSION:
+            for found in admission_policies(
+                environment.kubernetes, environment.locate_policy_type()
+            ):
+                raise InputError(found.message, found.location, found.hint)
+        late = [
+            (each, needed)
+            for each in self._templates
+            for needed in [_minimum(each, form)]
+            if needed > environment.kyverno
+            and each.policy.name in resolved.policies
+            and resolved.policies[each.policy.name].enabled
+        ]
+        if late:
+            raise _too_old(environment, *late[0], len(late) - 1)
+
+    def _policy_type(self, environment: Environment) -> PolicyType:
+        """The form that an environment's policies get, as the chart's templates settle it."""
+        given = environment.policy_type or self._schema["properties"]["policyType"]["default"]
+        if given:
+            return PolicyType(given)
+        return PolicyType.VALIDATING if environment.kyverno >= _CEL_FROM else PolicyType.CLUSTER
+
+    def base_values(self, resolved: Resolved) -> Body:
+        return base_values(self._catalogue, resolved, self._schema)
+
+    def values_text(self, values: Body, resolved: Resolved) -> str:
+        header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
+        return values_text(values, self._schema, header)
+
+    def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
+        values = environment_values(environment, self._catalogue, resolved, base, self._schema)
+        cluster = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
+        header = (
+            f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "
+            f"says otherwise than values.yaml.\n{_HEADER}"
+        )
+        return environment_text(environment, resolved, values, self._schema, header)
+
+    def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:
+        source = bundled.chart_source_dir(CHART_NAME)
+        context: dict[str, Any] = {
+            "chart": {"name": CHART_NAME, "version": CHART_VERSION, "app_version": APP_VERSION},
+            "kube_version": kube_version,
+            "profiles": resolved.profiles,
+        }
+        files = render_tree(source / "chart", context)
+        files["data/policies.json"] = _json_lines(self._catalogue.names)
+        files["data/fields.json"] = _json_lines(cluster_policy_fields.as_json())
+        files["data/cel.json"] = json.dumps(cel_policy_fields.as_json(), indent=1) + "\n"
+        needed = {each.policy.name: _permissions(each) for each in self._templates}
+        needed = {name: forms for name, forms in needed.items() if forms}
+        files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
+        files[SCHEMA_FILE] = json.dumps(self._schema, indent=2, ensure_ascii=False) + "\n"
+        template = source / "policy.yaml.j2"
+        text = template.read_text("utf-8")
+        for each in self._templates:
+            group = self._catalogue.standing.get(each.policy.name, "")
+            context = _policy_context(each, group)
+            files[template_file(each.policy)] = render_text(text, context, str(template))
+        guards = guard_templates(self._templates, files)
+        return files | ({GUARDS_FILE: guards} if guards else {})
+
+
+def template_file(policy: LibraryPolicy) -> str:
+    """Where the chart has a policy's template."""
+    folder = policy.group or "policies"
+    if policy.plain is not None:
+        folder = _UNSAFE.sub("-", policy.library)
+    return f"templates/{folder}/{policy.name}.yaml"
+
+
+def _permissions(template: Template) -> Body:
+    """What Kyverno's controllers need for a policy, by its form; at its defaults and at all its
+    examples' parameters."""
+    written = template.policy.plain is not None
+    cel = template.bodies if written else template.cel_bodies
+    forms = {"plain": template.bodies, "cel": cel}
+    known = permissions.definitions_beside(template.policy.folder)
+    found = {
+        form: permissions.as_json(permissions.needs(bodies, known))
+        for form, bodies in forms.items()
+    }
+    return found if any(found.values()) else {}
+
+
+def _minimum(template: Template, form: PolicyType) -> Version:
+    """The oldest Kyverno that serves a policy in a form."""
+    if form is PolicyType.VALIDATING and template.cel_bodies:
+        return max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    if form is PolicyType.ADMISSION and template.cel_kind == VALIDATING:
+        asks = any(map(kyverno_call, template.cel_bodies))
+        return template.policy.minimum_kyverno if asks else cluster_policy_fields.OLDEST
+    return template.policy.minimum_kyverno
+
+
+def _too_old(
+    environment: Environment, template: Template, needed: Version, others: int
+) -> InputError:
+    name = template.policy.name
+    more = f" (and {others} more)" if others else ""
+    message = (
+        f"policy '{name}'{more} needs Kyverno {needed}, and environment '{environment.name}' has "
+        f"{environment.kyverno}"
+    )
+    if needed > template.policy.minimum_kyverno:
+        message += ", in its form in CEL"
+        return InputError(
+            message, environment.locate_policy_type(), "say policyType: ClusterPolicy there"
+        )
+    hint = f"leave it out there: policies: {{{name}: {{enabled: false}}}}"
+    return InputError(message, environment.locate("kyverno"), hint)
+
+
+def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
+    """What the chart carries: every policy that somebody names, and the whole Pod Security
+    Standards, so that podSecurityStandard means what it says. A policy that somebody names stands
+    in the place of the standard's one of its name.
+
+    Raises InputError for two policies of one name.
+    """
+    named: dict[str, ResolvedPolicy] = {}
+    for each in resolved:
+        for name, given in each.policies.items():
+            require_same(named.setdefault(name, given), given.policy, given.location)
+    found = [given.policy for given in named.values()]
+    standards = filter(is_standard, library.policies.values())
+    found += [policy for policy in standards if policy.name not in named]
+    return sorted(found, key=lambda policy: policy.reference)
+
+
+def _policy_context(template: Template, group: str) -> Body:
+    """What the policy's template is made of; group: the standard's group that it stands in."""
+    policy = template.policy
+    if policy.plain is not None:
+        return _written_context(policy.plain, group)
+    shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
+    about: Body = {
+        "group": group if group in (BASELINE, RESTRICTED) else "other",
+        "standard": is_standard(policy),
+        "minimum": str(policy.minimum_kyverno),
+        **_cel_context(template),
+        **({"cleanup": True} if template.cleans else {}),
+        "shared": shared,
+        "defaults": policy.defaults,
+        "annotations": {
+            f"{_ANNOTATION}title": policy.title,
+            f"{_ANNOTATION}category": policy.category,
+            f"{_ANNOTATION}severity": policy.severity,
+            f"{_ANNOTATION}minversion": f"{policy.minimum_kyverno}.0",
+            f"{_ANNOTATION}subject": ",".join(policy.subject),
+            f"{_ANNOTATION}description": policy.description,
+        },
+    }
+    return {
+        "name": policy.name,
+        "about": escape(_json_text(about)),
+        "body": template.text.rstrip("\n"),
+        "cel": (template.cel or "").rstrip("\n"),
+        "written": False,
+        "bindings": (),
+    }
+
+
+def _written_context(policy: PlainPolicy, group: str) -> Body:
+    return {
+        "name": policy.name,
+        "about": escape_all(_json_text(written_about(policy, group))),
+        "body": _apart(policy.text),
+        "cel": "",
+        "written": True,
+        "bindings": tuple(map(_apart, policy.bindings)),
+    }
+
+
+def _apart(text: str) -> str:
+    """A text that Helm code follows. Nothing is put behind it but where it would run into braces:
+    a block scalar at its end has every white space that is there."""
+    return f"{text}\n" if text.endswith("{") else text
+
+
+def _cel_context(template: Template) -> Body:
+    """What the chart knows of a policy's form in CEL: its kind (null for none), the oldest Kyverno
+    that has its fields, whether it speaks of Pods alone, and what it asks of Kyverno that an API
+    server has not (null for nothing)."""
+    if not template.cel_bodies:
+        return {"cel": None}
+    body = template.cel_bodies[0]
+    minimum = max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
+    pods = extends_to_controllers(body)
+    asks = next(filter(None, map(kyverno_call, template.cel_bodies)), None)
+    return {"cel": body["kind"], "celMinimum": str(minimum), "pods": pods, "asksKyverno": asks}
+
+
+def _json_text(about: Body) -> str:
+    """What the chart knows of a policy, in JSON: every template that asks reads it anew, and Helm
+    reads YAML much slower."""
+    return json.dumps(about, indent=1, ensure_ascii=False)
+
+
+def _json_lines(items: Sequence[Json]) -> str:
+    """A JSON list, an item a line."""
+    lines = ",\n".join(f"  {json.dumps(item, ensure_ascii=False)}" for item in items)
+    return f"[\n{lines}\n]\n"

@@ -1,0 +1,39 @@
+"""Templates that guards of policies from elsewhere ask, and that stayed behind in their chart.
+
+A guard around a policy asks whether it is on (`{{ if eq (include "theirs.enabled" …) "true" }}`).
+Here values settle that before the policy's text is read, so the answer is always yes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from chartkit.library.rendered import Template
+from chartkit.errors import InputError
+
+GUARDS_FILE: Final = "templates/_guards.tpl"
+_HEAD: Final = "{{/* What guards ask: the chart reads a policy's text where it is installed. */}}\n"
+_DEFINED: Final = re.compile(r"\{\{-? *define +\"([^\"]+)\"")
+
+
+def guard_templates(templates: Iterable[Template], files: Mapping[str, str]) -> str:
+    """The text that defines the templates which guards ask; empty for none.
+
+    files: the chart's. Raises InputError for a guard that asks a template of the chart's own.
+    """
+    asked = {
+        name: each.policy.plain.location
+        for each in templates
+        if each.policy.plain is not None
+        for name in each.policy.plain.guards
+    }
+    if not asked:
+        return ""
+    own = {name for text in files.values() for name in _DEFINED.findall(text)}
+    for name, location in asked.items():
+        if name in own:
+            message = f"Helm code in a policy: it asks '{name}', a template of the chart's own"
+            raise InputError(message, location, "take the guard out: values say what is installed")
+    return _HEAD + "".join(f'{{{{- define "{name}" -}}}}true{{{{- end -}}}}\n' for name in asked)

@@ -1,0 +1,239 @@
+"""What policies of policies.kyverno.io need.
+
+Source of the verbs: what Kyverno 1.19 asks the API server for (`pkg/cel/libs`,
+`pkg/background/gpol`, `pkg/background/mpol`, `pkg/controllers/deleting`), and what it asks whether
+it may before it calls a policy ready (`pkg/controllers/policystatus`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from chartkit.kyverno.cel_literals import Made, calls, constants, objects, results
+from chartkit.charts.rbac.builtin_roles import READ
+from chartkit.charts.rbac.requirements import Controller, Findings, Path, RBAC_GROUP, RBAC_NOTE
+from chartkit.kyverno.resource_names import CORE, ResourceName
+from chartkit.documents.reader import read_text
+from chartkit.errors import InputError
+from chartkit.model import Body, Json
+
+_READING: Final[Mapping[str, str]] = {
+    "resource.Get": "get",
+    "resource.List": "list",
+    "resource.Post": "create",
+}
+_GLOBAL: Final = "globalContext.Get"
+_CONFIG_MAPS: Final = ResourceName(CORE, "configmaps")
+_CONTROLLERS: Final[Mapping[str, tuple[Controller, ...]]] = {
+    "ValidatingPolicy": (Controller.ADMISSION,),
+    "ImageValidatingPolicy": (Controller.ADMISSION,),
+    "MutatingPolicy": (Controller.ADMISSION,),
+    "GeneratingPolicy": (Controller.BACKGROUND,),
+    "DeletingPolicy": (Controller.CLEANUP,),
+}
+"""Which controllers evaluate a policy of a kind, scans aside."""
+_PLACEHOLDER: Final = re.compile(r"\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
+"""What a template fills in; one level of calls is enough to leave names readable."""
+
+
+def cel_needs(kind: str, body: Body, found: Findings) -> None:
+    """What a policy needs; kind: of policies.kyverno.io, without `Namespaced`."""
+    spec = _mapping(body.get("spec"))
+    evaluation = _mapping(spec.get("evaluation"))
+    existing = _is_on(evaluation, "mutateExisting", False)
+    background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
+    matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
+    # Parts of objects are no objects that could be looked up, scanned or deleted.
+    objects_matched = [each for each in matched if "/" not in each.resource]
+    if background:
+        found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
+    controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
+    scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
+    known = constants(_variables(spec))
+    for text, path in _texts(spec, ("spec",)):
+        _read_needs(text, known, path, controllers, False, found)
+        if scans:
+            _read_needs(text, known, path, [Controller.REPORTS], True, found)
+    if existing or kind == "GeneratingPolicy":
+        # The objects that set such a policy off are looked up again before it runs.
+        found.allow([Controller.BACKGROUND], objects_matched, ("get", "list"))
+    if existing:
+        for target in _targets(spec, matched, found):
+            # A part of an object is written alone, after the whole was read.
+            whole = ResourceName(target.group, target.resource.partition("/")[0])
+            found.allow([Controller.BACKGROUND], [whole], ("get", "list"))
+            found.allow([Controller.BACKGROUND], [target], ["update"])
+    if kind == "GeneratingPolicy":
+        _generating_needs(spec, evaluation, known, found)
+    if kind == "DeletingPolicy":
+        found.allow([Controller.CLEANUP], objects_matched, ("list", "delete"))
+
+
+def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> list[ResourceName]:
+    """What a policy changes that is there already: what it names as targets, or what it matches."""
+    constraints = _mapping(spec.get("targetMatchConstraints"))
+    path: Path = ("spec", "targetMatchConstraints")
+    targets = _resources(constraints, path, found)
+    expression = constraints.get("expression")
+    if isinstance(expression, str) and expression and not targets:
+        found.note("an expression says which objects are changed", (*path, "expression"))
+    elif not targets:
+        return list(matched)
+    return targets
+
+
+def _resources(constraints: Json, path: Path, found: Findings) -> list[ResourceName]:
+    """The resources of a policy's rules, as they are written there."""
+    named = []
+    for index, rule in enumerate(_list(_mapping(constraints).get("resourceRules"))):
+        groups = _list(_mapping(rule).get("apiGroups"))
+        resources = _list(_mapping(rule).get("resources"))
+        for group in groups:
+            for resource in resources:
+                if "*" in f"{group}{resource}":
+                    place = (*path, "resourceRules", index)
+                    shown = f"{group}/{resource}".removeprefix("/")
+                    found.note(f"'{shown}' stands for resources that are not named", place)
+                else:
+                    named.append(ResourceName(str(group), str(resource)))
+    return named
+
+
+def _read_needs(
+    text: str,
+    known: Mapping[str, str],
+    path: Path,
+    controllers: Sequence[Controller],
+    scan: bool,
+    found: Findings,
+) -> None:
+    for function, verb in _READING.items():
+        for call in calls(text, function, known):
+            api_version, resource, *rest = (*call.arguments, None, None)
+            if api_version is None or resource is None:
+                found.note(f"an expression says which resource {function} asks for", path)
+                continue
+            name = ResourceName(_group(api_version), resource)
+            found.allow(controllers, [name], [verb], scan)
+            if name == _CONFIG_MAPS and verb == "get":
+                _config_map(rest, path, found)
+    for call in calls(text, _GLOBAL, known):
+        entry = next(iter(call.arguments), None)
+        if entry is None:
+            found.note("an expression says which GlobalContextEntry is asked", path)
+        else:
+            found.global_entries.add(entry)
+
+
+def _config_map(arguments: Sequence[str | None], path: Path, found: Findings) -> None:
+    namespace, name, *_ = (*arguments, None, None)
+    if namespace is None or name is None:
+        found.note("an expression says which ConfigMap is read", path)
+    else:
+        found.reads_config_map(namespace, name, path)
+
+
+def _generating_needs(
+    spec: Body, evaluation: Body, known: Mapping[str, str], found: Findings
+) -> None:
+    verbs = {"get", "create", "update"}
+    if _is_on(evaluation, "synchronize", False):
+        verbs |= {"list", "watch", "delete"}
+    if spec.get("useServerSideApply") is True:
+        verbs.add("patch")
+    for index, entry in enumerate(_list(spec.get("generate"))):
+        path: Path = ("spec", "generate", index)
+        expression = _mapping(entry).get("expression")
+        template = _mapping(_mapping(entry).get("template")).get("value")
+        if isinstance(expression, str):
+            made = list(_made(expression, _variables(spec), known))
+        elif isinstance(template, str):
+            made = list(_in_template(template))
+        else:
+            continue
+        if not made:
+            found.note("an expression says what is generated", path)
+        for each in made:
+            resources = [each] if isinstance(each, ResourceName) else _named(each, path, found)
+            found.allow([Controller.BACKGROUND], resources, verbs)
+            if any(resource.group == RBAC_GROUP for resource in resources):
+                found.note(RBAC_NOTE, path)
+
+
+def _made(
+    expression: str, variables: Mapping[str, str], known: Mapping[str, str]
+) -> Iterator[Made | ResourceName]:
+    """What an expression generates: objects written out, and copies of objects that are read."""
+    waiting, seen = [expression], {expression}
+    while waiting:
+        text = waiting.pop()
+        written = list(objects(text, known))
+        yield from written
+        for function in ("resource.Get", "resource.List"):
+            for call in calls(text, function, known):
+                api_version, resource, *_ = (*call.arguments, None, None)
+                if call.alone and api_version is not None and resource is not None:
+                    yield ResourceName(_group(api_version), resource)
+        # The fields of an object that is written out are no objects of their own.
+        followed = [] if written else [variables.get(name, "") for name in results(text)]
+        waiting += [each for each in followed if each not in seen]
+        seen.update(followed)
+
+
+def _in_template(template: str) -> Iterator[Made]:
+    """The objects of a template; what it fills in is nothing that can be known."""
+    try:
+        documents = read_text(_PLACEHOLDER.sub("x", template), "template")
+    except InputError:
+        return
+    for document in documents:
+        body = _mapping(document.body)
+        words = [body.get(key) for key in ("apiVersion", "kind")]
+        yield Made(*(each if isinstance(each, str) and each != "x" else None for each in words))
+
+
+def _named(made: Made, path: Path, found: Findings) -> list[ResourceName]:
+    if made.kind is None or made.api_version is None:
+        found.note("an expression says which kind is generated", path)
+        return []
+    return found.named(_group(made.api_version), made.kind, path)
+
+
+def _variables(spec: Body) -> dict[str, str]:
+    return {
+        each["name"]: each["expression"]
+        for each in _list(spec.get("variables"))
+        if isinstance(each, dict)
+        and isinstance(each.get("name"), str)
+        and isinstance(each.get("expression"), str)
+    }
+
+
+def _texts(node: Json, path: Path) -> Iterator[tuple[str, Path]]:
+    if isinstance(node, str):
+        yield node, path
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from _texts(value, (*path, key))
+    elif isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _texts(value, (*path, index))
+
+
+def _is_on(evaluation: Body, name: str, default: bool) -> bool:
+    enabled = _mapping(evaluation.get(name)).get("enabled")
+    return enabled if isinstance(enabled, bool) else default
+
+
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
+
+
+def _mapping(value: Json) -> Body:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,171 @@
+"""What a policy needs beside itself: the types, and how findings are collected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
+from chartkit.model import Json
+
+Path = tuple[str | int, ...]
+"""Where something stands in a policy: keys and list indexes from its top."""
+
+VARIABLE: Final = "{{"
+"""Where Kyverno's variables begin."""
+SECRETS: Final = ResourceName(CORE, "secrets")
+SECRETS_NOTE: Final = (
+    "its background scan needs to read Secrets, which the chart does not open: where that is "
+    "wanted, give it to Kyverno's reports controller"
+)
+_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9./]{0,251}[A-Za-z0-9])?")
+"""A resource and its group; anything else is no name, and must not get into a role."""
+_CONNECTING: Final = frozenset({"exec", "attach", "portforward", "proxy"})
+"""Parts of objects that whoever may read them connects to: a GET of `pods/exec` runs commands."""
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+RBAC_NOTE: Final = (
+    "Kubernetes lets a controller give away only rights that it has itself: for the role that is "
+    "bound or made here, give Kyverno's background controller the verb bind or escalate"
+)
+
+
+class Controller(StrEnum):
+    """Kyverno's controllers, as their roles' labels name them."""
+
+    ADMISSION = "admission-controller"
+    BACKGROUND = "background-controller"
+    CLEANUP = "cleanup-controller"
+    REPORTS = "reports-controller"
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """What a controller must be allowed.
+
+    resource: with its subresource, as roles write it; scan: whether only background scans need it;
+    guessed: the kind whose plural is Kubernetes' guess, empty where the name is known.
+    """
+
+    controller: Controller
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    scan: bool = False
+    guessed: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ConfigMapRead:
+    """A ConfigMap that a policy reads; namespace: empty where the policy does not say it."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """What cannot be known, or is left to people: why, and where in the policy."""
+
+    message: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What policies need beside themselves.
+
+    permissions: beyond what Kyverno's chart gives; config_maps, global_entries (by name): what
+    they read; unknown: what they need without saying it plainly.
+    """
+
+    permissions: tuple[Permission, ...] = ()
+    config_maps: tuple[ConfigMapRead, ...] = ()
+    global_entries: tuple[str, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+
+
+@dataclass(slots=True)
+class Findings:
+    """Needs while they are collected.
+
+    kinds: what is known of resources' names; verbs: by controller, group, resource and whether only
+    scans need them; guesses: the kinds of resources whose names are guesses, by group and resource.
+    """
+
+    kinds: KnownKinds
+    verbs: dict[tuple[Controller, str, str, bool], set[str]] = field(default_factory=dict)
+    guesses: dict[tuple[str, str], str] = field(default_factory=dict)
+    config_maps: set[ConfigMapRead] = field(default_factory=set)
+    global_entries: set[str] = field(default_factory=set)
+    unknown: dict[Unknown, None] = field(default_factory=dict)
+
+    def allow(
+        self,
+        controllers: Iterable[Controller],
+        resources: Iterable[ResourceName],
+        verbs: Iterable[str],
+        scan: bool = False,
+    ) -> None:
+        """Controllers need verbs on resources.
+
+        What a scan alone asks for never opens Secrets, and nothing opens what one connects to, or
+        resources that are not named: that is for people to decide.
+        """
+        allowed = set(verbs)
+        for resource in resources:
+            part = resource.resource.partition("/")[2]
+            shown = f"{resource.resource}.{resource.group}".removesuffix(".")
+            if part in _CONNECTING or not _NAME.fullmatch(shown):
+                self.note(f"the chart does not open {shown}", ())
+                continue
+            if scan and resource == SECRETS:
+                self.note(SECRETS_NOTE, ())
+                continue
+            # A policy that names the resource itself confirms another's guess.
+            at = resource.group, resource.resource
+            self.guesses[at] = resource.guessed and self.guesses.get(at, resource.guessed)
+            for controller in controllers:
+                self.verbs.setdefault((controller, *at, scan), set()).update(allowed)
+
+    def note(self, message: str, path: Path) -> None:
+        """Something cannot be known."""
+        self.unknown.setdefault(Unknown(message, path))
+
+    def named(self, group: str | None, kind: str, path: Path) -> list[ResourceName]:
+        """The resources of a kind; group None: whatever group it is in. Notes what is unknown."""
+        for text in (group or "", kind):
+            if VARIABLE in text:
+                self.note(f"a variable says which resource: '{text}'", path)
+                return []
+        if "*" in kind or "?" in kind:
+            self.note(f"'{kind}' stands for kinds that are not named", path)
+            return []
+        if not _KIND.fullmatch(kind):
+            self.note(f"'{kind}' is no kind", path)
+            return []
+        found = self.kinds.find(None if group is not None and "*" in group else group, kind)
+        if not found:
+            self.note(f"no group is known for kind '{kind}'", path)
+        return found
+
+    def reads_config_map(self, namespace: Json, name: Json, path: Path) -> None:
+        """A policy reads a ConfigMap."""
+        texts = [each if isinstance(each, str) else "" for each in (namespace, name)]
+        if VARIABLE in texts[0] or VARIABLE in texts[1] or not texts[1]:
+            self.note(f"a variable says which ConfigMap: '{texts[0]}/{texts[1]}'", path)
+        else:
+            self.config_maps.add(ConfigMapRead(*texts))
+
+
+def subresource(names: Iterable[ResourceName], part: str) -> list[ResourceName]:
+    """A part of resources, as `status`; without a part the resources themselves."""
+    if not part:
+        return list(names)
+    return [ResourceName(each.group, f"{each.resource}/{part}", each.guessed) for each in names]

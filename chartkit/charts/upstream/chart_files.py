@@ -1,0 +1,133 @@
+"""A foreign chart's files, looked at before anything is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.output.write import RECORD
+from chartkit.documents.reader import read_text
+from chartkit.errors import InputError
+from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.limits import DEFAULT, Limits
+from chartkit.network.downloads.paths import Collected
+from chartkit.model import Body, Location
+
+METADATA: Final = "Chart.yaml"
+VALUES: Final = "values.yaml"
+_OLD_DEPENDENCIES: Final = "requirements.yaml"
+_SUBCHART: Final = re.compile(r"(?:.*/)?charts/[^/]+\.(?:tgz|tar\.gz)")
+_DEEPEST: Final = 4
+"""How far archives of subcharts may stand in one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFiles:
+    """A chart: what Chart.yaml says, its default values, and its files as text by path.
+
+    Subcharts that came as archives are unpacked: Helm takes a folder as well.
+    """
+
+    metadata: Body
+    defaults: Body
+    files: Mapping[str, str]
+
+    @property
+    def name(self) -> str:
+        """The chart's name."""
+        return str(self.metadata["name"])
+
+    @property
+    def version(self) -> str:
+        """The chart's version, without a `v` before it."""
+        return plain_version(str(self.metadata["version"]))
+
+    @property
+    def app_version(self) -> str:
+        """The version of what it installs; empty where it does not say."""
+        return str(self.metadata.get("appVersion") or "")
+
+
+def plain_version(text: str) -> str:
+    """A version without the `v` that some charts and people write before it."""
+    return text.strip().removeprefix("v")
+
+
+def read_chart(files: Mapping[str, bytes], place: str, limits: Limits = DEFAULT) -> ChartFiles:
+    """The chart that files make; place: where they are from, for messages.
+
+    Raises InputError where they are none, where a subchart is missing, and where a file is no text.
+    """
+    collected = Collected(place, limits)
+    for name, content in _unpacked(files, place, limits, 0):
+        collected.add(name, content)
+    texts = {name: _text(name, content, place) for name, content in collected.finish().items()}
+    if METADATA not in texts:
+        raise InputError(f"is no chart: it has no {METADATA}", Location(place))
+    metadata = _mapping(texts, METADATA, place)
+    if not all(isinstance(metadata.get(key), str) for key in ("name", "version")):
+        where = Location(f"{place}/{METADATA}", 1)
+        raise InputError("says neither name nor version", where)
+    chart = ChartFiles(metadata, _mapping(texts, VALUES, place), texts)
+    _require_subcharts(chart, place)
+    return chart
+
+
+def _unpacked(
+    files: Mapping[str, bytes], place: str, limits: Limits, depth: int
+) -> Iterator[tuple[str, bytes]]:
+    if depth > _DEEPEST:
+        raise InputError("has archives in archives in archives", Location(place))
+    for name, content in files.items():
+        if _SUBCHART.fullmatch(name):
+            folder = name.rpartition("/")[0]
+            inner = unpack(content, f"{place}/{name}", limits)
+            below = _unpacked(inner, f"{place}/{name}", limits, depth + 1)
+            yield from ((f"{folder}/{each}", found) for each, found in below)
+        else:
+            yield name, content
+
+
+def _text(name: str, content: bytes, place: str) -> str:
+    """A file as `documents.read_source` will read it once it is written."""
+    if name.partition("/")[0] == RECORD:
+        raise InputError(f"has a folder {RECORD}, which is chartkit's own", Location(place))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        hint = "chartkit writes charts as text"
+        raise InputError("is not UTF-8 text", Location(f"{place}/{name}"), hint) from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _mapping(texts: Mapping[str, str], name: str, place: str) -> Body:
+    documents = read_text(texts.get(name, ""), f"{place}/{name}")
+    if not documents or documents[0].body is None:
+        return {}
+    if len(documents) > 1 or not isinstance(documents[0].body, dict):
+        raise InputError("must be one mapping", documents[-1].location)
+    return documents[0].body
+
+
+def _require_subcharts(chart: ChartFiles, place: str) -> None:
+    """Helm renders no chart that lacks a subchart, be it switched off or not."""
+    named, file = chart.metadata.get("dependencies"), METADATA
+    if named is None and _OLD_DEPENDENCIES in chart.files:
+        file = _OLD_DEPENDENCIES
+        named = _mapping(chart.files, file, place).get("dependencies")
+    there = set(_subcharts(chart.files, place))
+    for each in named if isinstance(named, list) else ():
+        name = each.get("name") if isinstance(each, dict) else None
+        if name not in there:
+            hint = f"`helm dependency build {place}` fetches it; a published chart has it"
+            what = f"the subchart '{name}' is not in charts/"
+            raise InputError(what, Location(f"{place}/{file}"), hint)
+
+
+def _subcharts(files: Mapping[str, str], place: str) -> Iterator[str]:
+    for name in files:
+        parts = name.split("/")
+        if len(parts) == 3 and parts[0] == "charts" and parts[2] == METADATA:
+            yield str(_mapping(files, name, place).get("name"))

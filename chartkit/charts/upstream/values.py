@@ -1,0 +1,264 @@
+"""What chartkit.yaml says, in the keys of upstream's charts.
+
+A chart of another version has other keys: only those are written that its values.yaml has. What
+chartkit.yaml says and the chart has no key for becomes a warning, with its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.charts.engine import controllers as engine_source, high_availability, policy_reporter
+from chartkit.charts.upstream.chart_files import ChartFiles
+from chartkit.charts.names import ENGINE, POLICIES, REPORTER
+from chartkit.charts.engine.monitoring import KEY as MONITORING
+from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.library.profiles import Profile, read_profile
+from chartkit.project.project import Environment, Exclusion, PolicyType
+from chartkit.kyverno.versions import parse_version
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Location, Severity
+
+_STANDARDS: Final = ("restricted", "baseline")
+"""Values of podSecurityStandard by the built-in profiles `pss-…`, the stricter one first."""
+_FORMS: Final = (PolicyType.CLUSTER, PolicyType.VALIDATING)
+"""The forms of policies; charts before 3.7 have the first alone."""
+_NAMESPACES: Final = "namespaces"
+_WILDCARDS: Final = frozenset("*?!")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """values: an environment's values file; left: warnings of what the chart has no key for."""
+
+    values: Body
+    left: tuple[Diagnostic, ...] = ()
+
+
+def environment_values(chart: ChartFiles, environment: Environment, root: Path) -> Said:
+    """What an environment's values file says to a vendored chart; root: the project's folder.
+
+    Raises InputError for a profile that is not there, and for a form of policies that the chart
+    does not have.
+    """
+    writer = _WRITERS.get(chart.name)
+    return Said({}) if writer is None else writer(chart, environment, root)
+
+
+def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  # noqa: ARG001
+    values: Body = {}
+    if environment.high_availability:
+        values = {
+            key: {"replicas": high_availability.minimum(component)}
+            for component, key in high_availability.CONTROLLERS.items()
+            if isinstance(chart.defaults.get(key), dict)
+        }
+    left = []
+    for key, given in _monitored(environment).items():
+        if key in chart.defaults:
+            values[key] = {**values.get(key, {}), **given}
+        else:
+            left.append(_left(f"no key {key} in this version", environment.locate(MONITORING)))
+    return Said(values, tuple(left))
+
+
+def _monitored(environment: Environment) -> Body:
+    if environment.monitoring is None:
+        return {}
+    controllers = engine_source.describe()["controllers"]
+    return monitoring_values(environment.monitoring, controllers, metrics_apart=False)
+
+
+def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said:  # noqa: ARG001
+    wanted = environment.policy_reporter
+    if wanted is None:
+        return Said({})
+    version = parse_version(chart.version, "policy-reporter's chart")
+    if version.major != wanted.version.major:
+        what = f"the vendored chart {chart.name} is {chart.version}, not {wanted.version}"
+        place = environment.locate(policy_reporter.KEY, "version")
+        raise InputError(what, place, f'write version: "{chart.version}"')
+    return Said(policy_reporter.chart_values(wanted, environment.monitoring))
+
+
+def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
+    defaults = chart.defaults
+    named = _policy_names(chart)
+    left: list[Diagnostic] = []
+    values: Body = {"validationFailureAction": _cased(environment.action.value, defaults)}
+    by_policy = {}
+    for reference, settings in environment.policies.items():
+        name = reference.rpartition("/")[2]
+        if name not in named:
+            left.append(_left(f"no policy '{name}'", settings.location))
+            continue
+        if settings.action is not None:
+            by_policy[name] = _cased(settings.action.value, defaults)
+        left += _settings_left(environment, reference)
+    if by_policy:
+        values["validationFailureActionByPolicy"] = by_policy
+    standard, without = _standard(environment, root)
+    left += without
+    if standard:
+        values["podSecurityStandard"] = standard
+    form = _form(chart, environment)
+    if environment.policy_type is not None and "policyType" in defaults:
+        values["policyType"] = form.value
+    excluded, without = _exclusions(form, environment, named)
+    values |= excluded
+    left += without
+    left += _environment_left(environment)
+    for key in [key for key in values if key not in defaults]:
+        del values[key]
+        left.append(_left(f"no key {key} in this version", environment.locate()))
+    return Said(values, tuple(left))
+
+
+_Writer = Callable[[ChartFiles, Environment, Path], Said]
+_WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType(
+    {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
+)
+"""What writes each chart's values."""
+
+
+def _left(what: str, place: Location) -> Diagnostic:
+    message = f"upstream's chart has {what}: what chartkit.yaml says here has no effect"
+    hint = "write it into the chart's values file, or render chartkit's own chart"
+    return Diagnostic("vendored", Severity.WARNING, message, place, hint)
+
+
+def _cased(action: str, defaults: Body) -> str:
+    """Charts before 3.1 write actions in small letters."""
+    default = defaults.get("validationFailureAction")
+    return action.lower() if isinstance(default, str) and default.islower() else action
+
+
+def _policy_names(chart: ChartFiles) -> frozenset[str]:
+    """The policies of the chart: a template each, and one more in CEL."""
+    return frozenset(
+        parts[2].partition(".")[0]
+        for parts in (name.split("/") for name in chart.files)
+        if len(parts) == 3 and parts[0] == "templates" and not parts[2].startswith("_")
+    )
+
+
+def _settings_left(environment: Environment, reference: str) -> Iterator[Diagnostic]:
+    settings = environment.policies[reference]
+    place = ("policies", reference)
+    if settings.enabled is not None:
+        yield _left("no switch for a policy", environment.locate(*place, "enabled"))
+    if settings.parameters:
+        yield _left("no parameters", environment.locate(*place, "parameters"))
+
+
+def _environment_left(environment: Environment) -> Iterator[Diagnostic]:
+    if environment.parameters:
+        yield _left("no parameters", environment.locate("parameters"))
+
+
+def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnostic]]:
+    """The Pod Security Standard that the profiles come to; empty where they come to none."""
+    found: set[str] = set()
+    left: list[Diagnostic] = []
+    for index, reference in enumerate(environment.profiles):
+        place = _profile_place(environment, index)
+        profile = read_profile(reference, root, place)
+        found |= set(_ancestry(profile))
+        if profile.name not in _profile_names():
+            what = f"no profile '{profile.name}', and podSecurityStandard alone stands in for it"
+            left.append(_left(what, place))
+    return next((each for each in _STANDARDS if f"pss-{each}" in found), ""), left
+
+
+def _profile_place(environment: Environment, index: int) -> Location:
+    own = "profiles" in environment.document.body["environments"][environment.name]
+    if own:
+        return environment.locate("profiles", index)
+    return environment.document.locate("profiles", index)
+
+
+def _profile_names() -> Sequence[str]:
+    return [f"pss-{each}" for each in _STANDARDS]
+
+
+def _ancestry(profile: Profile) -> Iterator[str]:
+    yield profile.name
+    for each in profile.extends:
+        yield from _ancestry(each)
+
+
+def _form(chart: ChartFiles, environment: Environment) -> PolicyType:
+    """The form that the policies have; raises InputError for one that the chart has not."""
+    wanted = environment.policy_type
+    default = chart.defaults.get("policyType", PolicyType.CLUSTER.value)
+    offered = _FORMS if "policyType" in chart.defaults else _FORMS[:1]
+    if wanted is None:
+        return next((each for each in offered if each.value == default), PolicyType.CLUSTER)
+    if wanted not in offered:
+        what = f"the vendored chart {chart.name} {chart.version} has no policies of type {wanted}"
+        hint = f"it has {' and '.join(offered)}; chartkit's own chart has every type"
+        raise InputError(what, environment.locate_policy_type(), hint)
+    return wanted
+
+
+def _exclusions(
+    form: PolicyType, environment: Environment, named: frozenset[str]
+) -> tuple[Body, list[Diagnostic]]:
+    own = {
+        reference.rpartition("/")[2]: settings.exclude
+        for reference, settings in environment.policies.items()
+        if settings.exclude and reference.rpartition("/")[2] in named
+    }
+    if form is PolicyType.CLUSTER:
+        return _match_exclusions(environment.exclude, own, named), []
+    return _namespace_exclusions(environment.exclude, own)
+
+
+def _match_exclusions(
+    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]], named: frozenset[str]
+) -> Body:
+    """The chart knows what a policy leaves alone, and nothing that all do: each is told."""
+    excluded = {
+        name: {"any": [{"resources": each.resources} for each in (*shared, *own.get(name, ()))]}
+        for name in sorted(named if shared else own)
+    }
+    return {"policyExclude": excluded} if excluded else {}
+
+
+def _namespace_exclusions(
+    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]]
+) -> tuple[Body, list[Diagnostic]]:
+    """In CEL the chart leaves namespaces alone, by name. A policy's own take the shared ones'
+    place there, so that each has both."""
+    left = [
+        _left("exclusions by name of namespace alone in CEL", each.location)
+        for each in (*shared, *(each for found in own.values() for each in found))
+        if not _plain_namespaces(each)
+    ]
+    values: Body = {}
+    if common := _namespaces(shared):
+        values["vpolExclude"] = {"excludeNamespaces": common}
+    by_policy = {
+        name: {"excludeNamespaces": _namespaces((*shared, *found))}
+        for name, found in own.items()
+        if _namespaces(found)
+    }
+    if by_policy:
+        values["vpolExcludeByPolicy"] = by_policy
+    return values, left
+
+
+def _plain_namespaces(exclusion: Exclusion) -> bool:
+    names = exclusion.resources.get(_NAMESPACES, [])
+    return exclusion.resources.keys() == {_NAMESPACES} and not any(
+        _WILDCARDS & set(name) for name in names
+    )
+
+
+def _namespaces(exclusions: Sequence[Exclusion]) -> list[str]:
+    plain = [each.resources[_NAMESPACES] for each in exclusions if _plain_namespaces(each)]
+    return list(dict.fromkeys(name for names in plain for name in names))

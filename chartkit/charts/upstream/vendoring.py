@@ -1,0 +1,173 @@
+"""Takes upstream's own charts into `vendor/charts/`, in one step and locked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.charts.upstream import repository as helm_repository
+from chartkit.charts.upstream.chart_files import ChartFiles, METADATA, plain_version, read_chart
+from chartkit.charts.names import ENGINE, NAMES, POLICIES, REPORTER
+from chartkit.output.locked import from_project, held, publish, require_unchanged, verify
+from chartkit.schemas.json_schema import suggestion
+from chartkit.charts.upstream.vendored import folder_of, kyverno_of
+from chartkit.kyverno.versions import Version
+from chartkit.errors import InputError
+from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.download import download
+from chartkit.network.downloads.folders import read_archive, read_folder
+from chartkit.network.downloads.limits import DEFAULT, Limits
+from chartkit.network.downloads.lockfile import (
+    LOCK_FILE,
+    Lock,
+    Origin,
+    SourceKind,
+    digest,
+    digest_of_all,
+    read_lock,
+)
+from chartkit.network.downloads.paths import is_left_out
+from chartkit.network.downloads.urls import checked_url
+from chartkit.model import Location
+from chartkit.network.http.urls import is_url, shown_url
+
+_KYVERNO: Final = "https://kyverno.github.io/kyverno"
+REPOSITORIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        ENGINE: _KYVERNO,
+        POLICIES: _KYVERNO,
+        REPORTER: "https://kyverno.github.io/policy-reporter",
+    }
+)
+"""Where each chart is published."""
+_ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
+_OCI: Final = "oci"
+_OLDEST: Final = Version(1, 10)
+"""The first Kyverno whose chart has the four controllers that the checks know."""
+_PACKED: Final = frozenset({SourceKind.ARCHIVE, SourceKind.REPOSITORY})
+
+
+@dataclass(frozen=True, slots=True)
+class VendoredNow:
+    """What became of it: the chart, its lock, where it stands, and what stood there before.
+
+    replaced: the version that went, empty where there was none; changed: whether anything was
+    written.
+    """
+
+    chart: ChartFiles
+    lock: Lock
+    folder: Path
+    replaced: str
+    changed: bool
+
+
+def vendor_chart(
+    name: str, version: str, project: Path, source: str = "", limits: Limits = DEFAULT
+) -> VendoredNow:
+    """Takes a version of a chart into `vendor/charts/`; raises InputError, and nothing was written.
+
+    source: a Helm repository or an archive by URL, an archive or a folder by its path (which
+    starts at the current folder); empty for the repository that the chart is published in.
+    A version that is there already is taken again only if it is the same.
+    """
+    _require_name(name)
+    wanted = plain_version(version)
+    origin, content = _take(name, wanted, source, project, limits)
+    place = origin.shown
+    files = _chart_root(content, place)
+    chart = read_chart(files, place, limits)
+    _require_wanted(chart, name, wanted, place)
+    lock = Lock(origin, {each: digest(found) for each, found in files.items()})
+    folder = folder_of(project, name)
+    with held(project):
+        replaced, same = _before(folder, lock)
+        if not same:
+            publish(folder, files, lock, project)
+    return VendoredNow(chart, lock, folder, replaced, not same)
+
+
+def _require_name(name: str) -> None:
+    if name not in NAMES:
+        hint = suggestion(name, NAMES) or f"there are {', '.join(NAMES)}"
+        raise InputError(f"'{name}' is no chart that is vendored", hint=hint)
+
+
+def _take(
+    name: str, version: str, source: str, project: Path, limits: Limits
+) -> tuple[Origin, dict[str, bytes]]:
+    given = source or REPOSITORIES[name]
+    if is_url(given):
+        return _download(name, version, given, limits)
+    place = from_project(given, project)
+    path = project / place
+    if path.is_dir():
+        files = read_folder(path, limits)
+        revision = digest_of_all({each: digest(found) for each, found in files.items()})
+        return Origin(SourceKind.FOLDER, place, version, revision), files
+    content = read_archive(path, given, limits)
+    origin = Origin(SourceKind.ARCHIVE, place, version, digest(content))
+    return origin, unpack(content, given, limits)
+
+
+def _download(name: str, version: str, url: str, limits: Limits) -> tuple[Origin, dict[str, bytes]]:
+    if url.partition(":")[0].lower() == _OCI:
+        place = shown_url(url)
+        hint = f"`helm pull {place} --version {version}` writes an archive: give that by --from"
+        raise InputError("OCI registries are not read", Location(place), hint)
+    if checked_url(url).path.lower().endswith(_ARCHIVES):
+        content = download(url, limits)
+        origin = Origin(SourceKind.ARCHIVE, url, version, digest(content))
+        return origin, unpack(content, shown_url(url), limits)
+    offer = helm_repository.find(url, name, version, limits)
+    content = helm_repository.fetch(offer, limits)
+    origin = Origin(SourceKind.REPOSITORY, url, version, offer.sha256)
+    return origin, unpack(content, shown_url(offer.url), limits)
+
+
+def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
+    """A chart's files without the folder that archives wrap around it."""
+    if METADATA in files:
+        return dict(files)
+    tops = {name.partition("/")[0] for name in files}
+    if len(tops) != 1 or f"{next(iter(tops))}/{METADATA}" not in files:
+        hint = f"give the folder that {METADATA} stands in, or an archive of it"
+        raise InputError(f"holds no chart: there is no {METADATA}", Location(place), hint)
+    inner = {name.partition("/")[2]: content for name, content in files.items()}
+    return {name: content for name, content in inner.items() if not is_left_out(name)}
+
+
+def _require_wanted(chart: ChartFiles, name: str, version: str, place: str) -> None:
+    if chart.name != name:
+        raise InputError(f"is the chart {chart.name}, not {name}", Location(place))
+    if chart.version != version:
+        hint = f"say --version {chart.version}, or give another source"
+        raise InputError(f"is {name} {chart.version}, not {version}", Location(place), hint)
+    kyverno = kyverno_of(chart, Location(f"{place}/{METADATA}", 1))
+    if name == ENGINE and kyverno is not None and kyverno < _OLDEST:
+        what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
+        raise InputError(what, Location(place), f"the checks know charts from {_OLDEST} on")
+
+
+def _before(folder: Path, lock: Lock) -> tuple[str, bool]:
+    """The version that stands there, empty for none, and whether it is the same and whole.
+
+    Raises InputError where it is the same version and something else.
+    """
+    if not folder.exists() and not folder.is_symlink():
+        return "", False
+    old = read_lock(folder)
+    if old.origin.ref != lock.origin.ref:
+        require_unchanged(folder)
+        return old.origin.ref, False
+    packed = {old.origin.kind, lock.origin.kind} <= _PACKED
+    if (packed and old.origin.revision != lock.origin.revision) or old.files != lock.files:
+        what = f"version {lock.origin.ref} has changed since it was vendored"
+        if packed:
+            what += f": its SHA-256 was {old.origin.revision}, and is {lock.origin.revision}"
+        hint = "a published version does not change: ask who publishes it, then remove the folder"
+        raise InputError(what, Location(str(folder / LOCK_FILE)), hint)
+    return old.origin.ref, not verify(folder)

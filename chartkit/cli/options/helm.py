@@ -1,0 +1,27 @@
+"""The option that chooses the Helm that renders charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def helm_option() -> Callable[[Any], Any]:
+    """`--helm library|program|PATH`; without it `CHARTKIT_HELM` chooses."""
+    return click.option(
+        "--helm",
+        metavar="library|program|PATH",
+        expose_value=False,
+        callback=_choose,
+        help="The Helm to use for charts: the bundled library, `helm` on PATH, or a program. "
+        "Default: $CHARTKIT_HELM, or the library where it is installed.",
+    )
+
+
+def _choose(_context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    if value:
+        from chartkit.helm.choice import choose
+
+        choose(value)

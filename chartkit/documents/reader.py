@@ -1,0 +1,209 @@
+"""The only reader of YAML and JSON: documents as Kubernetes reads them, each value with its place.
+
+Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010`
+is 8, `1.0` is 1, dates stay strings, the last of two equal keys wins, merge keys work. Positions
+are not kept while reading: `Document.locate` reads the one document again when a place is asked
+for, so that reading stays fast; the last few stay at hand, since places are asked for in rows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TextIO
+
+import yaml
+
+from chartkit.documents import input_files
+from chartkit.documents.json_text import NumberError, parse_json
+from chartkit.documents.yaml_builder import MAX_DEPTH, build_documents, depth
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location, Resource
+
+_LIST_SUFFIX = "List"
+_TYPE = ("apiVersion", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text that was read and the name under which messages speak of it."""
+
+    file: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One YAML document.
+
+    body: its value; source: the whole text it stands in; line: where it begins (from 1);
+    start, end: its slice of the text, in characters.
+    """
+
+    body: Json
+    source: Source
+    line: int
+    start: int
+    end: int
+
+    @property
+    def location(self) -> Location:
+        """Where the document begins."""
+        return Location(self.source.file, self.line)
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of the key or list item at path, or of its nearest parent that is there."""
+        node = _compose(self.source.text[self.start : self.end])
+        mark, reached = None, []
+        for step in path:
+            found = _child(node, step)
+            if found is None:
+                break
+            mark, node = found
+            reached.append(step)
+        pointer = "".join(f"/{escape_pointer(str(step))}" for step in reached)
+        if mark is None:
+            return Location(self.source.file, self.line, 0, pointer)
+        offset = self.source.text.count("\n", 0, self.start)
+        return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer)
+
+    def repeated_key(self) -> Location | None:
+        """Where a key stands a second time in one mapping; the pointer ends with it."""
+        text = self.source.text[self.start : self.end]
+        todo: list[tuple[yaml.Node | None, str]] = [(_compose(text), "")]
+        while todo:
+            node, pointer = todo.pop()
+            seen: set[str] = set()
+            for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+                name = f"{pointer}/{escape_pointer(str(key.value))}"
+                if name in seen and key.value != "<<":
+                    line = self.source.text.count("\n", 0, self.start) + key.start_mark.line + 1
+                    return Location(self.source.file, line, key.start_mark.column + 1, name)
+                seen.add(name)
+                todo.append((value, name))
+            if isinstance(node, yaml.SequenceNode):
+                todo.extend((each, f"{pointer}/{at}") for at, each in enumerate(node.value))
+        return None
+
+
+def read_file(path: Path | str) -> list[Document]:
+    """The documents of a file, empty ones left out; raises InputError with file:line:column."""
+    return read_text(read_source(path), str(path))
+
+
+def read_source(path: Path | str) -> str:
+    """Return a file's text; raises InputError where it is missing, unreadable or not UTF-8."""
+    return input_files.read_text(path)
+
+
+def read_stdin(stdin: TextIO) -> list[Document]:
+    """Return the documents on standard input; raises InputError as `read_file` does."""
+    return read_text(input_files.read_stdin(stdin), "<stdin>")
+
+
+def read_text(text: str, file: str = "<text>") -> list[Document]:
+    """The documents of a text, empty ones left out; raises InputError with file:line:column."""
+    source = Source(file, text)
+    if text.lstrip()[:1] == "{":
+        documents = _read_json(source)
+        if documents is not None:
+            return documents
+    return [
+        Document(body, source, line, start, end)
+        for body, line, start, end in build_documents(text, file)
+        if body is not None
+    ]
+
+
+def parse_yaml(text: str) -> Json:
+    """The value of a text's first document (None if it has none); raises InputError."""
+    for body, _, _, _ in build_documents(text, "<text>"):
+        return body
+    return None
+
+
+def resources(documents: Iterable[Document]) -> list[Resource]:
+    """The Kubernetes objects of documents, `List` objects opened; raises InputError for others."""
+    return [resource for document in documents for resource in _objects(document)]
+
+
+def _objects(document: Document) -> Iterator[Resource]:
+    body = document.body
+    if not isinstance(body, dict):
+        raise InputError("is not a Kubernetes object", document.location, "expected a mapping")
+    for key in _TYPE:
+        if not _is_named(body, key):
+            hint = "every Kubernetes object names its apiVersion and kind"
+            raise InputError(f"has no '{key}'", document.locate(key), hint)
+    items = body.get("items")
+    if not (body["kind"].endswith(_LIST_SUFFIX) and isinstance(items, list)):
+        yield Resource(body, document.location)
+        return
+    for index, item in enumerate(items):
+        location = document.locate("items", index)
+        if not isinstance(item, dict) or not all(_is_named(item, key) for key in _TYPE):
+            raise InputError("is not a Kubernetes object", location, "an item of a List")
+        yield Resource(item, location)
+
+
+def _is_named(body: Body, key: str) -> bool:
+    return isinstance(body.get(key), str) and bool(body[key])
+
+
+def _read_json(source: Source) -> list[Document] | None:
+    """A JSON text's one document, or None where it is not JSON after all."""
+    try:
+        body = parse_json(source.text)
+    except NumberError as error:
+        hint = "JSON has finite numbers alone; quote what is a text"
+        raise InputError(str(error), _number_place(source, error.token), hint) from None
+    except ValueError:
+        return None
+    if depth(body) > MAX_DEPTH:
+        raise InputError(f"is nested deeper than {MAX_DEPTH} levels", Location(source.file, 1))
+    return [Document(body, source, 1, 0, len(source.text))]
+
+
+def _number_place(source: Source, token: str) -> Location:
+    """The place of a number in a text of JSON."""
+    # JSON that YAML does not take has places up to there.
+    with contextlib.suppress(yaml.YAMLError):
+        for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value == token:
+                mark: Any = event.start_mark
+                return Location(source.file, mark.line + 1, mark.column + 1)
+    return Location(source.file, 1)
+
+
+@lru_cache(maxsize=4)
+def _compose(text: str) -> yaml.Node | None:
+    loader = yaml.CSafeLoader(text)
+    try:
+        return loader.get_single_node()
+    except yaml.YAMLError:
+        return None
+    finally:
+        loader.dispose()
+
+
+def _child(node: Any, step: str | int) -> tuple[yaml.Mark, yaml.Node] | None:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in reversed(node.value):
+            if getattr(key, "value", None) == str(step):
+                return key.start_mark, value
+    if (
+        isinstance(node, yaml.SequenceNode)
+        and isinstance(step, int)
+        and 0 <= step < len(node.value)
+    ):
+        item = node.value[step]
+        return item.start_mark, item
+    return None
+
+
+def escape_pointer(step: str) -> str:
+    """Return a key as a step of a JSON pointer (RFC 6901)."""
+    return step.replace("~", "~0").replace("/", "~1")

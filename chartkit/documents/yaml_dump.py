@@ -1,0 +1,108 @@
+"""Writes values as YAML that Kubernetes reads back as they were."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+import yaml
+
+from chartkit.documents.json_text import without_surrogates
+from chartkit.documents.yaml_builder import resolve_plain
+from chartkit.model import Json
+from chartkit.shown import escape_controls, without_commands
+
+_TEXT_TAG = "tag:yaml.org,2002:str"
+_LINE: Final = r" -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"
+_ONE_LINE: Final = re.compile(f"[{_LINE}]*")
+_BLOCK: Final = re.compile(f"(?=[^ \n])[{_LINE}\n]*(?<! )")
+_NOT_PLAIN: Final = re.compile(
+    r"""[-?](?: |$)|[ #,\[\]{}&*!|>'"%@`]|---|\.\.\.|.*(?: #|: |[: ]$)"""
+)
+
+
+class _KubernetesDumper(yaml.CSafeDumper):
+    """Quotes what Kubernetes would read as something else than text (`y`, `08`, `1e3`)."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        return True
+
+
+def _does_something(text: str) -> bool:
+    """Return whether an output writes characters of a text out, or a line of it is a command.
+
+    Such a text stands between double quotes, where the same is meant and no line is its own.
+    """
+    return escape_controls(text) != text or without_commands(text) != text
+
+
+def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    if _does_something(text):
+        return dumper.represent_scalar(_TEXT_TAG, without_surrogates(text), style='"')
+    if "\n" in text:
+        return dumper.represent_scalar(_TEXT_TAG, text, style="|")
+    if not isinstance(resolve_plain(text), str) or text == "<<":
+        return dumper.represent_scalar(_TEXT_TAG, text, style="'")
+    return dumper.represent_scalar(_TEXT_TAG, text)
+
+
+_KubernetesDumper.add_representer(str, _represent_text)
+# The engine marks numbers by classes of their own; what they are remains a number.
+_KubernetesDumper.add_multi_representer(
+    str, lambda dumper, text: _represent_text(dumper, str(text))
+)
+_KubernetesDumper.add_multi_representer(
+    int, lambda dumper, number: dumper.represent_int(int(number))
+)
+_KubernetesDumper.add_multi_representer(
+    float, lambda dumper, number: dumper.represent_float(float(number))
+)
+_KubernetesDumper.add_multi_representer(dict, yaml.CSafeDumper.represent_dict)
+_KubernetesDumper.add_multi_representer(list, yaml.CSafeDumper.represent_list)
+
+
+def dump_text(text: str, indent: int = 0) -> str:
+    """A mapping's value that is text, as `dump_yaml` writes it: what stands behind `key: `.
+
+    indent: the column of the key.
+    """
+    is_quoted = _does_something(text)
+    if not is_quoted and _ONE_LINE.fullmatch(text):
+        return text if _is_plain(text) else "'" + text.replace("'", "''") + "'"
+    if not is_quoted and _BLOCK.fullmatch(text) and " \n" not in text:
+        kept = text.rstrip("\n")
+        ends = len(text) - len(kept)
+        chomping = "-" if not ends else "+" if ends > 1 else ""
+        return f"|{chomping}\n{_indented(kept, indent + 2)}" + "\n" * (ends - 1)
+    written = dump_yaml({"": text, "end": 0}).removeprefix("'': ").partition("\nend: 0\n")[0]
+    return written.replace("\n  ", "\n  " + " " * indent)
+
+
+def _is_plain(text: str) -> bool:
+    if _NOT_PLAIN.match(text) or text == "<<" or not isinstance(resolve_plain(text), str):
+        return False
+    resolvers = yaml.CSafeDumper.yaml_implicit_resolvers.get(text[0], ())
+    return not any(pattern.match(text) for _, pattern in resolvers)
+
+
+def _indented(text: str, width: int) -> str:
+    return "\n".join(" " * width + line if line else "" for line in text.split("\n"))
+
+
+def dump_yaml(document: Json) -> str:
+    """One document, keys in their order, ending with a newline."""
+    return dump_documents([document])
+
+
+def dump_documents(documents: Iterable[Json]) -> str:
+    """Documents with `---` between them, keys in their order."""
+    text: str = yaml.dump_all(
+        documents,
+        Dumper=_KubernetesDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=False,
+        width=2**31 - 1,
+    )
+    return text

@@ -1,0 +1,210 @@
+"""What expressions of policies may ask, answered from a scan's objects and recorded answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import OfflineHost
+from chartkit.engine.cel.library.natives import as_written
+from chartkit.engine.cel.shapes.matching import own_kind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
+from chartkit.engine.ports.lookups import Lookups, UnknownEntry
+from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.go.int64 import Int64
+from chartkit.go.json_decoder import JsonError, parse_first
+from chartkit.model import Body, Json
+
+_NAMESPACED: Final = (
+    "http calls are not allowed in namespaced policies: set --allowHTTPInNamespacedPolicies to "
+    "enable"
+)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ClusterHost(OfflineHost):
+    """The world of one policy: the objects that are there for it, and what was recorded.
+
+    It answers as a cluster does, where Kyverno's command-line program departs from one: labels
+    select, a list over all namespaces has the objects of all, and one of Kubernetes' own kinds may
+    have none. Any other resource of which there is no object cannot be told from one that the
+    cluster does not know: to list it is an error, as that program has it. generated: what the
+    policy has made so far.
+    """
+
+    def __init__(
+        self,
+        lookups: Lookups,
+        policy: str,
+        rule: str = "",
+        namespace: str = "",
+        now: Callable[[], datetime] = _now,
+        chance: Callable[[int], int] | None = None,
+        may_call: bool | None = None,
+    ) -> None:
+        """policy: its name, or `namespace/name`; chance: a number below the one it is given;
+        may_call: whether it may call services, None: if it is of no namespace."""
+        self.policy_namespace = namespace
+        self.generated: list[Body] = []
+        self._lookups = lookups
+        self._cluster = lookups.cluster(policy, rule)
+        self._now = now
+        self._chance = chance
+        self._may_call = not namespace if may_call is None else may_call
+
+    def get_resource(
+        self, api_version: str, resource: str, namespace: str, name: str, /
+    ) -> Body | None:
+        main, _, _ = resource.partition("/")
+        try:
+            return self._cluster.found(api_version, main, namespace, name)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def list_resources(
+        self, api_version: str, resource: str, namespace: str, labels: Mapping[str, str], /
+    ) -> Body:
+        own = own_kind(api_version, resource)
+        kind = self._kind_there(api_version, resource) if own is None else own.kind
+        try:
+            listed = self._cluster.listed(api_version, resource, namespace)
+            items = [body for body in listed if _selected(body, labels)]
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+        return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
+
+    def _kind_there(self, api_version: str, resource: str) -> str:
+        """The kind of the objects of a resource; raises `CelError` where there is none."""
+        kind = self._cluster.kind_served(api_version, resource)
+        if kind is not None:
+            return kind
+        group, _ = parse_api_version(api_version)
+        name = f"{resource}.{group}" if group else resource
+        raise CelError(f"{name} resource not found")
+
+    def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
+        path = _path(api_version, resource, namespace)
+        recorded = self._lookups.recorded("POST", path)
+        if recorded is not None and isinstance(recorded.body, dict):
+            return recorded.body
+        try:
+            answer: Json = self._lookups.api_call("POST", path, body)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+        if not isinstance(answer, dict):
+            raise CelError(f"the answer to POST {path} is no object")
+        return answer
+
+    def plural(self, api_version: str, kind: str, /) -> str:
+        return self._cluster.plural(api_version, kind)
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        try:
+            return self._lookups.global_context(name, projection)
+        except (NoSource, UnknownEntry):
+            return None
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def http(
+        self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
+    ) -> Json:
+        recorded = self._lookups.recorded(method, url)
+        if recorded is not None:
+            return _recorded(recorded.status, recorded.body)
+        if not self._may_call:
+            raise CelError(_NAMESPACED)
+        data = posted(body) if method == "POST" else None
+        call = ServiceCall(method, url, tuple(headers.items()), data, ca_bundle)
+        try:
+            answer = self._lookups.http(call)
+        except BadUrlError as error:
+            raise CelError(f"invalid URL: {error.message}") from None
+        except NoSource as error:
+            raise CelError(str(error)) from None
+        except LookupFailed as error:
+            raise CelError(f"request failed: {error}") from None
+        if answer.ending is Ending.TOO_LARGE:
+            raise CelError(f"the answer is larger than {MOST_BYTES:,} bytes")
+        return _answer(answer.status, _decoded(answer.body))
+
+    def image_data(self, reference: str, /) -> Body:
+        try:
+            return self._lookups.image_descriptor(reference)
+        except LookupFailed as error:
+            raise CelError(error.message) from None
+
+    def generate(self, namespace: str, resources: Sequence[Body], /) -> None:
+        for resource in resources:
+            items = resource.get("items")
+            members = items if isinstance(items, list) else [resource]
+            self.generated.extend(self._placed(namespace, member) for member in members)
+
+    def _placed(self, namespace: str, body: Body) -> Body:
+        """An object in the namespace it is made in; raises `CelError`."""
+        kind = GroupVersionKind(
+            *parse_api_version(str(body.get("apiVersion"))), str(body.get("kind"))
+        )
+        if is_cluster_scoped(kind):
+            if namespace and self.policy_namespace:
+                name = f"{body.get('apiVersion')}/{kind.kind}"
+                raise CelError(
+                    f'cross-scope generation denied: a policy scoped to namespace "{namespace}" '
+                    f"cannot generate cluster-scoped resource {name}"
+                )
+            namespace = ""
+        metadata = body.get("metadata")
+        fields = dict(metadata) if isinstance(metadata, dict) else {}
+        fields.pop("namespace", None)
+        if namespace:
+            fields["namespace"] = namespace
+        made: Body = as_written({**body, "metadata": fields})
+        return made
+
+    def now(self) -> datetime:
+        return self._now()
+
+    def random_below(self, limit: int, /) -> int:
+        return super().random_below(limit) if self._chance is None else self._chance(limit)
+
+
+def _selected(body: Body, labels: Mapping[str, str]) -> bool:
+    metadata = body.get("metadata")
+    own = metadata.get("labels") if isinstance(metadata, dict) else None
+    found = own if isinstance(own, dict) else {}
+    return all(found.get(key) == value for key, value in labels.items())
+
+
+def _path(api_version: str, resource: str, namespace: str) -> str:
+    root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    place = f"/namespaces/{namespace}" if namespace else ""
+    return f"{root}{place}/{resource}"
+
+
+def _decoded(body: bytes) -> Json:
+    """The first JSON value of a body, as Kyverno takes it; None where there is none."""
+    try:
+        return parse_first(body.decode("utf-8", "replace"))
+    except JsonError:
+        return None
+
+
+def _recorded(status: int, body: Json) -> Json:
+    """An answer that stands for a service's, as a cluster has it and, for policies written for
+    Kyverno's test command, as that has it: with the whole as `body`."""
+    answer: Body = _answer(status, body)
+    return {"body": body, **answer}
+
+
+def _answer(status: int, body: Json) -> Body:
+    """What Kyverno makes of an answer: its object with the status, or both side by side."""
+    code = Int64(status)
+    if isinstance(body, dict):
+        return {**body, "statusCode": code}
+    return {"body": body, "statusCode": code}

@@ -1,0 +1,226 @@
+"""Variables and what is selected from them: `a.b[c].?d`, `has(a.b)`.
+
+A chain of selections is resolved as a whole: after its first optional part every part is, and
+only the end becomes an optional value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.interpreter.frame import Frame, Step
+from chartkit.engine.cel.interpreter.go_type_names import go_type
+from chartkit.engine.cel.library.printing import show
+from chartkit.engine.cel.library.standard.containers import find_key, list_index
+from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
+
+MISSING: Final = object()
+"""What `find` gives for what is not there."""
+
+_KEYS = frozenset({str, int, Uint, bool, float})
+
+
+def find(value: Value, key: Value) -> Value:
+    """The member under a key or index, or `MISSING`; raises `CelError` for what is no index."""
+    kind = value.__class__
+    if kind is dict:
+        if key.__class__ is str:
+            return value.get(key, MISSING)  # type: ignore[attr-defined]
+        return find_key(value, key, MISSING)  # type: ignore[arg-type]
+    if kind is list:
+        place = list_index(key)
+        return value[place] if 0 <= place < len(value) else MISSING  # type: ignore[arg-type, index]
+    if isinstance(value, dict):
+        return _find_computed(value, key)
+    if kind is Struct:
+        return _find_field(value, key)  # type: ignore[arg-type]
+    return MISSING
+
+
+def _find_field(value: Struct, key: Value) -> Value:
+    """The field of an object; raises `CelError` for one that an object of Go has not."""
+    if value.unset and key not in value.unset:
+        raise CelError(f"no such field: {key}" if isinstance(key, str) else "no such overload")
+    return value.fields.get(key, MISSING) if isinstance(key, str) else MISSING
+
+
+def _find_computed(value: dict[Value, Value], key: Value) -> Value:
+    """The member of a map that computes its values; `get` and `in` would not ask it to."""
+    if isinstance(value, KeyedMap):
+        return find_key(value, key, MISSING)
+    if key.__class__ is not str:
+        return MISSING
+    try:
+        return value[key]
+    except KeyError:
+        return MISSING
+
+
+def member(value: Value, key: Value) -> Value:
+    """The member under a key or index; raises `CelError` where there is none."""
+    found = find(value, key)
+    if found is MISSING:
+        if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
+            return value.unset[key]
+        reason = "index out of bounds" if value.__class__ is list else "no such key"
+        raise CelError(f"{reason}: {show(key)}")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Qualifier:
+    """One selection: a constant key, or a step that computes it."""
+
+    id: int
+    key: Value
+    computed: Step | None
+    optional: bool
+
+    def value(self, frame: Frame) -> Value:
+        """The key; raises `CelError` for a value that can be none."""
+        if self.computed is None:
+            return self.key
+        key = self.computed(frame)
+        if key.__class__ not in _KEYS:
+            raise CelError(f"invalid qualifier type: {go_type(key)}")
+        return key
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A value and the selections from it; named: the value is a variable, which costs when read."""
+
+    id: int
+    base: Step
+    qualifiers: tuple[Qualifier, ...] = ()
+
+    def select(self, qualifier: Qualifier) -> Attribute:
+        """This attribute with one more selection."""
+        return Attribute(qualifier.id, self.base, (*self.qualifiers, qualifier))
+
+    def resolve(self, frame: Frame) -> Value:
+        """The value at the end of the chain; an optional one where a part of it is optional."""
+        value, optional = self._walk(frame, self.qualifiers)
+        if value is MISSING:
+            return NONE
+        return OptionalValue(True, value) if optional else value
+
+    def present(self, frame: Frame) -> Value:
+        """Whether the last selection finds something: `has`."""
+        value, _ = self._walk(frame, self.qualifiers[:-1])
+        if value is MISSING:
+            return False
+        frame.cost += 1
+        return find(value, self.qualifiers[-1].key) is not MISSING
+
+    def _walk(self, frame: Frame, qualifiers: tuple[Qualifier, ...]) -> tuple[Value, bool]:
+        value = self.base(frame)
+        optional = value.__class__ is OptionalValue
+        if optional:
+            if not value.present:  # type: ignore[attr-defined]
+                return MISSING, True
+            value = value.value  # type: ignore[attr-defined]
+        if frame.trace is not None:
+            return _walk_traced(frame, frame.trace, value, optional, qualifiers)
+        for qualifier in qualifiers:
+            key = qualifier.key if qualifier.computed is None else qualifier.value(frame)
+            if optional or qualifier.optional:
+                optional = True
+                value = find(value, key)
+                if value is MISSING:
+                    return MISSING, True
+                frame.cost += 1
+            else:
+                frame.cost += 1
+                value = member(value, key)
+        return value, optional
+
+
+def _walk_traced(
+    frame: Frame,
+    trace: dict[int, Value],
+    value: Value,
+    optional: bool,
+    qualifiers: tuple[Qualifier, ...],
+) -> tuple[Value, bool]:
+    """The same with a note of each part; nobody counts what that costs."""
+    for qualifier in qualifiers:
+        key = qualifier.value(frame)
+        optional = optional or qualifier.optional
+        try:
+            value = find(value, key) if optional else member(value, key)
+        except CelError as failure:
+            trace[qualifier.id] = failure
+            raise
+        if value is MISSING:
+            trace[qualifier.id] = NONE
+            return MISSING, True
+        trace[qualifier.id] = OptionalValue(True, value) if optional else value
+    return value, optional
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`condition ? yes : no`; what is selected from it is selected from the branch taken."""
+
+    id: int
+    condition: Step
+    yes: Selectable
+    no: Selectable
+
+    def select(self, qualifier: Qualifier) -> Choice:
+        """This choice with one more selection on either branch."""
+        return Choice(
+            qualifier.id, self.condition, self.yes.select(qualifier), self.no.select(qualifier)
+        )
+
+    def present(self, frame: Frame) -> Value:
+        """Whether the last selection finds something in the branch that is taken."""
+        return self._branch(frame).present(frame)
+
+    def _branch(self, frame: Frame) -> Selectable:
+        condition = self.condition(frame)
+        if condition is True:
+            return self.yes
+        if condition is False:
+            return self.no
+        raise CelError("no such overload")
+
+
+Selectable: TypeAlias = Attribute | Choice
+
+
+def resolved(selectable: Selectable) -> Step:
+    """The step that resolves an attribute; the frequent kinds without a detour."""
+    if isinstance(selectable, Choice):
+        return _chosen(selectable.condition, resolved(selectable.yes), resolved(selectable.no))
+    if not selectable.qualifiers:
+        return selectable.base
+    return selectable.resolve
+
+
+def _chosen(condition: Step, yes: Step, no: Step) -> Step:
+    def run(frame: Frame) -> Value:
+        value = condition(frame)
+        if value is True:
+            return yes(frame)
+        if value is False:
+            return no(frame)
+        raise CelError("no such overload")
+
+    return run
+
+
+def evaluated(selectable: Selectable) -> Step:
+    """The step that resolves an attribute as an expression of its own, with what that costs."""
+    resolve = resolved(selectable)
+    if isinstance(selectable, Choice):
+        return resolve
+
+    def run(frame: Frame) -> Value:
+        frame.cost += 1
+        return resolve(frame)
+
+    return run

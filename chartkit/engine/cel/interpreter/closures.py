@@ -1,0 +1,348 @@
+"""The exact way to run an expression: a closure for each node, as cel-go's interpreter has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.interpreter import aggregates, comprehension, logic
+from chartkit.engine.cel.interpreter.attributes import (
+    Attribute,
+    Choice,
+    Qualifier,
+    Selectable,
+    evaluated,
+    resolved,
+)
+from chartkit.engine.cel.interpreter.calls import call, differs, equals, matching, membership
+from chartkit.engine.cel.interpreter.constant_folding import Folded
+from chartkit.engine.cel.interpreter.dispatch import dispatch_for
+from chartkit.engine.cel.interpreter.frame import Frame, Step
+from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
+from chartkit.engine.cel.library.membership import Members
+from chartkit.engine.cel.parser.ast import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+    StructLiteral,
+)
+from chartkit.engine.cel.values import Value, same
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A variable of a comprehension.
+
+    read: the step that gives its value; fresh: it is the accumulator of a macro that started as an
+    empty list or map, which nothing else refers to.
+    """
+
+    read: Step
+    fresh: bool = False
+
+
+Scope = Mapping[str, Local]
+
+_KEYS = (str, int, float, bool)
+_SEARCHES = frozenset({"find", "findAll"})
+"""Functions that have another implementation in cel-go where their pattern is constant."""
+
+_OPTIONAL_OR = frozenset({"optional_or_optional"})
+_OPTIONAL_OR_VALUE = frozenset({"optional_orValue_value"})
+
+
+class Planner:
+    """Makes the closures of one expression; traced: they report what each part came to."""
+
+    __slots__ = ("_checked", "_environment", "_folded", "_traced", "slots")
+
+    def __init__(
+        self, checked: Checked, environment: Environment, folded: Folded, traced: bool = False
+    ) -> None:
+        self._checked = checked
+        self._environment = environment
+        self._folded = folded
+        self._traced = traced
+        self.slots = 0
+
+    def plan(self, expr: Expr, scope: Scope) -> Step:
+        """The step that evaluates a node."""
+        step = self._plan(expr, scope)
+        return _traced(expr.id, step) if self._traced else step
+
+    def _plan(self, expr: Expr, scope: Scope) -> Step:
+        if expr.id in self._folded.constants:
+            return _constant(self._folded.constants[expr.id])
+        selectable = self._selectable(expr, scope)
+        if selectable is not None:
+            return evaluated(selectable)
+        return _PLANS[expr.__class__](self, expr, scope)
+
+    # Variables and selections.
+
+    def _selectable(self, expr: Expr, scope: Scope) -> Selectable | None:
+        if expr.id in self._folded.constants:
+            return None
+        name = variable_name(self._checked, expr)
+        if name is not None:
+            read = _variable(name, scope)
+            return Attribute(expr.id, _traced(expr.id, read) if self._traced else read)
+        if expr.__class__ is Select:
+            return None if expr.test_only else self._selected(expr, scope)
+        if expr.__class__ is Call:
+            plan = _SELECTIONS.get(expr.function)
+            return None if plan is None else plan(self, expr, scope)
+        return None
+
+    def _operand(self, expr: Expr, scope: Scope) -> Selectable:
+        found = self._selectable(expr, scope)
+        return Attribute(expr.id, self.plan(expr, scope)) if found is None else found
+
+    def _selected(self, expr: Expr, scope: Scope) -> Selectable:
+        assert isinstance(expr, Select)
+        operand = self._operand(expr.operand, scope)
+        return operand.select(Qualifier(expr.id, expr.field, None, False))
+
+    def index(self, expr: Call, scope: Scope) -> Selectable:
+        """`operand[key]`."""
+        return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, False))
+
+    def optional_index(self, expr: Call, scope: Scope) -> Selectable:
+        """`operand[?key]` and `operand.?field`."""
+        return self._operand(expr.args[0], scope).select(self._qualifier(expr, scope, True))
+
+    def conditional(self, expr: Call, scope: Scope) -> Selectable:
+        """`condition ? yes : no`."""
+        condition, yes, no = expr.args
+        return Choice(
+            expr.id,
+            self.plan(condition, scope),
+            self._operand(yes, scope),
+            self._operand(no, scope),
+        )
+
+    def _qualifier(self, expr: Call, scope: Scope, optional: bool) -> Qualifier:
+        key = expr.args[1]
+        if expr.function == "_?._" and isinstance(key, Literal):
+            return Qualifier(expr.id, key.value, None, optional)
+        if key.id in self._folded.constants:
+            value = self._folded.constants[key.id]
+            if isinstance(value, _KEYS):
+                return Qualifier(expr.id, value, None, optional)
+        selectable = self._selectable(key, scope)
+        computed = self.plan(key, scope) if selectable is None else resolved(selectable)
+        return Qualifier(expr.id, None, computed, optional)
+
+    def select(self, expr: Select, scope: Scope) -> Step:
+        """`has(operand.field)`; every other selection is an attribute."""
+        operand = self._operand(expr.operand, scope)
+        return operand.select(Qualifier(expr.id, expr.field, None, False)).present
+
+    # Everything else.
+
+    def call(self, expr: Call, scope: Scope) -> Step:
+        """A function or operator."""
+        function, arguments = function_and_arguments(self._checked, expr)
+        special = _SPECIAL.get(function)
+        if special is not None and len(arguments) == special[0]:
+            return special[1](*[self.plan(argument, scope) for argument in arguments])
+        ids = self._checked.overloads.get(expr.id, ())
+        lazy = _LAZY.get(function)
+        if lazy is not None and len(arguments) == 2 and (len(ids) != 1 or ids[0] in lazy[0]):
+            return lazy[1](*[self.plan(argument, scope) for argument in arguments])
+        if expr.id in self._folded.memberships:
+            members = self._folded.constants[arguments[1].id]
+            return _membership(self.plan(arguments[0], scope), members)
+        in_place = self._in_place(function, arguments, scope)
+        if in_place is not None:
+            return in_place
+        steps = tuple([self.plan(argument, scope) for argument in arguments])
+        if function == "matches" and self._environment.options.fold:
+            pattern = self._folded.constants.get(arguments[1].id)
+            if isinstance(pattern, str):
+                return matching(steps[0], pattern)
+        dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
+        if function in _SEARCHES and isinstance(self._folded.constants.get(arguments[1].id), str):
+            dispatch = dispatch.silent()
+        if function == "@in":
+            return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
+        return call(dispatch, steps, certain=len(ids) == 1)
+
+    def _in_place(self, function: str, arguments: tuple[Expr, ...], scope: Scope) -> Step | None:
+        """The step of a macro that extends its own list or map."""
+        if not arguments or not isinstance(arguments[0], Ident):
+            return None
+        local = scope.get(arguments[0].name)
+        if local is None or not local.fresh:
+            return None
+        if function == "_+_" and isinstance(arguments[1], ListLiteral):
+            if arguments[1].optional_indices:
+                return None
+            elements = [self.plan(element, scope) for element in arguments[1].elements]
+            return comprehension.appended(local.read, tuple(elements))
+        if function == "cel.@mapInsert":
+            more = [self.plan(argument, scope) for argument in arguments[1:]]
+            if len(more) == 1:
+                return comprehension.merged(local.read, more[0])
+            return comprehension.inserted(local.read, *more)
+        return None
+
+    def list_literal(self, expr: ListLiteral, scope: Scope) -> Step:
+        """`[…]`."""
+        elements = [self.plan(element, scope) for element in expr.elements]
+        return aggregates.list_of_steps(elements, expr.optional_indices)
+
+    def map_literal(self, expr: MapLiteral, scope: Scope) -> Step:
+        """`{…}`."""
+        return aggregates.map_of_steps(
+            [
+                (self.plan(entry.key, scope), self.plan(entry.value, scope), entry.optional)
+                for entry in expr.entries
+            ]
+        )
+
+    def struct_literal(self, expr: StructLiteral, scope: Scope) -> Step:
+        """`Name{…}`."""
+        name = self._checked.names.get(expr.id, expr.name).removeprefix(".")
+        declared = self._environment.find_struct(name)
+        construct = None if declared is None else declared.construct
+        if construct is None:
+            return _failing(f"unknown type '{name}'")
+        fields = [
+            (entry.field, self.plan(entry.value, scope), entry.optional) for entry in expr.fields
+        ]
+        return aggregates.struct_of_steps(fields, construct)
+
+    def comprehension(self, expr: Comprehension, scope: Scope) -> Step:
+        """A fold; its variables are seen in it alone."""
+        iter_range = self.plan(expr.iter_range, scope)
+        empty = expr.accu_var == ACCUMULATOR and _empty_maker(expr.accu_init)
+        place, first = self._slot(), self._slot()
+        second = self._slot() if expr.iter_var2 else None
+        initial = empty or self.plan(expr.accu_init, scope)
+        accumulator = Local(comprehension.accumulated(place, initial), bool(empty))
+        outer = {**scope, expr.accu_var: accumulator}
+        inner = {**outer, expr.iter_var: Local(_slot_reader(first))}
+        if second is not None:
+            inner[expr.iter_var2] = Local(_slot_reader(second))
+        inner[expr.accu_var] = accumulator
+        return comprehension.Fold(
+            iter_range,
+            place,
+            first,
+            second,
+            None if _holds(expr.loop_condition) else self.plan(expr.loop_condition, inner),
+            self.plan(expr.loop_step, inner),
+            self.plan(expr.result, outer),
+        ).run
+
+    def _slot(self) -> int:
+        self.slots += 1
+        return self.slots - 1
+
+
+def _holds(condition: Expr) -> bool:
+    return isinstance(condition, Literal) and condition.value is True
+
+
+def _constant(value: Value) -> Step:
+    return lambda _frame: value
+
+
+def _failing(message: str) -> Step:
+    def run(_frame: Frame) -> Value:
+        raise CelError(message)
+
+    return run
+
+
+def _variable(name: str, scope: Scope) -> Step:
+    local = scope.get(name)
+    if local is not None:
+        return local.read
+    name = name.removeprefix(".")
+
+    def run(frame: Frame) -> Value:
+        try:
+            return frame.variables[name]
+        except KeyError:
+            raise CelError(f"no such attribute(s): {name}") from None
+
+    return run
+
+
+def _slot_reader(slot: int) -> Step:
+    return lambda frame: frame.slots[slot]
+
+
+def _empty_maker(expr: Expr) -> Step | None:
+    if isinstance(expr, ListLiteral) and not expr.elements:
+        return lambda _frame: []
+    if isinstance(expr, MapLiteral) and not expr.entries:
+        return lambda _frame: {}
+    return None
+
+
+def _membership(argument: Step, values: Value) -> Step:
+    assert isinstance(values, list)
+    members = Members(values)
+    if members.hashed:
+        return lambda frame: members.has(argument(frame))
+
+    def run(frame: Frame) -> Value:
+        value = argument(frame)
+        frame.work(len(values))
+        return any(same(value, member) for member in values)
+
+    return run
+
+
+def _traced(node: int, step: Step) -> Step:
+    def run(frame: Frame) -> Value:
+        assert frame.trace is not None
+        try:
+            value = step(frame)
+        except CelError as failure:
+            frame.trace[node] = failure
+            raise
+        frame.trace[node] = value
+        return value
+
+    return run
+
+
+_SELECTIONS: Final[dict[str, Callable[[Planner, Any, Scope], Selectable]]] = {
+    "_[_]": Planner.index,
+    "_[?_]": Planner.optional_index,
+    "_?._": Planner.optional_index,
+    "_?_:_": Planner.conditional,
+}
+_SPECIAL: Final[dict[str, tuple[int, Callable[..., Step]]]] = {
+    "_&&_": (2, logic.conjunction),
+    "_||_": (2, logic.disjunction),
+    "_==_": (2, equals),
+    "_!=_": (2, differs),
+    "@not_strictly_false": (1, logic.not_strictly_false),
+}
+_LAZY: Final[dict[str, tuple[frozenset[str], Callable[..., Step]]]] = {
+    "or": (_OPTIONAL_OR, logic.or_optional),
+    "orValue": (_OPTIONAL_OR_VALUE, logic.or_value),
+}
+_PLANS: Final[dict[type, Callable[[Planner, Any, Scope], Step]]] = {
+    Select: Planner.select,
+    Call: Planner.call,
+    ListLiteral: Planner.list_literal,
+    MapLiteral: Planner.map_literal,
+    StructLiteral: Planner.struct_literal,
+    Comprehension: Planner.comprehension,
+}

@@ -1,0 +1,224 @@
+"""The fast way to run an expression: one Python function made of the checked tree.
+
+Its text consists of names that this module makes up and of what stands in its templates; every
+constant and field name of the expression comes in through a table. It answers only what it is
+certain of: whatever else may happen raises, and the exact closures run (`fast.UNDECIDED`).
+
+What a call may cost is added up while the code is made, from above; a macro takes it from a meter
+for all its rounds before the first. Where the meter runs out, too, the closures decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, Final
+
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.interpreter import aggregates, macro_code, operators
+from chartkit.engine.cel.interpreter.constant_folding import Folded
+from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
+from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
+from chartkit.engine.cel.interpreter.runtime import NAMES
+from chartkit.engine.cel.parser.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    ListLiteral,
+    MapLiteral,
+    Select,
+    StructLiteral,
+)
+from chartkit.engine.cel.values import Value
+
+_MAX_DEPTH = 40
+"""Deeper expressions are left to the closures; Python's own limit is a few times this."""
+
+DOCUMENTS: Final = frozenset({"object", "oldObject", "params", "request", "namespaceObject"})
+"""Variables that hold documents: nothing in them is anything but plain data."""
+
+_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A generated function: its text, and the table of what it refers to."""
+
+    source: str
+    constants: Mapping[str, Value]
+
+    def load(self) -> Callable[[Mapping[str, Value]], Value]:
+        """The function, which sees its own table, the names of `fast` and nothing else."""
+        namespace: dict[str, Any] = {**NAMES, **self.constants, "__builtins__": {}}
+        code: CodeType = compile(self.source, "<cel>", "exec")
+        exec(code, namespace)  # noqa: S102 - the text is ours, made of no word of the expression
+        function: Callable[[Mapping[str, Value]], Value] = namespace["_run"]
+        return function
+
+
+def generate(
+    checked: Checked, environment: Environment, folded: Folded, limit: int
+) -> Generated | None:
+    """The code of an expression; None where it has none."""
+    generator = Generator(checked, environment, folded)
+    try:
+        code = generator.visit(checked.root, {})
+    except Unsupported:
+        return None
+    if generator.weight > limit:
+        return None
+    meter = f"    m = [{limit - generator.weight}]\n" if generator.metered else ""
+    source = f"def _run(v):\n{meter}    return {code.text}\n"
+    return Generated(source, generator.table)
+
+
+class Generator:
+    """Walks one expression.
+
+    table: the constants by their names; weight: what running the code made so far costs at most,
+    without the rounds of macros; loops: how many macros are around; metered: whether the code
+    refers to a meter.
+    """
+
+    __slots__ = (
+        "_depth",
+        "_names",
+        "checked",
+        "environment",
+        "folded",
+        "loops",
+        "metered",
+        "table",
+        "weight",
+    )
+
+    def __init__(self, checked: Checked, environment: Environment, folded: Folded) -> None:
+        self.checked = checked
+        self.environment = environment
+        self.folded = folded
+        self.table: dict[str, Value] = {}
+        self.weight = 0
+        self.loops = 0
+        self.metered = False
+        self._names = 0
+        self._depth = 0
+
+    def constant(self, value: Value) -> str:
+        """A name for a value in the table."""
+        name = f"k{len(self.table)}"
+        self.table[name] = value
+        return name
+
+    def local(self) -> str:
+        """A name for a variable of a macro."""
+        self._names += 1
+        return f"a{self._names}"
+
+    def meter(self) -> str:
+        """The name of the meter."""
+        self.metered = True
+        return "m"
+
+    def visit(self, expr: Expr, scope: Scope) -> Code:
+        """The code of a node; raises `Unsupported`."""
+        if expr.id in self.folded.constants:
+            return self.known(self.folded.constants[expr.id])
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise Unsupported
+        name = variable_name(self.checked, expr)
+        if name is None:
+            code = _VISITS[expr.__class__](self, expr, scope)
+        else:
+            code = self._variable(name, scope)
+        self._depth -= 1
+        return code
+
+    def known(self, value: Value) -> Code:
+        """The code of a value that is known."""
+        kind = value.__class__
+        return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
+
+    def _variable(self, name: str, scope: Scope) -> Code:
+        self.weight += 1
+        local = scope.get(name)
+        if local is not None:
+            return local
+        if name == "@result":
+            raise Unsupported
+        name = name.removeprefix(".")
+        return Code(f"v[{self.constant(name)}]", document=name in DOCUMENTS)
+
+    def select(self, expr: Select, scope: Scope) -> Code:
+        """`operand.field` and `has(operand.field)`."""
+        if expr.test_only:
+            return operators.presence(self, expr, scope)
+        optional = operators.optional_path(self, expr, scope)
+        if optional is not None:
+            return optional.code(self)
+        operand = self.visit(expr.operand, scope)
+        self.weight += operators.SELECTION
+        return Code(f"{operand.text}[{self.constant(expr.field)}]", document=operand.document)
+
+    def call(self, expr: Call, scope: Scope) -> Code:
+        """A function or operator."""
+        function, arguments = function_and_arguments(self.checked, expr)
+        emit = operators.EMITTERS.get((function, len(arguments)))
+        if emit is not None:
+            code = emit(self, expr, arguments, scope)
+            if code is not None:
+                return code
+        return operators.dispatched(self, expr, function, arguments, scope)
+
+    def list_literal(self, expr: ListLiteral, scope: Scope) -> Code:
+        """`[…]`."""
+        if expr.optional_indices:
+            raise Unsupported
+        self.weight += aggregates.LIST_COST
+        elements = ", ".join(self.visit(element, scope).text for element in expr.elements)
+        return Code(f"[{elements}]", list)
+
+    def map_literal(self, expr: MapLiteral, scope: Scope) -> Code:
+        """`{…}` with keys that are texts."""
+        self.weight += aggregates.MAP_COST
+        entries = []
+        for entry in expr.entries:
+            if entry.optional:
+                raise Unsupported
+            key = self.visit(entry.key, scope)
+            key_text = key.text if key.kind is str else f"_key({key.text})"
+            entries.append(f"{key_text}: {self.visit(entry.value, scope).text}")
+        return Code("{" + ", ".join(entries) + "}", dict)
+
+    def struct_literal(self, expr: StructLiteral, scope: Scope) -> Code:
+        """`Name{…}`."""
+        name = self.checked.names.get(expr.id, expr.name).removeprefix(".")
+        declared = self.environment.find_struct(name)
+        if (
+            declared is None
+            or declared.construct is None
+            or any(entry.optional for entry in expr.fields)
+        ):
+            raise Unsupported
+        self.weight += aggregates.STRUCT_COST
+        fields = ", ".join(
+            f"{self.constant(entry.field)}: {self.visit(entry.value, scope).text}"
+            for entry in expr.fields
+        )
+        return Code(f"{self.constant(declared.construct)}({{{fields}}})")
+
+    def comprehension(self, expr: Comprehension, scope: Scope) -> Code:
+        """A macro."""
+        return macro_code.comprehension(self, expr, scope)
+
+
+_VISITS: Final[dict[type, Callable[[Generator, Any, Scope], Code]]] = {
+    Select: Generator.select,
+    Call: Generator.call,
+    ListLiteral: Generator.list_literal,
+    MapLiteral: Generator.map_literal,
+    StructLiteral: Generator.struct_literal,
+    Comprehension: Generator.comprehension,
+}

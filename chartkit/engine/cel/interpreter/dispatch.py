@@ -1,0 +1,167 @@
+"""Which overload of a function answers a call, by the classes of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from chartkit.engine.cel.declarations import Environment, Overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.interpreter.guards import Guard, guard_of, looks_inside
+from chartkit.engine.cel.library.standard.undeclared import UNDECLARED
+from chartkit.engine.cel.parser.ast import Expr
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
+from chartkit.engine.cel.values import Struct, Uint, Value, type_of
+
+_NUMBERS = frozenset({int, Uint, float})
+_TIMES = frozenset({Duration, Timestamp})
+_ORDERED = _NUMBERS | _TIMES | {str, bytes, bool}
+_RECEIVERS = _TIMES | {str}
+
+SINGLE: Final[dict[str, frozenset[type] | None]] = {
+    "_+_": _NUMBERS | _TIMES | {str, bytes, list},
+    "_-_": _NUMBERS | _TIMES,
+    "_*_": _NUMBERS,
+    "_/_": _NUMBERS,
+    "_%_": frozenset({int, Uint}),
+    "-_": frozenset({int, float, Duration, bool}),
+    "!_": None,
+    "_<_": _ORDERED,
+    "_<=_": _ORDERED,
+    "_>_": _ORDERED,
+    "_>=_": _ORDERED,
+    "@in": None,
+    "size": frozenset({str, bytes, list, dict}),
+    "matches": frozenset({str}),
+    "contains": None,
+    "endsWith": None,
+    "startsWith": None,
+    "type": None,
+    "dyn": None,
+    "sort": frozenset({list}),
+    "@sortByAssociatedKeys": frozenset({list}),
+}
+"""Functions with one implementation for all overloads, and the classes that it takes first.
+
+What it does not take fails with the function's name in the message, the rest without. For None
+no name is ever told.
+"""
+
+UNIT_WHEN_OPEN: Final = frozenset(
+    {
+        "_+_",
+        "_<_",
+        "_<=_",
+        "_>_",
+        "_>=_",
+        "@in",
+        "string",
+        "bytes",
+        "matches",
+        "sort",
+        "@sortByAssociatedKeys",
+    }
+)
+"""Functions whose cost is declared by overload: 1 where the checker left more than one open."""
+
+_TAKES_ANY_LIST: Final = frozenset({"sort", "@sortByAssociatedKeys", "flatten"})
+"""Functions that look into their lists themselves, and say what is wrong there."""
+
+NO_OVERLOAD: Final = "no such overload"
+
+_Candidate = tuple[Overload, tuple[Guard | None, ...]]
+
+
+class Dispatch:
+    """The overloads that a call may mean."""
+
+    __slots__ = ("_by_classes", "_candidates", "_shallow", "_silent", "function")
+
+    def __init__(self, function: str, overloads: Sequence[Overload], silent: bool = False) -> None:
+        self.function = function
+        self._silent = silent
+        parameters = [
+            _lists_of_anything(each) if function in _TAKES_ANY_LIST else each.parameters
+            for each in overloads
+        ]
+        self._candidates: tuple[_Candidate, ...] = tuple(
+            (each, tuple(map(guard_of, types)))
+            for each, types in zip(overloads, parameters, strict=True)
+        )
+        self._shallow = not any(looks_inside(each) for types in parameters for each in types)
+        self._by_classes: dict[tuple[type, ...], Overload] = {}
+
+    def bound(self, arguments: Sequence[Expr]) -> Dispatch:
+        """The overloads for one call, where an implementation depends on what is written there."""
+        overloads = [each for each, _ in self._candidates]
+        if all(each.bind is None for each in overloads):
+            return self
+        made = [
+            each if each.bind is None else replace(each, implementation=each.bind(arguments))
+            for each in overloads
+        ]
+        return Dispatch(self.function, made)
+
+    def silent(self) -> Dispatch:
+        """The same overloads for a call whose error does not say what was called."""
+        return Dispatch(self.function, [each for each, _ in self._candidates], silent=True)
+
+    def find(self, args: Sequence[Value]) -> Overload:
+        """The overload for some arguments; raises `CelError` where none takes them."""
+        if not self._shallow:
+            return self._search(args)
+        classes = tuple(map(type, args))
+        found = self._by_classes.get(classes)
+        if found is None:
+            found = self._search(args)
+            if Struct not in classes:
+                self._by_classes[classes] = found
+        return found
+
+    def _search(self, args: Sequence[Value]) -> Overload:
+        count = len(args)
+        for overload, guards in self._candidates:
+            if len(guards) == count and all(
+                guard is None or guard(arg) for guard, arg in zip(guards, args, strict=True)
+            ):
+                return overload
+        raise CelError(NO_OVERLOAD) if self._silent else no_overload(self.function, args)
+
+
+def _lists_of_anything(overload: Overload) -> tuple[Type, ...]:
+    return tuple(LIST_DYN if each.kind is TypeKind.LIST else each for each in overload.parameters)
+
+
+def no_overload(function: str, args: Sequence[Value]) -> CelError:
+    """The error of a call that no overload answers, in the words of cel-go."""
+    if function not in SINGLE:
+        names = ", ".join(type_of(arg).name for arg in args)
+        return CelError(f"no such overload: {function}({names})")
+    classes = SINGLE[function]
+    first = args[0].__class__
+    if classes is None or first in classes or first in _RECEIVERS:
+        return CelError(NO_OVERLOAD)
+    return CelError(f"no such overload: {function}")
+
+
+def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) -> Dispatch:
+    """The overloads that a checked call may mean: the only one, or all of the function's name.
+
+    Where the checker left several open, all of the name are tried, not only those: so does cel-go.
+    """
+    overloads = environment.functions[function].overloads
+    if function in SINGLE:
+        overloads += UNDECLARED.get(function, ())
+    elif len(ids) == 1:
+        overloads = tuple(each for each in overloads if each.id == ids[0])
+    # Overloads are declared once and shared by environments; hashing them would cost more.
+    key = (function, *map(id, overloads))
+    found = _DISPATCHES.get(key)
+    if found is None:
+        found = _DISPATCHES[key] = Dispatch(function, overloads)
+    return found
+
+
+_DISPATCHES: Final[dict[tuple[object, ...], Dispatch]] = {}

@@ -1,0 +1,371 @@
+"""What generated code calls. Each answers only where it is certain, and else raises.
+
+Python holds `True` for 1, looks into texts with `in` and `[]`, and counts from the end of a list;
+CEL does not. Every function here looks at the classes of its arguments first, and where anything
+is not as usual it leaves the question to the exact closures by raising `Undecided`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from chartkit.engine.cel.interpreter.attributes import MISSING
+from chartkit.engine.cel.values import (
+    INT_MAX,
+    INT_MIN,
+    NONE,
+    OptionalValue,
+    Uint,
+    Value,
+    equal,
+    same,
+)
+
+
+class Undecided(Exception):  # noqa: N818 - no error: the exact closures are to decide
+    """Generated code does not know the answer."""
+
+
+UNDECIDED: Final = (
+    Undecided,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What generated code may raise beside `CelError`; never a reason to fail, only to be exact."""
+
+LONG: Final = 1000
+"""Texts, lists and maps beyond this size are left to the closures, which count what they cost."""
+
+LONG_TEXT: Final = 2000
+LONG_LIST: Final = 256
+
+_NUMBERS = frozenset({int, Uint, float})
+_PLAIN = frozenset({type(None), bool, int, Uint, float, list, dict, bytes})
+_CONTAINERS = frozenset({list, dict})
+_SCALARS = frozenset({type(None), bool, int, Uint, float, str, bytes})
+
+Fields = tuple[str | int, ...]
+"""Names of fields and places in lists, one after the other."""
+
+Meter = list[int]
+"""One number: what the evaluation may still cost."""
+
+
+def condition(value: Value) -> bool:
+    """A bool that is one."""
+    if value is True or value is False:
+        return value
+    raise Undecided
+
+
+def is_text(value: Value, text: str) -> bool:
+    """`value == text` for a text that the author wrote."""
+    kind = value.__class__
+    if kind is str:
+        return value == text
+    if kind in _PLAIN:
+        return False
+    raise Undecided
+
+
+def equals(left: Value, right: Value) -> bool:
+    """`left == right`; lists and maps with others inside are left to the closures."""
+    kind = left.__class__
+    if kind is str:
+        if right.__class__ is not str:
+            return False if right.__class__ in _PLAIN else equal(left, right)
+        if len(left) > LONG:  # type: ignore[arg-type]
+            raise Undecided
+        return left == right
+    if kind is list or kind is dict:
+        small(left)
+    return equal(left, right)
+
+
+def small(value: Value) -> None:
+    """Raises `Undecided` for what is long, and for lists and maps with others inside."""
+    kind = value.__class__
+    if kind is str or kind is bytes:
+        if len(value) > LONG_TEXT:  # type: ignore[arg-type]
+            raise Undecided
+    elif kind is list or kind is dict:
+        if len(value) > LONG_LIST:  # type: ignore[arg-type]
+            raise Undecided
+        for each in value if kind is list else value.values():  # type: ignore[attr-defined, union-attr]
+            if each.__class__ in _CONTAINERS:
+                raise Undecided
+
+
+def contained(value: Value, members: Value) -> bool:
+    """`value in members`."""
+    kind = members.__class__
+    if kind is list:
+        if len(members) > LONG_LIST:  # type: ignore[arg-type]
+            raise Undecided
+        if value.__class__ is str:
+            return value in members  # type: ignore[operator]
+        if value.__class__ in _CONTAINERS:
+            raise Undecided
+        return any(same(value, member) for member in members)  # type: ignore[attr-defined]
+    if kind is dict and value.__class__ is str:
+        return value in members  # type: ignore[operator]
+    raise Undecided
+
+
+def present(value: Value, field: str) -> bool:
+    """`has(value.field)`."""
+    kind = value.__class__
+    if kind is dict:
+        return field in value  # type: ignore[operator]
+    if kind in _SCALARS:
+        return False
+    if isinstance(value, dict):
+        try:
+            value[field]
+        except KeyError:
+            return False
+        return True
+    raise Undecided
+
+
+def path(value: Value, fields: Fields) -> Value:
+    """What `value.?first.?second` finds, or `MISSING`."""
+    if value.__class__ is OptionalValue:
+        if not value.present:
+            return MISSING
+        value = value.value
+    for field in fields:
+        if field.__class__ is int:
+            if value.__class__ is not list:
+                raise Undecided
+            value = value[field] if 0 <= field < len(value) else MISSING
+            if value is MISSING:
+                return MISSING
+        elif value.__class__ is dict:
+            value = value.get(field, MISSING)
+            if value is MISSING:
+                return MISSING
+        elif isinstance(value, dict):
+            try:
+                value = value[field]
+            except KeyError:
+                return MISSING
+        elif value.__class__ in _SCALARS:
+            return MISSING
+        else:
+            raise Undecided
+    return value
+
+
+def optional_path(value: Value, fields: Fields) -> OptionalValue:
+    """`value.?first.?second`."""
+    found = path(value, fields)
+    return NONE if found is MISSING else OptionalValue(True, found)
+
+
+def path_or(value: Value, fields: Fields, default: Value) -> Value:
+    """`value.?first.?second.orValue(default)`."""
+    found = path(value, fields)
+    return default if found is MISSING else found
+
+
+def has_path(value: Value, fields: Fields) -> bool:
+    """`value.?first.?second.hasValue()`."""
+    return path(value, fields) is not MISSING
+
+
+def optional_or(value: Value, default: Callable[[], Value]) -> Value:
+    """`value.orValue(default)`."""
+    if value.__class__ is not OptionalValue:
+        raise Undecided
+    return value.value if value.present else default()
+
+
+def value_or(value: Value, default: Value) -> Value:
+    """Kyverno's `value.orValue(default)`, which takes what is not optional as it is."""
+    if value.__class__ is OptionalValue:
+        return value.value if value.present else default
+    return value
+
+
+def has_value(value: Value) -> bool:
+    """`value.hasValue()`."""
+    if value.__class__ is not OptionalValue:
+        raise Undecided
+    return value.present
+
+
+def at(value: Value, place: int) -> Value:
+    """`value[place]` for a place that the author wrote, not below 0."""
+    if value.__class__ is list:
+        return value[place]
+    raise Undecided
+
+
+def index(value: Value, key: Value) -> Value:
+    """`value[key]`."""
+    if key.__class__ is str:
+        if isinstance(value, dict):
+            return value[key]
+    elif key.__class__ is int and value.__class__ is list and key >= 0:
+        return value[key]
+    raise Undecided
+
+
+def key_of(value: Value) -> Value:
+    """A key of a map that is being made; of other keys Python would take some for the same."""
+    if value.__class__ is str:
+        return value
+    raise Undecided
+
+
+def starts(text: Value, start: Value) -> bool:
+    """`text.startsWith(start)`."""
+    if text.__class__ is str and start.__class__ is str and len(start) <= LONG:
+        return text.startswith(start)
+    raise Undecided
+
+
+def ends(text: Value, end: Value) -> bool:
+    """`text.endsWith(end)`."""
+    if text.__class__ is str and end.__class__ is str and len(end) <= LONG:
+        return text.endswith(end)
+    raise Undecided
+
+
+def contains(text: Value, part: Value) -> bool:
+    """`text.contains(part)`."""
+    if text.__class__ is str and part.__class__ is str:
+        if len(part) > 100 or len(text) > LONG_TEXT:
+            raise Undecided
+        return part in text
+    raise Undecided
+
+
+def comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Value, Value], bool]:
+    """`<` and its kin for two ints, two texts or two doubles."""
+
+    def run(left: Value, right: Value) -> bool:
+        kind = left.__class__
+        if kind is right.__class__ and (kind is int or kind is float):
+            return compare(left, right)
+        if kind is str is right.__class__ and len(left) <= LONG:  # type: ignore[arg-type]
+            return compare(left, right)
+        raise Undecided
+
+    return run
+
+
+def plus(left: Value, right: Value) -> Value:
+    """`left + right` for two ints, texts or lists."""
+    kind = left.__class__
+    if kind is right.__class__:
+        if kind is str or kind is list:
+            if len(left) + len(right) <= LONG_TEXT:  # type: ignore[arg-type]
+                return left + right  # type: ignore[operator]
+        elif kind is int:
+            return _bounded(left + right)  # type: ignore[operator]
+    raise Undecided
+
+
+def minus(left: Value, right: Value) -> Value:
+    """`left - right` for two ints."""
+    if left.__class__ is int is right.__class__:
+        return _bounded(left - right)
+    raise Undecided
+
+
+def times(left: Value, right: Value) -> Value:
+    """`left * right` for two ints."""
+    if left.__class__ is int is right.__class__:
+        return _bounded(left * right)
+    raise Undecided
+
+
+def _bounded(value: int) -> int:
+    if INT_MIN <= value <= INT_MAX:
+        return value
+    raise Undecided
+
+
+def items(values: Value, meter: Meter, weight: int) -> Iterable[Value]:
+    """What a macro with one variable goes through; weight: what one round may cost."""
+    if values.__class__ is not list and not isinstance(values, dict):
+        raise Undecided
+    charge(meter, len(values) * weight)
+    return values
+
+
+def pairs(values: Value, meter: Meter, weight: int) -> Iterable[tuple[Value, Value]]:
+    """What a macro with two variables goes through."""
+    if values.__class__ is list:
+        charge(meter, len(values) * weight)
+        return enumerate(values)
+    if values.__class__ is dict:
+        charge(meter, len(values) * weight)
+        return values.items()
+    raise Undecided
+
+
+def charge(meter: Meter, cost: int) -> None:
+    """Takes a cost; raises `Undecided` where the limit may be near."""
+    meter[0] -= cost
+    if meter[0] < 0:
+        raise Undecided
+
+
+def exactly_one(holds: Iterable[bool]) -> bool:
+    """Whether one of them is true."""
+    return sum(holds) == 1
+
+
+def mapping(entries: Iterable[tuple[Value, Value]]) -> dict[Value, Value]:
+    """A map of entries whose keys are texts, each of them once."""
+    made: dict[Value, Value] = {}
+    for key, value in entries:
+        if key.__class__ is not str or key in made:
+            raise Undecided
+        made[key] = value
+    return made
+
+
+NAMES: Final[dict[str, object]] = {
+    "_all": all,
+    "_any": any,
+    "_at": at,
+    "_b": condition,
+    "_contains": contains,
+    "_ends": ends,
+    "_eq": equals,
+    "_ge": comparison(operator.ge),
+    "_gt": comparison(operator.gt),
+    "_has": present,
+    "_has_path": has_path,
+    "_has_value": has_value,
+    "_in": contained,
+    "_index": index,
+    "_is": is_text,
+    "_items": items,
+    "_key": key_of,
+    "_le": comparison(operator.le),
+    "_len": len,
+    "_lt": comparison(operator.lt),
+    "_mapping": mapping,
+    "_minus": minus,
+    "_one": exactly_one,
+    "_or": optional_or,
+    "_pairs": pairs,
+    "_path": optional_path,
+    "_path_or": path_or,
+    "_plus": plus,
+    "_starts": starts,
+    "_times": times,
+    "_value_or": value_or,
+}
+"""The names that generated code may use, beside its own; it sees no builtins."""

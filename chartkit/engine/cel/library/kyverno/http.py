@@ -1,0 +1,140 @@
+"""`kyverno.http`: calls of services."""
+
+from __future__ import annotations
+
+from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.contexts import (
+    Context,
+    context_class,
+    context_variable,
+)
+from chartkit.engine.cel.library.kyverno.spellings import member
+from chartkit.engine.cel.library.natives import doubles, json_of, string_map
+from chartkit.engine.cel.types import ANY, STRING, map_of
+from chartkit.engine.cel.values import Value
+from chartkit.go.x509.pem import holds_certificate
+
+_CONTEXT, _VARIABLES = context_variable("http", "http.Context")
+_HEADERS = map_of(STRING, STRING)
+_Secured = context_class("libs.mockAwareHTTPContext")
+"""What Kyverno 1.19 makes of a client with its own authority; no function takes the type."""
+
+_StringMap = dict[Value, Value]
+
+
+def _get(host: Host, client: Context, url: str, headers: _StringMap) -> Value:
+    sent = string_map(headers, 2)
+    try:
+        return doubles(host.http("GET", url, sent, None, client.setting))
+    except CelError as error:
+        raise CelError(f"request failed: {error.message}") from None
+
+
+def _post(host: Host, client: Context, url: str, data: Value, headers: _StringMap) -> Value:
+    try:
+        body = json_of(data)
+    except CelError as error:
+        raise CelError(f"invalid arg 2: {error.message}") from None
+    sent = string_map(headers, 3)
+    try:
+        return doubles(host.http("POST", url, sent, body, client.setting))
+    except CelError as error:
+        raise CelError(f"request failed: {error.message}") from None
+
+
+@member(
+    "get",
+    "http_get_string",
+    _CONTEXT,
+    STRING,
+    returns=ANY,
+    hosted=True,
+    doc="What a service answers to a GET: its JSON with `statusCode` beside it. "
+    "Numbers are doubles.",
+    examples=(Example("http.get('http://prices/eu').amount", "2.5"),),
+)
+def get(host: Host, client: Context, url: str) -> Value:
+    return _get(host, client, url, {})
+
+
+@member(
+    "get",
+    "http_get_string_headers",
+    _CONTEXT,
+    STRING,
+    _HEADERS,
+    returns=ANY,
+    hosted=True,
+    doc="The same, with headers.",
+    examples=(
+        Example("http.get('http://prices/eu', {'Accept': 'application/json'}).amount", "2.5"),
+    ),
+)
+def get_with_headers(host: Host, client: Context, url: str, headers: _StringMap) -> Value:
+    return _get(host, client, url, headers)
+
+
+@member(
+    "post",
+    "http_post_string_any",
+    _CONTEXT,
+    STRING,
+    ANY,
+    returns=ANY,
+    hosted=True,
+    doc="What a service answers to data that is posted to it as JSON.",
+    examples=(Example("http.post('http://checks', {'image': 'nginx'}).allowed", "true"),),
+)
+def post(host: Host, client: Context, url: str, data: Value) -> Value:
+    return _post(host, client, url, data, {})
+
+
+@member(
+    "post",
+    "http_post_string_any_headers",
+    _CONTEXT,
+    STRING,
+    ANY,
+    _HEADERS,
+    returns=ANY,
+    hosted=True,
+    doc="The same, with headers.",
+    examples=(
+        Example("http.post('http://checks', {'image': 'nginx'}, {'X-Team': 'a'}).allowed", "true"),
+    ),
+)
+def post_with_headers(
+    host: Host, client: Context, url: str, data: Value, headers: _StringMap
+) -> Value:
+    return _post(host, client, url, data, headers)
+
+
+@member(
+    "client",
+    "http_client_string",
+    _CONTEXT,
+    STRING,
+    returns=_CONTEXT,
+    doc="A client that trusts a certificate authority in PEM. Kyverno 1.19 refuses its calls.",
+    examples=(
+        Example(
+            "http.client('no PEM')",
+            "request failed: failed to parse PEM CA bundle for APICall",
+            error=True,
+        ),
+    ),
+)
+def client(_http: Context, ca_bundle: str) -> Context:
+    if ca_bundle and not holds_certificate(ca_bundle):
+        raise CelError("request failed: failed to parse PEM CA bundle for APICall")
+    return _Secured(ca_bundle)
+
+
+LIBRARY = Library(
+    "kyverno.http",
+    overloads=(*get, *get_with_headers, *post, *post_with_headers, *client),
+    variables=_VARIABLES,
+    doc="Calls of services.",
+)

@@ -1,0 +1,142 @@
+"""`kyverno.image`: image references and their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.kubernetes.refusing import Refusing
+from chartkit.engine.cel.types import BOOL, STRING, Type, opaque
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+
+IMAGE: Final = opaque("kyverno.image")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageValue(Refusing):
+    """A reference to an image; two are equal where they were written alike."""
+
+    cel_type: ClassVar[Type] = IMAGE
+
+    reference: RegistryReference
+
+    def type_value(self) -> Type:
+        """Kyverno's type has forgotten to answer."""
+        raise CelError("type conversion error from 'kyverno.image' to 'type'")
+
+    def __str__(self) -> str:
+        return str(self.reference)
+
+
+@lru_cache(maxsize=1024)
+def parse_image(text: str) -> ImageValue:
+    """The image of a text; raises `CelError`."""
+    try:
+        return ImageValue(parse_reference(text))
+    except ImageReferenceError as error:
+        raise CelError(str(error)) from None
+
+
+parse_image_reference = overload(
+    "parseImageReference",
+    "string_to_image",
+    STRING,
+    returns=IMAGE,
+    doc="The image that a text refers to. Without a registry it is one of `index.docker.io`.",
+    examples=(
+        Example("parseImageReference('ghcr.io/acme/app:v1').tag()", "'v1'"),
+        Example("parseImageReference('a b')", "could not parse reference: a b", error=True),
+    ),
+)(parse_image)
+
+image = overload(
+    "image",
+    "string_to_image_deprecated",
+    STRING,
+    returns=IMAGE,
+    doc="The older name of `parseImageReference`.",
+    examples=(Example("image('nginx').repository()", "'library/nginx'"),),
+)(parse_image)
+
+
+@overload(
+    "isImage",
+    "is_image_string",
+    STRING,
+    returns=BOOL,
+    doc="Whether a text refers to an image.",
+    examples=(Example("isImage('nginx:1.27')", "true"), Example("isImage('a b')", "false")),
+)
+def is_image(text: str) -> bool:
+    try:
+        parse_reference(text)
+    except ImageReferenceError:
+        return False
+    return True
+
+
+@overload(
+    "containsDigest",
+    "image_contains_digest",
+    IMAGE,
+    returns=BOOL,
+    member=True,
+    doc="Whether the image is referred to by its digest.",
+    examples=(Example("image('nginx:1.27').containsDigest()", "false"),),
+)
+def contains_digest(value: ImageValue) -> bool:
+    return bool(value.reference.digest)
+
+
+def _part(
+    name: str, read: Callable[[RegistryReference], str], doc: str, example: Example
+) -> Overload:
+    declare = overload(
+        name, f"image_{name}", IMAGE, returns=STRING, member=True, doc=doc, examples=(example,)
+    )
+    return declare(lambda value: read(value.reference))
+
+
+_PARTS = (
+    _part(
+        "registry",
+        lambda reference: reference.registry,
+        "The registry, with its port.",
+        Example("image('localhost:5000/app').registry()", "'localhost:5000'"),
+    ),
+    _part(
+        "repository",
+        lambda reference: reference.repository,
+        "The repository in the registry.",
+        Example("image('ghcr.io/acme/app:v1').repository()", "'acme/app'"),
+    ),
+    _part(
+        "identifier",
+        lambda reference: reference.identifier,
+        "The digest, or the tag where there is none.",
+        Example("image('ghcr.io/acme/app:v1').identifier()", "'v1'"),
+    ),
+    _part(
+        "tag",
+        lambda reference: reference.tag,
+        "The tag: `latest` where neither tag nor digest is written, empty where a digest is.",
+        Example("image('nginx').tag()", "'latest'"),
+    ),
+    _part(
+        "digest",
+        lambda reference: reference.digest,
+        "The digest; empty where there is none.",
+        Example("image('nginx:1.27').digest()", "''"),
+    ),
+)
+
+LIBRARY = Library(
+    "kyverno.image",
+    overloads=(image, parse_image_reference, is_image, contains_digest, *_PARTS),
+    doc="Image references: registry, repository, tag and digest.",
+)

@@ -1,0 +1,91 @@
+"""Functions of ImageValidatingPolicies: signatures, attestations and what they say."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.library.kyverno.images.native import native_image
+from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.types import DYN, INT, LIST_DYN, STRING
+from chartkit.engine.cel.values import Value
+
+_ATTESTED: Final = {"attestors": {"ci": {"name": "ci"}}}
+
+
+@overload(
+    "verifyImageSignatures",
+    "verify_image_signature_string_stringarray",
+    STRING,
+    LIST_DYN,
+    returns=INT,
+    hosted=True,
+    doc="How many of the attestors (`attestors.NAME`) have signed an image; 0 for one that the "
+    "policy is not about.",
+    examples=(
+        Example("verifyImageSignatures('ghcr.io/acme/app:v1', [attestors.ci])", "1", _ATTESTED),
+    ),
+)
+def verify_signatures(host: Host, image: str, attestors: list[Value]) -> int:
+    return host.verify_image(image, None, attestors)
+
+
+@overload(
+    "verifyAttestationSignatures",
+    "verify_image_attestations_string_string_stringarray",
+    STRING,
+    STRING,
+    LIST_DYN,
+    returns=INT,
+    hosted=True,
+    doc="How many of the attestors have signed an image's attestation (`attestations.NAME`).",
+    examples=(
+        Example(
+            "verifyAttestationSignatures('ghcr.io/acme/app:v1', 'sbom', [attestors.ci])",
+            "1",
+            _ATTESTED,
+        ),
+    ),
+)
+def verify_attestations(host: Host, image: str, attestation: str, attestors: list[Value]) -> int:
+    return host.verify_image(image, attestation, attestors)
+
+
+@overload(
+    "getImageData",
+    "get_image_data_string",
+    STRING,
+    returns=DYN,
+    hosted=True,
+    doc="What the registry knows of an image, under the names of Kyverno's Go types: `Digest`, "
+    "`Tag`, `ResolvedImage`, `Manifest.Layers`, `ConfigData.Config.User` and so on.",
+    examples=(Example("getImageData('nginx:1.27').ConfigData.Config.User", "'nginx'"),),
+)
+def get_image_data(host: Host, image: str) -> Value:
+    try:
+        return native_image(host.image_data(image))
+    except CelError as error:
+        raise CelError(f"failed to get imagedata: {error.message}") from None
+
+
+@overload(
+    "extractPayload",
+    "payload_string_string",
+    STRING,
+    STRING,
+    returns=DYN,
+    hosted=True,
+    doc="What an attestation of an image says; for one of in-toto, after it was verified.",
+    examples=(Example("extractPayload('ghcr.io/acme/app:v1', 'sbom').format", "'spdx'"),),
+)
+def extract_payload(host: Host, image: str, attestation: str) -> Value:
+    return doubles(host.image_payload(image, attestation))
+
+
+LIBRARY = Library(
+    "kyverno.imageverify",
+    overloads=(verify_signatures, verify_attestations, get_image_data, extract_payload),
+    doc="Signatures and attestations of images.",
+)

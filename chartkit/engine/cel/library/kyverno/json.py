@@ -1,0 +1,231 @@
+"""`kyverno.json`: JSON read and written."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Implementation, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.natives import (
+    NO_TYPE,
+    content,
+    doubles,
+    no_conversion,
+    text_of,
+)
+from chartkit.engine.cel.library.sizes import bounded_value
+from chartkit.engine.cel.parser.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
+from chartkit.engine.cel.times import Duration, Timestamp
+from chartkit.engine.cel.types import DYN, STRING, Type
+from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
+from chartkit.go.fmt import UnsupportedValueError, go_json, json_float
+from chartkit.go.json_decoder import JsonError, parse_json
+
+_JSON, _VARIABLES = context_variable("json", "json.Json")
+_CHARACTERS: Final = 3
+"""Characters that are as much work as a member, beside those of every text that is made."""
+_UNSUPPORTED: Final = "json: unsupported type: "
+_NO_JSON: Final = {"kubernetes.NamedFormat": "func(string) []string", "kubernetes.URL": "*url.URL"}
+_WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
+
+
+@overload(
+    "unmarshal",
+    "unmarshal_string_dyn",
+    _JSON,
+    DYN,
+    returns=DYN,
+    member=True,
+    doc="The value of a JSON text; its numbers are doubles.",
+    examples=(
+        Example("""json.unmarshal('{"replicas": 2}').replicas""", "2.0"),
+        Example("json.unmarshal('')", "unexpected end of JSON input", error=True),
+    ),
+)
+def unmarshal(_json: Context, text: Value) -> Value:
+    try:
+        return doubles(parse_json(text_of(text)))
+    except JsonError as error:
+        raise CelError(str(error)) from None
+
+
+def _written_out(_args: Sequence[Value], result: Value) -> int:
+    return len(result) // _CHARACTERS if isinstance(result, str) else 0
+
+
+@overload(
+    "marshal",
+    "marshal_dyn_string",
+    _JSON,
+    DYN,
+    returns=STRING,
+    member=True,
+    work=_written_out,
+    doc="The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
+    "null alone is written as 0, a duration in nanoseconds.",
+    examples=(
+        Example("json.marshal({'b': 1, 'a': 2})", """'{"a":2,"b":1}'"""),
+        Example("json.marshal(duration('1s'))", "'1000000000'"),
+    ),
+)
+def _marshal_read(_json: Context, value: Value) -> str:
+    return _marshalled(_outermost, value)
+
+
+def _bind(arguments: Sequence[Expr]) -> Implementation:
+    """Go knows a document's maps and lists from those that an expression makes.
+
+    A map inside of what the expression makes has no JSON, and null there is 0.
+    """
+    written = _branches(arguments[1])
+    if not all(isinstance(each, MapLiteral) or _makes_list(each) for each in written):
+        return _marshal_read.implementation
+    in_lists = any(_makes_list(part) for each in written for part in _parts(each))
+    write = partial(_made, in_lists=in_lists)
+    return lambda _json, value: _marshalled(write, value)
+
+
+def _branches(written: Expr) -> list[Expr]:
+    """What a value may be written as: both sides of a choice."""
+    if isinstance(written, Call) and written.function == "_?_:_":
+        return [each for side in written.args[1:] for each in _branches(side)]
+    return [written]
+
+
+def _parts(written: Expr) -> Iterator[Expr]:
+    """What is written inside a list or map, at any depth."""
+    if isinstance(written, ListLiteral):
+        inner: Sequence[Expr] = written.elements
+    elif isinstance(written, MapLiteral):
+        inner = [entry.value for entry in written.entries]
+    else:
+        inner = [written.loop_step] if isinstance(written, Comprehension) else ()
+    for part in inner:
+        yield part
+        yield from _parts(part)
+
+
+def _makes_list(written: Expr) -> bool:
+    if isinstance(written, Call):
+        return written.function in _LIST_MAKERS
+    return isinstance(written, ListLiteral | Comprehension)
+
+
+_LIST_MAKERS: Final = frozenset({"distinct", "flatten", "reverse", "sort", "@sortByAssociatedKeys"})
+
+marshal: Final = replace(_marshal_read, bind=_bind)
+
+
+def _marshalled(write: Callable[[Value], str], value: Value) -> str:
+    bounded_value(value)
+    try:
+        return write(value)
+    except UnsupportedValueError as error:
+        raise CelError(str(error)) from None
+
+
+def _made(value: Value, in_lists: bool) -> str:
+    """JSON of what the expression wrote as a whole."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _written(member, in_lists) for key, member in value.items()})
+    if isinstance(value, list):
+        return _array([_written(member, in_lists) for member in value])
+    return _outermost(value)
+
+
+def _outermost(value: Value) -> str:
+    if value is None:
+        return "0"
+    if isinstance(value, OptionalValue):
+        return _outermost(value.value) if value.present else "null"
+    if isinstance(value, Type):
+        return go_json(value.name)
+    if isinstance(value, Struct):
+        return _struct(value)
+    return _document(value)
+
+
+def _document(value: Value) -> str:
+    """JSON of a document's part, in which null is null and objects may be nested."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return _object({text_of(key): _document(member) for key, member in value.items()})
+    if isinstance(value, list):
+        return _array([_document(member) for member in value])
+    return _scalar(value)
+
+
+def _written(value: Value, in_lists: bool) -> str:
+    """JSON of a part of what the expression wrote; in_lists: it wrote the lists in it too."""
+    if value is None:
+        return "0"
+    if isinstance(value, dict):
+        raise CelError(_WRITTEN_MAP)
+    if isinstance(value, list):
+        if not in_lists:
+            return _document(value)
+        return _array([_written(member, in_lists) for member in value])
+    if isinstance(value, OptionalValue):
+        return _written(content(value), in_lists)
+    if isinstance(value, Type):
+        raise CelError(NO_TYPE)
+    return _scalar(value)
+
+
+def _scalar(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(int(value))
+    if isinstance(value, float):
+        return json_float(value)
+    if isinstance(value, str):
+        return go_json(value)
+    if isinstance(value, bytes):
+        return go_json(base64.b64encode(value).decode("ascii"))
+    if isinstance(value, Duration):
+        return str(value.nanoseconds)
+    if isinstance(value, Opaque):
+        return _named(value)
+    raise no_conversion(value, "interface {}")
+
+
+def _named(value: Opaque) -> str:
+    if isinstance(value, Timestamp):
+        return go_json(str(value))
+    name = value.cel_type.name
+    if name in _NO_JSON:
+        raise CelError(_UNSUPPORTED + _NO_JSON[name])
+    return go_json(text_of(value))
+
+
+def _struct(value: Struct) -> str:
+    if value.type.name == "user.ServiceAccount":
+        return _object({key.lower(): go_json(text) for key, text in value.fields.items()})
+    if value.type.name.partition(".")[0] != "Object":
+        return _scalar(value)
+    return _object({key: _field(member) for key, member in value.fields.items()})
+
+
+def _field(value: Value) -> str:
+    """JSON of an `Object`'s field, in which what the expression wrote may be nested once."""
+    if isinstance(value, dict):
+        return _object({text_of(key): _document(member) for key, member in value.items()})
+    return _outermost(value)
+
+
+def _object(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{go_json(key)}:{members[key]}" for key in sorted(members)) + "}"
+
+
+def _array(elements: list[str]) -> str:
+    return "[" + ",".join(elements) + "]"
+
+
+LIBRARY = Library("kyverno.json", overloads=(unmarshal, marshal), variables=_VARIABLES, doc="JSON.")

@@ -1,0 +1,76 @@
+"""`kyverno.time`: the time, and times cut to a unit or written as a schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.host import Host
+from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
+from chartkit.engine.cel.types import DURATION, STRING, TIMESTAMP
+from chartkit.go.duration import SECOND
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAYS_A_WEEK: Final = 7
+_THURSDAY: Final = 4
+"""The day of the week of 1970-01-01."""
+
+
+@overload(
+    "time.now",
+    "time_now",
+    returns=TIMESTAMP,
+    hosted=True,
+    doc="The time at which the expression is evaluated.",
+    examples=(Example("time.now() > timestamp('2024-01-01T00:00:00Z')", "true"),),
+)
+def now(host: Host) -> Timestamp:
+    moment = host.now()
+    zone = moment.utcoffset() or timedelta()
+    microseconds = (moment - _EPOCH) // timedelta(microseconds=1)
+    return Timestamp(microseconds * 1_000, int(zone.total_seconds()))
+
+
+@overload(
+    "time.truncate",
+    "time_truncate",
+    TIMESTAMP,
+    DURATION,
+    returns=TIMESTAMP,
+    doc="The timestamp cut down to a multiple of a duration since the year 1. "
+    "A duration of zero or less changes nothing.",
+    examples=(
+        Example(
+            "string(time.truncate(timestamp('2024-01-01T12:34:56Z'), duration('15m')))",
+            "'2024-01-01T12:30:00Z'",
+        ),
+    ),
+)
+def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
+    if unit.nanoseconds <= 0:
+        return timestamp
+    since_year_one = timestamp.nanoseconds - MIN_SECONDS * SECOND
+    rest = since_year_one % unit.nanoseconds
+    return replace(timestamp, nanoseconds=timestamp.nanoseconds - rest)
+
+
+@overload(
+    "time.toCron",
+    "time_to_cron",
+    TIMESTAMP,
+    returns=STRING,
+    doc="The schedule of a timestamp: minute, hour, day, month and day of the week.",
+    examples=(Example("time.toCron(timestamp('2024-01-01T12:34:56Z'))", "'34 12 1 1 1'"),),
+)
+def to_cron(timestamp: Timestamp) -> str:
+    hour, minute, _, _ = timestamp.time_of_day
+    _, month, day = timestamp.moment.date
+    days = (timestamp.seconds + timestamp.offset) // 86_400
+    return f"{minute} {hour} {day} {month} {(days + _THURSDAY) % _DAYS_A_WEEK}"
+
+
+LIBRARY = Library(
+    "kyverno.time", overloads=(now, truncate, to_cron), doc="The time, and times as schedules."
+)

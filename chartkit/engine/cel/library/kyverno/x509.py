@@ -1,0 +1,53 @@
+"""`kyverno.x509`: RSA certificates and signing requests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.types import DYN, STRING
+from chartkit.engine.cel.values import Value
+from chartkit.go.x509.pem import CERTIFICATE, CertificateError, decode_pem
+from chartkit.model import Body
+
+_LEFT_OUT: Final = frozenset(
+    {
+        *("InhibitAnyPolicy", "InhibitAnyPolicyZero", "InhibitPolicyMapping"),
+        *("InhibitPolicyMappingZero", "Policies", "PolicyMappings", "RequireExplicitPolicy"),
+        *("RequireExplicitPolicyZero", "SignatureAlgorithm", "Subject", "SubjectKeyId"),
+        *("URIs", "UnhandledCriticalExtensions", "UnknownExtKeyUsage", "Version"),
+    }
+)
+"""Fields of Go's certificate that Kyverno does not hand on."""
+
+
+@overload(
+    "x509.decode",
+    "x509_decode_string",
+    STRING,
+    returns=DYN,
+    doc="The fields of an RSA certificate or signing request in PEM, named as Go names them.",
+    examples=(Example("x509.decode('no PEM')", "failed to decode PEM block", error=True),),
+)
+def decode(text: str) -> Value:
+    try:
+        kind, fields = decode_pem(text)
+    except CertificateError as error:
+        raise CelError(str(error)) from None
+    return doubles(_certificate(fields) if kind == CERTIFICATE else fields)
+
+
+def _certificate(fields: Body) -> Body:
+    kept = {name: value for name, value in fields.items() if name not in _LEFT_OUT}
+    # Kyverno takes the serial number's lowest 64 bits, whatever its length.
+    kept["SerialNumber"] = _signed(fields["SerialNumber"])
+    return kept
+
+
+def _signed(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
+
+
+LIBRARY = Library("kyverno.x509", overloads=(decode,), doc="Certificates.")

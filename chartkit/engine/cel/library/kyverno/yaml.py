@@ -1,0 +1,52 @@
+"""`kyverno.yaml`: YAML read as Kubernetes reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
+from chartkit.engine.cel.library.natives import doubles
+from chartkit.engine.cel.types import DYN, STRING
+from chartkit.engine.cel.values import Value
+from chartkit.errors import InputError
+from chartkit.go.yaml_errors import yaml_problem
+
+_YAML, _VARIABLES = context_variable("yaml", "yaml.Yaml")
+_READING: Final = 64
+_FAILED: Final = "error converting YAML to JSON: "
+
+
+def _work(args: Sequence[Value], _result: Value) -> int:
+    """Of every character that is read."""
+    text = args[1]
+    return _READING + len(text) * 3 // 2 if isinstance(text, str) else 0
+
+
+@overload(
+    "parse",
+    "parse_string_dyn",
+    _YAML,
+    STRING,
+    returns=DYN,
+    member=True,
+    work=_work,
+    doc="The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
+    examples=(
+        Example("yaml.parse('replicas: 2').replicas", "2.0"),
+        Example("yaml.parse('a: yes').a", "true"),
+    ),
+)
+def parse(_yaml: Context, text: str) -> Value:
+    from chartkit.documents.reader import parse_yaml
+
+    try:
+        return doubles(parse_yaml(text))
+    except InputError as error:
+        problem = yaml_problem(text) or f"yaml: {error.message}"
+        raise CelError(_FAILED + problem) from None
+
+
+LIBRARY = Library("kyverno.yaml", overloads=(parse,), variables=_VARIABLES, doc="YAML.")

@@ -1,0 +1,130 @@
+"""ValidatingAdmissionPolicy: Kubernetes' own, with the bindings that make it apply."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission.bindings import Binding, bindings_of
+from chartkit.engine.cel_policies.admission.validations import (
+    SKIPPED,
+    AdmissionValidation,
+    Decision,
+)
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
+from chartkit.engine.cel_policies.judging import Admission, Judge
+from chartkit.engine.cel_policies.policy import CelPolicy
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Resource, RuleResult, Status
+
+UNMET = "match conditions aren't met"
+
+
+class BoundJudge(Judge):
+    """A policy of Kubernetes' own with one of its bindings; without any, as if one bound it
+    everywhere, which is how a policy is tried before it is bound."""
+
+    __slots__ = ("_binding",)
+
+    binding_property = "binding"
+    """The property of results that names the binding."""
+
+    def __init__(self, policy: CelPolicy, binding: Binding | None) -> None:
+        super().__init__(policy)
+        if policy.constraints is not None:
+            constraints = (
+                policy.constraints if binding is None else of_bound_policy(policy.constraints)
+            )
+            self._constraints = Constraints(constraints, selects_nothing=False)
+        self._binding = binding
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Those of the binding."""
+        return self._binding.actions if self._binding is not None else ()
+
+    def speaks_of(self, attributes: Attributes) -> bool:
+        """Whether both the policy and its binding speak of a request."""
+        if not super().speaks_of(attributes):
+            return False
+        narrowed = self._binding.constraints if self._binding is not None else None
+        return narrowed is None or narrowed.match(attributes)
+
+    def params(self, lookups: Lookups, namespace: str) -> Iterator[Body | None]:
+        """The parameters of a request in a namespace, each judged by itself; None where it has
+        none. Raises EvaluationError where the reference cannot be used."""
+        reference = self._binding.params if self._binding is not None else None
+        if reference is None:
+            yield None
+            return
+        try:
+            found = reference.find(namespace, lookups.cluster(self.policy.name, ""))
+        except EvaluationError as error:
+            raise EvaluationError(f"error in parameterized resource: {error.message}") from error
+        if found:
+            yield from found
+        elif not reference.allows_none:
+            yield None
+
+    def said(self, status: Status, message: str) -> RuleResult:
+        """A result that names the binding."""
+        named = {} if self._binding is None else {self.binding_property: self._binding.name}
+        return self.result(status, message, self.policy.name, named)
+
+
+class ValidatingAdmissionJudge(BoundJudge):
+    """A compiled ValidatingAdmissionPolicy with one of its bindings, or none."""
+
+    __slots__ = ("_passed", "_skipped", "_validation")
+
+    def __init__(
+        self, policy: CelPolicy, validation: AdmissionValidation, binding: Binding | None
+    ) -> None:
+        super().__init__(policy, binding)
+        self._validation = validation
+        self._passed = self.said(Status.PASS, "")
+        self._skipped = self.said(Status.SKIP, UNMET)
+
+    def judge(self, admission: Admission) -> RuleResult | None:
+        """The first parameter that refuses the request decides; nothing where there is none and
+        the binding admits that."""
+        attributes = admission.attributes
+        scope = admission.as_served
+        result: RuleResult | None = None
+        try:
+            for params in self.params(admission.lookups, attributes.namespace):
+                result = self._answer(self._validation.decide(scope, params))
+                if result.status in (Status.FAIL, Status.ERROR):
+                    break
+        except EvaluationError as error:
+            return self.said(Status.ERROR, error.message)
+        return result
+
+    def _answer(self, decision: Decision | None) -> RuleResult:
+        if decision is None:
+            return self._passed
+        if decision is SKIPPED:
+            return self._skipped
+        return self.said(Status.ERROR if decision.is_error else Status.FAIL, decision.message)
+
+
+def compile_validating_admission(
+    policy: CelPolicy, found: Sequence[Resource]
+) -> tuple[ValidatingAdmissionJudge, ...]:
+    """The judges of a policy, one a binding among the objects that were found.
+
+    Raises CompileError for a binding that its schema refuses; an expression that does not compile
+    is an error of each request.
+    """
+    validation = AdmissionValidation(
+        ENVIRONMENTS["vap"],
+        conditions=policy.conditions,
+        variables=policy.variables,
+        validations=policy.validations,
+        has_params=bool(policy.spec.get("paramKind")),
+        ignores_errors=policy.ignores_errors,
+    )
+    bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
+    return tuple(ValidatingAdmissionJudge(policy, validation, binding) for binding in bindings)

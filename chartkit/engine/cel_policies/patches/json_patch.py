@@ -1,0 +1,261 @@
+"""The values of `[JSONPatch{…}, …]`: operations as evanphx/json-patch 4 does them.
+
+Unlike its version 5, which ClusterPolicies use (`cluster_policy.mutate.json_patch`), it makes
+nothing on the way to a path, and takes a missing key for null wherever it reads one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.natives import as_written, json_of
+from chartkit.engine.cel.values import Struct, Value
+from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, name_faults
+from chartkit.engine.cel_policies.patches.apply_values import encoded
+from chartkit.engine.json_patch.json_document import (
+    MISSING_VALUE,
+    Container,
+    add,
+    closed,
+    decode,
+    equal,
+    index_of,
+    opened,
+    put,
+)
+from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.model import Body, Json
+
+_MOST_COPIED: Final = 1_000_000
+"""How many values all copies of a patch may make together."""
+
+
+class _TestFailedError(PatchError):
+    """A `test` did not find what it wanted: nothing is patched, and that is no error."""
+
+
+def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
+    """A new object: the resource with the operations applied to it; raises `ApplyError`.
+
+    The very same resource comes back where a `test` among them fails.
+    """
+    operations = [_operation(patch) for patch in patches if isinstance(patch, Struct)]
+    document = _Document(encoded(resource))
+    try:
+        for operation in operations:
+            known = _OPERATIONS.get(operation["op"])
+            if known is None:
+                raise PatchError(f"Unexpected kind: {operation['op']}")
+            known(document, operation)
+        patched = closed(document.root)
+    except RecursionError:
+        raise ApplyError("JSON Patch: the patched document is nested too deeply") from None
+    except _TestFailedError:
+        return resource
+    except PatchError as error:
+        raise ApplyError(f"JSON Patch: {error.message}") from error
+    if not isinstance(patched, dict):
+        raise ApplyError("JSON Patch: the patched document is no object")
+    return patched
+
+
+def _holds_operation(value: Value) -> bool:
+    """Whether another operation stands in the value of one."""
+    if isinstance(value, Struct):
+        inside = value.type.name == _OPERATION_TYPE
+        return inside or any(map(_holds_operation, value.fields.values()))
+    if isinstance(value, dict):
+        return any(map(_holds_operation, value.values()))
+    return isinstance(value, list) and any(map(_holds_operation, value))
+
+
+_OPERATION_TYPE: Final = "JSONPatch"
+
+
+def _operation(patch: Struct) -> Body:
+    """The operation of a `JSONPatch{…}`; raises `ApplyError` for a value that is no JSON."""
+    fields = patch.fields
+    operation: Body = {name: fields.get(name, "") for name in ("op", "path", "from")}
+    if "value" not in fields:
+        return operation
+    value = fields["value"]
+    if isinstance(value, Struct):
+        problems = list(name_faults(value, value.type.name))
+        if problems:
+            raise ApplyError("type mismatch: " + "\n".join(problems))
+    problem = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
+    if _holds_operation(value):
+        raise ApplyError(f"{problem}: cannot convert to native type: *structpb.Value")
+    try:
+        operation["value"] = as_written(json_of(value))
+    except CelError as error:
+        raise ApplyError(f"{problem}: {error.message}") from None
+    return operation
+
+
+class _Document:
+    """What is patched, and how much more may be copied in it."""
+
+    __slots__ = ("_left", "root")
+
+    def __init__(self, body: Body) -> None:
+        self.root: Container = opened(body)
+        self._left = _MOST_COPIED
+
+    def find(self, path: str) -> tuple[Container | None, str]:
+        """The container that holds a path's end, None where there is none, and the last key."""
+        parts = path.split("/")
+        if len(parts) < 2:
+            return None, ""
+        container = self.root
+        for part in parts[1:-1]:
+            try:
+                found = _get(container, decode(part))
+            except PatchError:
+                return None, ""
+            if not isinstance(found, dict | list):
+                return None, ""
+            container = found
+        return container, decode(parts[-1])
+
+    def copied(self, value: Json) -> Json:
+        """A value once more; raises `PatchError` where copies grow beyond bounds."""
+        self._left -= 1
+        if self._left < 0:
+            raise PatchError(f"the copies of a patch make more than {_MOST_COPIED} values")
+        if isinstance(value, dict):
+            return {key: self.copied(member) for key, member in value.items()}
+        return [self.copied(member) for member in value] if isinstance(value, list) else value
+
+
+def _get(container: Container, key: str) -> Json:
+    """A member; None for a key that is not there. Raises `PatchError` for no index."""
+    if isinstance(container, dict):
+        return container.get(key)
+    return container[_place(container, key)]
+
+
+def _place(container: list[Json], key: str) -> int:
+    index = index_of(key)
+    if not -len(container) <= index < len(container):
+        raise PatchError(f"Unable to access invalid index: {index}: invalid index referenced")
+    return index % len(container)
+
+
+def _remove(container: Container, key: str) -> None:
+    if isinstance(container, list):
+        del container[_place(container, key)]
+    elif key in container:
+        del container[key]
+    else:
+        raise PatchError(f"Unable to remove nonexistent key: {key}: {MISSING_VALUE}")
+
+
+def _added(document: _Document, operation: Body) -> None:
+    path = operation["path"]
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(
+            f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
+        )
+    _named(f"error in add for path: '{path}'", add, container, key, operation.get("value"))
+
+
+def _removed(document: _Document, operation: Body) -> None:
+    path = operation["path"]
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(
+            f'remove operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
+        )
+    _named(f"error in remove for path: '{path}'", _remove, container, key)
+
+
+def _replaced(document: _Document, operation: Body) -> None:
+    path, value = operation["path"], operation.get("value")
+    if not path:
+        if not isinstance(value, dict | list):
+            raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+        document.root = value
+        return
+    container, key = document.find(path)
+    missing = "replace operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f"{missing} path: {path}: {MISSING_VALUE}")
+    try:
+        _get(container, key)
+    except PatchError as error:
+        raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
+    put(container, key, value)
+
+
+def _moved(document: _Document, operation: Body) -> None:
+    source, path = operation["from"], operation["path"]
+    container, key = _source(document, "move", source)
+    problem = f"error in move for path: '{key}'"
+    value = _named(problem, _get, container, key)
+    _named(problem, _remove, container, key)
+    container, key = _destination(document, "move", path)
+    _named(f"error in move for path: '{path}'", add, container, key, value)
+
+
+def _copied(document: _Document, operation: Body) -> None:
+    source, path = operation["from"], operation["path"]
+    container, key = _source(document, "copy", source)
+    value = _named(f"error in copy for from: '{source}'", _get, container, key)
+    container, key = _destination(document, "copy", path)
+    copied = document.copied(value)
+    _named("error while adding value during copy", add, container, key, copied)
+
+
+def _source(document: _Document, name: str, path: str) -> tuple[Container, str]:
+    if not path:
+        missing = f"{name} operation failed to decode from: operation, missing from field"
+        raise PatchError(f"{missing}: {MISSING_VALUE}")
+    container, key = document.find(path)
+    if container is None:
+        missing = f"{name} operation does not apply: doc is missing from path"
+        raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
+    return container, key
+
+
+def _destination(document: _Document, name: str, path: str) -> tuple[Container, str]:
+    container, key = document.find(path)
+    if container is None:
+        missing = f"{name} operation does not apply: doc is missing destination path"
+        raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
+    return container, key
+
+
+def _tested(document: _Document, operation: Body) -> None:
+    path, wanted = operation["path"], operation.get("value")
+    if path:
+        container, key = document.find(path)
+        if container is None:
+            missing = "test operation does not apply: is missing path"
+            raise PatchError(f"{missing}: {path}: {MISSING_VALUE}")
+        found = _named(f"error in test for path: '{path}'", _get, container, key)
+    else:
+        found = document.root
+    if not equal(found, wanted):
+        raise _TestFailedError(f"testing value {path} failed: test failed")
+
+
+def _named(problem: str, act: Callable[..., Json], *args: Json) -> Json:
+    """What a step gives, its error told with what was being done."""
+    try:
+        return act(*args)
+    except PatchError as error:
+        raise PatchError(f"{problem}: {error.message}") from error
+
+
+_OPERATIONS: Final[dict[str, Callable[[_Document, Body], None]]] = {
+    "add": _added,
+    "remove": _removed,
+    "replace": _replaced,
+    "move": _moved,
+    "copy": _copied,
+    "test": _tested,
+}

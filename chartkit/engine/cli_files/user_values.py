@@ -1,0 +1,375 @@
+"""What a user says about the world: values files and mocks, as Kyverno's command-line program
+reads them.
+
+A values file gives variables for all objects, for one object of a policy or for one rule, and
+the labels of namespaces. Recorded answers to API and service calls and the data of
+GlobalContextEntries stand in for a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from chartkit.engine.cli_files.object_api import ObjectApi
+from chartkit.engine.context.global_context import GlobalContextEntry
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.ports.cluster import EMPTY, Cluster
+from chartkit.engine.ports.lookups import ImageSource, OfflineLookups, Recorded, UnknownEntry
+from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.ports.signatures import (
+    NOBODY_ELSE,
+    UNASKED,
+    UNVERIFIED,
+    BlobSource,
+    Credentials,
+    SignatureSource,
+)
+from chartkit.errors import InputError, LookupFailed, NoSource
+from chartkit.go.quoting import quote
+from chartkit.model import Body, Json, Location, Resource
+
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_OPERATION = "request.operation"
+_AUTOGEN = ("", "autogen-cronjob-", "autogen-")
+_EMPTY: Mapping[str, Json] = MappingProxyType({})
+_NO_LABELS: Mapping[str, str] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class UserValues:
+    """A values file (`cli.kyverno.io/v1alpha1`, kind Values), parsed.
+
+    globals: for every object; by_resource: policy and object name; by_rule: policy and rule name;
+    settings: given one by one on the command line, above all others; labels: by namespace;
+    subresources: by the kind that a subresource has of its own, that of the whole object and the
+    subresource's name; namespaces: whole Namespace objects by name.
+    """
+
+    globals: Mapping[str, Json] = field(default_factory=dict)
+    by_resource: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    by_rule: Mapping[tuple[str, str], Mapping[str, Json]] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    subresources: Mapping[GroupVersionKind, tuple[GroupVersionKind, str]] = field(
+        default_factory=dict
+    )
+    namespaces: Mapping[str, Body] = field(default_factory=dict)
+
+    def for_resource(self, policy: str, resource: str) -> Mapping[str, Json]:
+        """The variables (dotted names) of one object under one policy."""
+        return {
+            **self.globals,
+            **self.by_resource.get((policy, resource), _EMPTY),
+            **self.settings,
+        }
+
+    def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
+        """The variables (dotted names) of one rule; rules for pod controllers have those of the
+        rule they were made from."""
+        for prefix in _AUTOGEN:
+            if rule.startswith(prefix):
+                found = self.by_rule.get((policy, rule.removeprefix(prefix)))
+                if found is not None:
+                    return found
+        return _EMPTY
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """The labels of a namespace; empty where none were given."""
+        return self.labels.get(namespace, _NO_LABELS)
+
+    def parent(self, kind: GroupVersionKind) -> tuple[GroupVersionKind | None, str]:
+        """The kind of the whole object and the subresource's name, for a subresource's own kind;
+        None and empty for every other kind."""
+        return self.subresources.get(kind, (None, ""))
+
+    def operation(self, policy: str, resource: str) -> str:
+        """The operation to simulate for an object: CREATE where nothing is said."""
+        operation = self.for_resource(policy, resource).get(_OPERATION, "CREATE")
+        return operation if operation in OPERATIONS else "CREATE"
+
+
+def read_values(
+    body: Json, location: Location, settings: Mapping[str, str] | None = None
+) -> UserValues:
+    """Reads a values file's document; raises `InputError` for what it may not hold."""
+    body = _mapping({} if body is None else body, "a values file", location)
+    operation = _mapping(body.get("globalValues"), "globalValues", location).get(_OPERATION)
+    if isinstance(operation, str) and operation not in OPERATIONS:
+        raise InputError(
+            f'invalid request.operation value "{operation}", must be one of '
+            f"{', '.join(OPERATIONS)}",
+            location,
+        )
+    by_resource, by_rule = _policies(body.get("policies"), location)
+    return UserValues(
+        dict(_mapping(body.get("globalValues"), "globalValues", location)),
+        by_resource,
+        by_rule,
+        settings or _NO_LABELS,
+        _labels(body, location),
+        _subresources(body.get("subresources"), location),
+        _namespaces(body, location),
+    )
+
+
+def read_settings(texts: Sequence[str]) -> dict[str, str]:
+    """Variables given as `name=value`; what is not of that form is passed over, as Kyverno does.
+
+    The object itself (`request.object.…`) cannot be set in this way, and the first value of a
+    name wins.
+    """
+    settings: dict[str, str] = {}
+    for text in texts:
+        parts = text.strip().split("=")
+        if len(parts) != 2:
+            continue
+        name, value = parts[0].strip(), parts[1].strip()
+        if name and value and "request.object." not in name:
+            settings.setdefault(name, value)
+    return settings
+
+
+_Values = dict[tuple[str, str], Mapping[str, Json]]
+
+
+def _policies(policies: Json, location: Location) -> tuple[_Values, _Values]:
+    by_resource: _Values = {}
+    by_rule: _Values = {}
+    for policy in _items(policies, "policies", location):
+        name = _name(policy, "policies", location)
+        for resource in _items(policy.get("resources"), "resources", location):
+            key = (name, _name(resource, "resources", location))
+            values = _mapping(resource.get("values"), "values", location)
+            by_resource[key] = {**by_resource.get(key, {}), **values}
+        for rule in _items(policy.get("rules"), "rules", location):
+            key = (name, _name(rule, "rules", location))
+            foreach = _mapping(rule.get("foreachValues"), "foreachValues", location)
+            # Kyverno never counts the elements: the first value serves for all of them.
+            first = {
+                variable: values[0]
+                for variable, values in foreach.items()
+                if isinstance(values, list) and values
+            }
+            values = _mapping(rule.get("values"), "values", location)
+            by_rule.setdefault(key, {**values, **first})
+    return by_resource, by_rule
+
+
+def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[str, str]]:
+    labels: dict[str, Mapping[str, str]] = {}
+    for selector in _items(body.get("namespaceSelector"), "namespaceSelector", location):
+        name = _name(selector, "namespaceSelector", location)
+        labels[name] = _mapping(selector.get("labels"), "labels", location)
+    for namespace in _items(body.get("namespaces"), "namespaces", location):
+        metadata = _mapping(namespace.get("metadata"), "metadata", location)
+        name = _name(metadata, "namespaces", location)
+        labels[name] = _mapping(metadata.get("labels"), "labels", location)
+    return labels
+
+
+def _namespaces(body: Mapping[str, Json], location: Location) -> dict[str, Body]:
+    """The Namespace objects; what each is needs not be written."""
+    return {
+        namespace["metadata"]["name"]: {"apiVersion": "v1", "kind": "Namespace", **namespace}
+        for namespace in _items(body.get("namespaces"), "namespaces", location)
+    }
+
+
+def _subresources(
+    items: Json, location: Location
+) -> dict[GroupVersionKind, tuple[GroupVersionKind, str]]:
+    found: dict[GroupVersionKind, tuple[GroupVersionKind, str]] = {}
+    for item in _items(items, "subresources", location):
+        own = _mapping(item.get("subresource"), "subresource", location)
+        parent = _mapping(item.get("parentResource"), "parentResource", location)
+        _, slash, name = _name(own, "subresources", location).partition("/")
+        if not slash:
+            raise InputError("a subresource's name is written as in pods/exec", location)
+        found[_kind(own)] = (_kind(parent), name.partition("/")[0])
+    return found
+
+
+def _kind(body: Mapping[str, Json]) -> GroupVersionKind:
+    return GroupVersionKind(*(str(body.get(key) or "") for key in ("group", "version", "kind")))
+
+
+def _mapping(value: Json, what: str, location: Location) -> Mapping[str, Json]:
+    if value is None:
+        return _EMPTY
+    if not isinstance(value, dict):
+        raise InputError(f"{what} must be a mapping", location)
+    return value
+
+
+def _items(value: Json, what: str, location: Location) -> Iterator[Mapping[str, Json]]:
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{what} must be a list", location)
+    for item in value or ():
+        yield _mapping(item, f"each of {what}", location)
+
+
+def _name(body: Mapping[str, Json], what: str, location: Location) -> str:
+    name = body.get("name")
+    if not isinstance(name, str) or not name:
+        raise InputError(f"each of {what} needs a name", location)
+    return name
+
+
+class UserLookups(OfflineLookups):
+    """A world made of what the user gave; everything else has no source."""
+
+    def __init__(
+        self,
+        values: UserValues | None = None,
+        *,
+        api_calls: Sequence[Body] = (),
+        global_entries: Sequence[Body] = (),
+        configmaps: Sequence[Body] | None = None,
+        values_answer_calls: bool = False,
+        api: ObjectApi | None = None,
+        cluster: Cluster = EMPTY,
+        worlds: Mapping[tuple[str, str], Cluster] | None = None,
+        images: Mapping[str, Body] = _EMPTY,
+        context_entries: Sequence[GlobalContextEntry] = (),
+        registry: ImageSource | None = None,
+        signatures: SignatureSource = UNASKED,
+        services: ServiceSource | None = None,
+        blobs: BlobSource = UNVERIFIED,
+    ) -> None:
+        """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
+        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
+        there is nobody to ask for one; values_answer_calls: a value under a call's name stands for
+        its answer, as in Kyverno's test command (its apply command has no answer there); api: what
+        answers calls; cluster: the objects that are there; worlds: those that are there
+        for one rule (policy and rule; no rule for a policy without any), in their place; images:
+        what registries say of images; context_entries: what policies may refer to,
+        held from the objects that are there and the recorded calls; registry: who is asked for
+        images that the user says nothing of, None for nobody; signatures: who verifies images;
+        services: who makes calls of services that the user says nothing of, None for nobody;
+        blobs: who verifies signatures of what lies at hand.
+        """
+        self._values = values or UserValues()
+        self._calls = dict(map(_recorded_call, api_calls))
+        self._globals = {str(entry.get("name")): entry for entry in global_entries}
+        self._configmaps = {_configmap_key(body): body for body in configmaps or ()}
+        self._has_configmaps = configmaps is not None
+        self._api = api
+        self._cluster = cluster
+        self._worlds = worlds or {}
+        self._images = images
+        self._registry = registry
+        self._services = services
+        self.signatures = signatures
+        self.blobs = blobs
+        self._context_entries = {entry.name: entry for entry in context_entries}
+        self.has_recorded = bool(self._calls)
+        self.values_answer_calls = values_answer_calls
+
+    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
+        return self._values.for_rule(policy, rule)
+
+    def cluster(self, policy: str, rule: str, /) -> Cluster:
+        return self._worlds.get((policy, rule), self._cluster)
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        return self._calls.get(f"{method}:{url}") or self._calls.get(url)
+
+    def api_call(self, method: str, path: str, data: Json, /) -> Json:
+        if self._api is None:
+            return super().api_call(method, path, data)
+        return self._api.answer(method, path)
+
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        return super().http(call) if self._services is None else self._services.ask(call)
+
+    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        found = self._images.get(reference)
+        if found is not None:
+            return found
+        if self._registry is not None:
+            return self._registry.image(reference, credentials)
+        raise NoSource(f"image data for {reference} not found in the context")
+
+    def image_descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        if self._registry is None or reference in self._images:
+            return self.image(reference, credentials)
+        return self._registry.descriptor(reference, credentials)
+
+    def image_digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
+        if self._registry is None:
+            return super().image_digest(reference, credentials)
+        return self._registry.digest(reference, credentials)
+
+    def configmap(self, namespace: str, name: str, /) -> Body:
+        found = self._configmaps.get((namespace, name))
+        if found is not None:
+            return found
+        if self._has_configmaps:
+            raise LookupFailed(f'configmaps "{name}" not found')
+        raise NoSource(f'configmaps "{name}" not found')
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        entry = self._globals.get(name)
+        if entry is None:
+            held = self._context_entries.get(name)
+            if held is not None:
+                return held.data(projection, self)
+            failed = UnknownEntry if self._globals or self._context_entries else NoSource
+            raise failed(f"failed to fetch entry key={name}")
+        data = _global_data(entry)
+        if not projection:
+            return data
+        if not isinstance(data, dict):
+            raise LookupFailed(
+                f"global context mock: projection {quote(projection)} requested but value is not "
+                "an object"
+            )
+        if projection not in data:
+            raise LookupFailed(f"global context mock: projection {quote(projection)} not found")
+        return data[projection]
+
+
+def _recorded_call(entry: Body) -> tuple[str, Recorded]:
+    response = entry.get("response") or {}
+    url = entry.get("url") or entry.get("urlPath") or ""
+    method = str(entry.get("method") or "").strip().upper()
+    key = f"{method}:{url}" if method else url
+    return key, Recorded(response.get("statusCode") or 200, response.get("body"))
+
+
+def _configmap_key(body: Body) -> tuple[str, str]:
+    one = Resource(body)
+    return one.namespace or "default", one.name
+
+
+def _global_data(entry: Body) -> Json:
+    place = f"globalContextEntries {quote(str(entry.get('name')))}"
+    resources = entry.get("resources")
+    data = entry.get("data") if resources is None else resources
+    projections = entry.get("projections") or ()
+    if data is None:
+        if projections:
+            raise LookupFailed(f"{place}: data is required when projections are set")
+        return None
+    path = entry.get("fieldPath")
+    if path:
+        data = _search(path, data, f"{place} fieldPath")
+    if not projections:
+        return data
+    found = {}
+    for projection in projections:
+        name, path = projection.get("name"), projection.get("path") or ""
+        if not name:
+            raise LookupFailed(f"{place} projection name must not be empty")
+        found[name] = _search(path, data, f"{place} projection {quote(name)} path {quote(path)}")
+    return found
+
+
+def _search(path: str, data: Json, place: str) -> Json:
+    try:
+        return compile_expression(path).search(data)
+    except JMESPathError as error:
+        raise LookupFailed(f"{place}: {error}") from error

@@ -1,0 +1,287 @@
+"""Rules for pod controllers, made from rules for Pods as Kyverno's `pkg/autogen/v1` makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy_reader import read_rule
+from chartkit.model import Body, Json
+from chartkit.schemas.kind_selectors import is_version
+
+ANNOTATION: Final = "pod-policies.kyverno.io/autogen-controllers"
+
+_KINDS: Final = {
+    "DaemonSet": "apps/v1/DaemonSet",
+    "Deployment": "apps/v1/Deployment",
+    "Job": "batch/v1/Job",
+    "StatefulSet": "apps/v1/StatefulSet",
+    "ReplicaSet": "apps/v1/ReplicaSet",
+    "ReplicationController": "v1/ReplicationController",
+    "CronJob": "batch/v1/CronJob",
+}
+_CRON_JOB: Final = "CronJob"
+_TEMPLATED: Final = frozenset(_KINDS) - {_CRON_JOB}
+_PREFIX: Final = "autogen"
+_CRON_PREFIX: Final = "autogen-cronjob"
+_NAME_LENGTH: Final = 63
+
+Replacements = tuple[tuple[str, str], ...]
+
+
+def _replacements(template: str, root: str = "request.") -> Replacements:
+    return tuple(
+        (f"{root}{what}.{part}", f"{root}{what}.{template}.{part}")
+        for part in ("spec", "metadata")
+        for what in ("object", "oldObject")
+    )
+
+
+_TEMPLATE: Final = "spec.template"
+_CRON_TEMPLATE: Final = "spec.jobTemplate.spec.template"
+_PATHS: Final = {
+    (False, False): _replacements(_TEMPLATE),
+    (False, True): _replacements(_TEMPLATE, root=""),
+    (True, False): _replacements(_CRON_TEMPLATE),
+    (True, True): _replacements(_CRON_TEMPLATE, root=""),
+}
+"""By (for CronJobs, CEL): where a Pod's fields stand in the controller."""
+
+
+def controllers(policy: Policy) -> frozenset[str]:
+    """The kinds that this policy's rules are extended to; empty where it is not extended."""
+    if not _can_extend(policy.rules):
+        return frozenset()
+    annotation = policy.annotations.get(ANNOTATION)
+    if annotation is None:
+        return frozenset(_KINDS)
+    return frozenset(annotation.split(",")) - {"none"}
+
+
+def rules_for_kind(policy: Policy, extended: frozenset[str], kind: str) -> tuple[Rule, ...]:
+    """The rules that stand for objects of a kind; extended: what `controllers` gave."""
+    return _compute(policy.rules, kind) if kind in extended else policy.rules
+
+
+def all_rules(policy: Policy) -> tuple[Rule, ...]:
+    """Every rule, with those for each of the controllers at once, as Kyverno checks and lists."""
+    extended = controllers(policy)
+    return _compute(policy.rules, ",".join(sorted(extended))) if extended else policy.rules
+
+
+def _can_extend(rules: Iterable[Rule]) -> bool:
+    needed = False
+    for rule in rules:
+        if rule.generate or _has_json_patch(rule.mutate):
+            return False
+        for one in _filters(rule.match, rule.exclude):
+            if _is_too_special(one):
+                return False
+            needed = needed or any(kind == "Pod" or kind in _KINDS for kind in one.kinds)
+    return needed
+
+
+def _has_json_patch(mutate: Body | None) -> bool:
+    if not mutate:
+        return False
+    return bool(mutate.get("patchesJson6902")) or any(
+        one.get("patchesJson6902") for one in mutate.get("foreach") or ()
+    )
+
+
+def _filters(match: Match, exclude: Match | None) -> Iterable[ResourceFilter]:
+    for block in (match, exclude):
+        if block is not None:
+            yield from (block.direct, *block.any, *block.all)
+
+
+def _is_too_special(one: ResourceFilter) -> bool:
+    return bool(
+        one.name
+        or one.names
+        or one.selector is not None
+        or one.annotations is not None
+        or (len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"))
+    )
+
+
+def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:
+    made = [extra for rule in rules for extra in _extensions(rule, kinds)]
+    if not made:
+        return tuple(rules)
+    kept = [rule for rule in rules if not rule.name.startswith(f"{_PREFIX}-")]
+    return (*kept, *made)
+
+
+def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
+    plain = ",".join(kind for kind in sorted(kinds.split(",")) if kind != _CRON_JOB)
+    body = _for_controllers(rule, plain)
+    if body is not None:
+        yield _finish(rule, body, cron=False)
+    if _CRON_JOB in kinds or "all" in kinds:
+        body = _for_controllers(rule, kinds)
+        if body is not None:
+            name = _extended_name(_CRON_PREFIX, rule.name)
+            body = _extend(body, name, "jobTemplate", (_CRON_JOB,), lambda _kinds: True)
+        if body is not None:
+            yield _finish(rule, body, cron=True)
+
+
+def _finish(rule: Rule, body: Body, *, cron: bool) -> Rule:
+    uses_cel = bool((body.get("validate") or {}).get("cel"))
+    kept = {key: value for key, value in body.items() if key in _CARRIED}
+    return read_rule(_rewrite(kept, _PATHS[cron, uses_cel]), rule.location)
+
+
+_CARRIED: Final = frozenset(
+    (
+        "name",
+        "match",
+        "exclude",
+        "celPreconditions",
+        "context",
+        "preconditions",
+        "mutate",
+        "validate",
+        "verifyImages",
+        "skipBackgroundRequests",
+        "reportProperties",
+    )
+)
+
+
+def _for_controllers(rule: Rule, kinds: str) -> Body | None:
+    if rule.name.startswith(f"{_PREFIX}-") or not kinds:
+        return None
+    excluded = rule.exclude.kinds if rule.exclude else ()
+    if not _has_kind(rule.match.kinds, "Pod") or (excluded and not _has_kind(excluded, "Pod")):
+        return None
+    named = sorted(kinds.split(","))
+    known = [kind for kind in named if kind in _TEMPLATED]
+    name = _extended_name(_PREFIX, rule.name)
+    return _extend(
+        rule.body, name, "template", tuple(known or named), lambda kinds: _has_kind(kinds, "Pod")
+    )
+
+
+def _extended_name(prefix: str, name: str) -> str:
+    return f"{prefix}-{name}"[:_NAME_LENGTH]
+
+
+def _extend(
+    body: Body,
+    name: str,
+    key: str,
+    kinds: tuple[str, ...],
+    replaced: Callable[[Sequence[str]], bool],
+) -> Body | None:
+    """The rule for controllers whose Pod stands under `spec.<key>`; None for a rule that has no
+    such form. replaced: whether a filter with these kinds gets the controllers' kinds."""
+    selectors = [_KINDS.get(kind, kind) for kind in kinds]
+    action = _extended_action(body, key)
+    if action is None:
+        return None
+    made = {**body, **action, "name": name}
+    made["match"] = _extended_match(body.get("match") or {}, selectors, replaced, always=True)
+    if body.get("exclude"):
+        made["exclude"] = _extended_match(body["exclude"], selectors, replaced, always=False)
+    return made
+
+
+def _extended_match(
+    block: Body, selectors: list[str], replaced: Callable[[Sequence[str]], bool], *, always: bool
+) -> Body:
+    for key in ("any", "all"):
+        if block.get(key):
+            filters = [
+                _with_kinds(one, selectors) if replaced(_kinds_of(one)) else one
+                for one in block[key]
+            ]
+            return {**block, key: filters}
+    return _with_kinds(block, selectors) if always or _kinds_of(block) else block
+
+
+def _kinds_of(one: Body) -> Sequence[str]:
+    return (one.get("resources") or {}).get("kinds") or ()
+
+
+def _with_kinds(one: Body, selectors: list[str]) -> Body:
+    return {**one, "resources": {**(one.get("resources") or {}), "kinds": selectors}}
+
+
+def _extended_action(body: Body, key: str) -> Body | None:
+    """What of the rule's action stands in the rule for controllers."""
+    mutate = body.get("mutate")
+    if mutate and mutate.get("patchStrategicMerge") is not None:
+        return {"mutate": {"patchStrategicMerge": _under(key, mutate["patchStrategicMerge"])}}
+    if mutate and mutate.get("foreach"):
+        return {"mutate": {"foreach": [_extended_foreach(one, key) for one in mutate["foreach"]]}}
+    validate = body.get("validate")
+    if validate:
+        extended = _extended_validate(validate, key)
+        if extended is not None:
+            return {"validate": extended}
+    return {} if body.get("verifyImages") is not None else None
+
+
+def _extended_foreach(one: Body, key: str) -> Body:
+    kept: Body = {name: one[name] for name in ("list", "context", "preconditions") if name in one}
+    return {**kept, "patchStrategicMerge": _under(key, one.get("patchStrategicMerge"))}
+
+
+_SETTINGS: Final = ("message", "failureAction", "failureActionOverrides", "allowExistingViolations")
+
+
+def _extended_validate(validate: Body, key: str) -> Body | None:
+    kept: Body = {name: validate[name] for name in _SETTINGS if name in validate}
+    if validate.get("pattern") is not None:
+        return {**kept, "pattern": _under(key, validate["pattern"])}
+    if validate.get("deny") is not None:
+        return {**kept, "deny": validate["deny"]}
+    if validate.get("podSecurity") is not None:
+        return {**kept, "podSecurity": validate["podSecurity"]}
+    patterns = validate.get("anyPattern")
+    if patterns is not None:
+        listed = patterns if isinstance(patterns, list) else []
+        return {**kept, "anyPattern": [_under(key, pattern) for pattern in listed]}
+    if validate.get("foreach"):
+        return {**kept, "foreach": validate["foreach"]}
+    return validate if validate.get("cel") else None
+
+
+def _under(key: str, value: Json) -> Body:
+    return {"spec": {key: value}}
+
+
+def _rewrite(value: Json, paths: Replacements) -> Json:
+    """The value with every text, keys too, speaking of the Pod inside the controller."""
+    if isinstance(value, str):
+        for old, new in paths:
+            value = value.replace(old, new)
+        return value
+    if isinstance(value, dict):
+        return {_rewrite(key, paths): _rewrite(entry, paths) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_rewrite(entry, paths) for entry in value]
+    return value
+
+
+def _has_kind(selectors: Iterable[str], kind: str) -> bool:
+    return any(_bare_kind(selector) == kind for selector in selectors)
+
+
+def _bare_kind(selector: str) -> str:
+    """A selector's kind, without group, version and subresource, as `GetKindFromGVK` finds it."""
+    parts = selector.split("/")
+    if len(parts) == 1:
+        return _before_dot(parts[0])
+    if len(parts) == 2:
+        return _before_dot(parts[1]) if is_version(parts[0]) else parts[0]
+    if len(parts) == 3:
+        return parts[1] if is_version(parts[0]) else _before_dot(parts[2])
+    return parts[2] if len(parts) == 4 else ""
+
+
+def _before_dot(text: str) -> str:
+    return text.partition(".")[0]

@@ -1,0 +1,239 @@
+"""From a policy to something that runs: everything that the policy alone decides is done here.
+
+Rules are looked up by the kind of object. The first object of a kind decides which rules can
+match, with their rules for pod controllers; every later one finds them ready.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
+from chartkit.engine.cluster_policy.background_rule import BackgroundRule
+from chartkit.engine.cluster_policy.compiled_rule import CompiledRule, RuleBody
+from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.exceptions import (
+    BoundException,
+    PolicyException,
+    bind_exceptions,
+)
+from chartkit.engine.cluster_policy.existing_violations import looks_back
+from chartkit.engine.cluster_policy.generate import compile_generate
+from chartkit.engine.cluster_policy.handler import Compiler, Handler
+from chartkit.engine.cluster_policy.manifests import compile_manifests
+from chartkit.engine.cluster_policy.match import Predicate, always, bind_match
+from chartkit.engine.cluster_policy.mutate import compile_mutate, compile_mutate_existing
+from chartkit.engine.cluster_policy.podsecurity import compile_pod_security
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy_check import check_policy
+from chartkit.engine.cluster_policy.policy_check.generation import (
+    IsClusterWide,
+    nothing_cluster_wide,
+)
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.validate import compile_validate
+from chartkit.engine.cluster_policy.verify_images import (
+    ImageRule,
+    ImagesHandler,
+    compile_verify_images,
+)
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.entries import compile_entries
+from chartkit.engine.context.variables import compile_template
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.request.request import Request
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import Resource, RuleResult
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+
+_BodyKey = tuple[int, str, tuple[str, ...]]
+
+PHASES: Final[dict[RuleKind, Phase]] = {
+    RuleKind.MUTATE: Phase.MUTATE,
+    RuleKind.MUTATE_EXISTING: Phase.MUTATE,
+    RuleKind.VERIFY_IMAGES: Phase.IMAGES,
+    RuleKind.VALIDATE: Phase.VALIDATE,
+    RuleKind.POD_SECURITY: Phase.VALIDATE,
+    RuleKind.MANIFESTS: Phase.VALIDATE,
+    RuleKind.CEL: Phase.VALIDATE,
+    RuleKind.GENERATE: Phase.GENERATE,
+}
+
+
+def _compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
+    # CEL costs a third of the time that all the engine takes to load; few policies need it.
+    from chartkit.engine.cluster_policy.validate_cel import compile_validate_cel
+
+    return compile_validate_cel(rule, policy)
+
+
+COMPILERS: Final[dict[RuleKind, Compiler]] = {
+    RuleKind.VALIDATE: compile_validate,
+    RuleKind.POD_SECURITY: compile_pod_security,
+    RuleKind.MANIFESTS: compile_manifests,
+    RuleKind.CEL: _compile_validate_cel,
+    RuleKind.MUTATE: compile_mutate,
+    RuleKind.MUTATE_EXISTING: compile_mutate_existing,
+    RuleKind.GENERATE: compile_generate,
+    RuleKind.VERIFY_IMAGES: compile_verify_images,
+}
+"""What compiles each kind of rule."""
+
+
+def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
+    entries = compile_entries(
+        rule.context, policy=policy.name, rule=rule.name, namespace=policy.namespace
+    )
+    preconditions = None
+    if rule.preconditions is not None:
+        preconditions = compile_conditions(rule.preconditions)
+        preconditions = None if preconditions.is_empty else preconditions
+    compiler = COMPILERS[rule.kind]
+    properties = compile_template(dict(rule.properties)) if rule.properties else None
+    handle = compiler(rule, policy)
+    return RuleBody(entries, preconditions, handle, properties, is_plain=not rule.context)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPolicy:
+    """A policy that is ready to run.
+
+    phases: those in which any of its rules runs; scored: whether a failure is one (else it is a
+    warning); webhook: which requests it is sent.
+    """
+
+    policy: Policy
+    exceptions: tuple[PolicyException, ...] = ()
+    phases: frozenset[Phase] = frozenset()
+    scored: bool = True
+    webhook: WebhookConditions | None = None
+    _extended: frozenset[str] = frozenset()
+    _found: dict[tuple[GroupVersionKind, str, Phase], tuple[CompiledRule, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+    _bodies: dict[_BodyKey, RuleBody] = field(default_factory=dict, compare=False, repr=False)
+
+    def rules_for(
+        self, kind: GroupVersionKind, subresource: str, phase: Phase
+    ) -> tuple[CompiledRule, ...]:
+        """The rules of a phase that can match objects of a kind, in order."""
+        key = (kind, subresource, phase)
+        found = self._found.get(key)
+        if found is None:
+            found = self._found[key] = tuple(self._find(kind, subresource, phase))
+        return found
+
+    def _find(self, kind: GroupVersionKind, subresource: str, phase: Phase) -> list[CompiledRule]:
+        if phase is Phase.VALIDATE:
+            rules = rules_for_kind(self.policy, self._extended, kind.kind)
+        else:
+            rules = all_rules(self.policy)
+        found: list[CompiledRule] = []
+        for index, rule in enumerate(rules):
+            if not _runs_in(rule, phase):
+                continue
+            matches = bind_match(rule.match, rule.exclude, self.policy.namespace, kind, subresource)
+            if matches is None:
+                continue
+            bound = bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
+            compiled = self._bind(index, rule, matches, bound, phase)
+            if compiled is not None:
+                found.append(compiled)
+        return found
+
+    def _bind(
+        self,
+        index: int,
+        rule: Rule,
+        matches: Predicate,
+        bound: tuple[BoundException, ...],
+        phase: Phase,
+    ) -> CompiledRule | None:
+        body, key = self._body(index, rule), self.policy.key
+        if phase is Phase.GENERATE:
+            return BackgroundRule(rule, key, always, bound, body, speaks=matches)
+        images = body.handle
+        if isinstance(images, ImagesHandler):
+            if phase is Phase.VALIDATE:
+                body = replace(body, handle=images.validate)
+            says = phase is Phase.IMAGES or images.validates
+            return ImageRule(rule, key, matches, bound, body, images) if says else None
+        if PHASES[rule.kind] is not phase:
+            return None
+        return CompiledRule(rule, key, matches, bound, body)
+
+    def _body(self, index: int, rule: Rule) -> RuleBody:
+        key = _body_key(index, rule, self.policy)
+        body = self._bodies.get(key)
+        if body is None:
+            try:
+                body = _compile_body(rule, self.policy)
+            except ChartkitError as error:
+                body = _broken_body(error.message)
+            self._bodies[key] = body
+        return body
+
+
+def _body_key(index: int, rule: Rule, policy: Policy) -> _BodyKey:
+    # Rules for pod controllers differ by kind in their match alone, and stand in one order. What
+    # is asked of an object before its update sees that match.
+    return index, rule.name, rule.match.kinds if looks_back(rule, policy) else ()
+
+
+def _runs_in(rule: Rule, phase: Phase) -> bool:
+    """Images are verified in a phase of their own, and what is known of them validated later."""
+    if rule.kind is RuleKind.VERIFY_IMAGES and phase is Phase.VALIDATE:
+        return True
+    return PHASES[rule.kind] is phase
+
+
+def _broken_body(message: str) -> RuleBody:
+    def handle(_context: Context, _request: Request) -> RuleResult | None:
+        raise EvaluationError(message)
+
+    return RuleBody(compile_entries(()), None, handle, None, is_plain=True)
+
+
+def compile_policy(
+    resource: Resource,
+    exceptions: Sequence[PolicyException] = (),
+    cluster_wide: IsClusterWide = nothing_cluster_wide,
+) -> CompiledPolicy:
+    """Compiles a ClusterPolicy or Policy of kyverno.io, with the PolicyExceptions there are.
+
+    cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there;
+    by default none, as for Kyverno's command-line program without a cluster.
+
+    Raises CompileError with every diagnostic found where Kyverno's webhook refuses the policy or
+    its custom resource definition would not take it.
+    """
+    policy = read_policy(resource)
+    check_policy(policy, cluster_wide)
+    phases = frozenset(phase for phase in Phase for rule in policy.rules if _runs_in(rule, phase))
+    compiled = CompiledPolicy(
+        policy,
+        tuple(exceptions),
+        phases,
+        policy.annotations.get(_SCORED) != "false",
+        _webhook(policy),
+        controllers(policy),
+    )
+    for index, rule in enumerate(policy.rules):
+        compiled._bodies[_body_key(index, rule, policy)] = _compile_body(rule, policy)
+    return compiled
+
+
+def _webhook(policy: Policy) -> WebhookConditions | None:
+    if not policy.match_conditions:
+        return None
+    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+
+    return WebhookConditions(policy.match_conditions)
+
+
+_SCORED: Final = "policies.kyverno.io/scored"

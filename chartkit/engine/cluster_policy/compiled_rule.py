@@ -1,0 +1,149 @@
+"""A compiled rule and how it runs: its context, its preconditions, its exceptions, its body."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.budget import FEW, Budget
+from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
+from chartkit.engine.cluster_policy.handler import ExceptedHandler, Handler
+from chartkit.engine.cluster_policy.match import Facts, Predicate
+from chartkit.engine.cluster_policy.policy import Rule, RuleKind
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.entries import ContextEntries
+from chartkit.engine.context.variables import Template
+from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.engine.request.request import Operation, Request
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import RuleResult, Status
+
+_UNMET: Final = "preconditions not met"
+_EXCEPTED: Final = "rule is skipped due to policy exceptions"
+"""What follows stands right behind it, as Kyverno prints it."""
+_EXCEPTED_GENERATION: Final = "rule is skipped due to policy exception "
+_TOO_DEEP: Final = "the object or the policy is nested too deep"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBody:
+    """What of a rule no kind of object changes. is_plain: it has no context entries of its own;
+    properties: what its results carry into reports."""
+
+    entries: ContextEntries
+    preconditions: Conditions | None
+    handle: Handler
+    properties: Template | None
+    is_plain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """A rule for one kind of object, ready to run."""
+
+    rule: Rule
+    policy: str
+    matches: Predicate
+    exceptions: tuple[BoundException, ...]
+    body: RuleBody
+
+    def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        """What the rule says of a request that it matches; None: nothing. Never raises for what
+        stands in the policy or the object."""
+        try:
+            result = self._run(base, request, facts)
+        except ChartkitError as error:
+            result = self._answer(Status.ERROR, error.message)
+        except RecursionError:
+            result = self._answer(Status.ERROR, _TOO_DEEP)
+        budget = base.budget
+        if budget.whole - budget.steps > FEW or budget.bytes_left != budget.whole_bytes:
+            return self._settled(result, budget)
+        budget.steps = budget.whole
+        return result
+
+    def _settled(self, result: RuleResult | None, budget: Budget) -> RuleResult | None:
+        """The result of a rule that has taken much; an error where it was too much."""
+        problem = budget.end()
+        if problem is None:
+            return result
+        result = self._answer(Status.ERROR, problem.message)
+        return replace(result, patched={}) if self.rule.kind is RuleKind.MUTATE else result
+
+    def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        if request.operation is Operation.DELETE and self.rule.kind is RuleKind.MANIFESTS:
+            return None
+        body = self.body
+        context = base
+        if not (body.is_plain and base.lookups is OFFLINE):
+            context = base.child()
+            self._load(context)
+        if body.preconditions is not None:
+            unmet = self._unmet(body.preconditions, context)
+            if unmet is not None:
+                return unmet
+        result = self._handle(context, request, facts)
+        if body.properties is None or result is None:
+            return result
+        return _described(result, body.properties, context)
+
+    def _handle(self, context: Context, request: Request, facts: Facts) -> RuleResult | None:
+        handle = self.body.handle
+        if not self.exceptions:
+            return handle(context, request)
+        applying = tuple(one.exception for one in self.exceptions if one.applies(facts, context))
+        if not applying:
+            return handle(context, request)
+        if isinstance(handle, ExceptedHandler):
+            return handle.excepted(context, request, applying)
+        return self._excepted(applying)
+
+    def _load(self, context: Context) -> None:
+        try:
+            self.body.entries.attach(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to load context: {error.message}") from error
+
+    def _unmet(self, conditions: Conditions, context: Context) -> RuleResult | None:
+        try:
+            outcome = conditions.evaluate(context)
+        except ChartkitError as error:
+            raise EvaluationError(f"failed to evaluate preconditions: {error.message}") from error
+        if outcome.holds:
+            return None
+        message = f"{_UNMET}; {outcome.message}" if outcome.message else _UNMET
+        return self._answer(Status.SKIP, message)
+
+    def _excepted(self, exceptions: Sequence[PolicyException]) -> RuleResult:
+        keys = [one.key for one in exceptions]
+        text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
+        names = ",".join(key.rpartition("/")[2] for key in keys)
+        result = self._answer(Status.SKIP, text + ", ".join(keys))
+        return replace(result, properties={**result.properties, "exceptions": names})
+
+    def _answer(self, status: Status, message: str) -> RuleResult:
+        rule = self.rule
+        result = RuleResult(self.policy, rule.name, rule.kind.type, status, message)
+        return _with_properties(result, rule.properties) if rule.properties else result
+
+
+def _described(result: RuleResult, properties: Template, context: Context) -> RuleResult:
+    """The result with the rule's properties, substituted if all of them can be."""
+    try:
+        texts = properties.resolve(context)
+    except ChartkitError:
+        texts = properties.value
+    if not all(isinstance(text, str) for text in texts.values()):
+        texts = properties.value
+    return _with_properties(result, texts)
+
+
+def _with_properties(result: RuleResult, properties: Mapping[str, str]) -> RuleResult:
+    message = properties.get(f"{result.status}Message") or result.message
+    return replace(
+        result,
+        message=properties.get("message") or message,
+        properties={**properties, **result.properties},
+    )

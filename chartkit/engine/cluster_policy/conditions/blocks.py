@@ -1,0 +1,206 @@
+"""Conditions compiled once: any/all blocks and flat lists over compiled comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.conditions.comparison import Prepare
+from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
+from chartkit.engine.cluster_policy.conditions.parse import Condition, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.pattern.build import weight_of
+from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.errors import EvaluationError
+from chartkit.go.int64 import Int64, mark_literals
+from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.context import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Whether conditions hold, and the messages of those that decided, not yet substituted."""
+
+    holds: bool
+    message: str = ""
+
+
+class Conditions:
+    """Compiled conditions."""
+
+    __slots__ = ("_evaluate", "is_empty")
+
+    def __init__(self, evaluate: Callable[[Context], Outcome], is_empty: bool) -> None:
+        """is_empty: whether they hold whatever the context is, without a message."""
+        self._evaluate = evaluate
+        self.is_empty = is_empty
+
+    def evaluate(self, context: Context) -> Outcome:
+        """Decides in a context. Raises `EvaluationError` for a variable that cannot be had."""
+        return self._evaluate(context)
+
+
+def compile_conditions(body: Json) -> Conditions:
+    """Compiles the value of `preconditions` or `conditions`.
+
+    Raises `ConditionsMalformed`. Faults that make Kyverno reject a policy that it has read are
+    found by `check_conditions`, not here: an unknown operator raises when it is evaluated.
+    """
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        comparisons = _compile_all(parsed.conditions)
+        return Conditions(_flat(comparisons), not comparisons)
+    any_block = None if parsed.any is None else _compile_all(parsed.any)
+    all_block = _compile_all(parsed.all or ())
+    return Conditions(_blocks(any_block, all_block), any_block is None and not all_block)
+
+
+_Comparison = tuple[Callable[["Context"], bool], str]
+_HOLDS = Outcome(True)
+_FAILS = Outcome(False)
+
+
+def _compile_all(conditions: tuple[Condition, ...]) -> tuple[_Comparison, ...]:
+    return tuple((_compile(condition), condition.message) for condition in conditions)
+
+
+def _flat(comparisons: tuple[_Comparison, ...]) -> Callable[[Context], Outcome]:
+    def evaluate(context: Context) -> Outcome:
+        for holds, message in comparisons:
+            if not holds(context):
+                return Outcome(False, message) if message else _FAILS
+        return passed
+
+    passed = Outcome(True, _join([message for _, message in comparisons], ";"))
+    return evaluate
+
+
+def _blocks(
+    any_block: tuple[_Comparison, ...] | None, all_block: tuple[_Comparison, ...]
+) -> Callable[[Context], Outcome]:
+    def evaluate(context: Context) -> Outcome:
+        met: list[str] = []
+        unmet: list[str] = []
+        decided = True
+        if any_block is not None:
+            decided = False
+            for holds, message in any_block:
+                if holds(context):
+                    decided = True
+                    met.append(message)
+                    break
+                unmet.append(message)
+        # A failed `any` does not spare the `all` block: its variables may still raise.
+        for holds, message in all_block:
+            if not holds(context):
+                decided = False
+                unmet.append(message)
+                break
+            met.append(message)
+        text = _join(met if decided else unmet, "; ")
+        if text:
+            return Outcome(decided, text)
+        return _HOLDS if decided else _FAILS
+
+    return evaluate
+
+
+def _join(messages: list[str], separator: str) -> str:
+    return separator.join(filter(None, messages))
+
+
+def _compile(condition: Condition) -> Callable[[Context], bool]:
+    key = compile_template(mark_literals(condition.key))
+    value = compile_template(mark_literals(condition.value))
+    operator = OPERATORS.get(condition.operator)
+    if operator is None:
+        return _unknown
+    if value.is_constant:
+        return _against_constant(key, operator(value.value), value.value)
+    return _against_template(key, value, operator)
+
+
+def _count(key: Json, value: Json, budget: Budget) -> None:
+    """Counts what is compared: each member of one with each of the other, where wildcards may
+    stand, and else both once."""
+    budget.visit(key, _COMPARISON)
+    budget.visit(value, _COMPARISON)
+    keys, values = _members(key), _members(value)
+    budget.spend(_wild(keys) * len(values) + _wild(values) * len(keys), _COMPARISON)
+
+
+def _is_short(value: Json) -> bool:
+    """Whether a value is a scalar or a list of a few of them."""
+    if value.__class__ is list:
+        return len(value) <= _FEW and _SCALARS.issuperset(map(type, value))
+    return value.__class__ in _SCALARS
+
+
+def _members(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else [value]
+
+
+def _wild(members: list[Json]) -> int:
+    return sum(isinstance(one, str) and has_wildcard(one) for one in members)
+
+
+_LISTS = frozenset({list, dict})
+_SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
+_FEW = 8
+"""How many members a list may have that are counted as if they were as many, with wildcards."""
+_COMPARISON = "a condition"
+
+
+def _unknown(_: Context) -> bool:
+    raise EvaluationError("failed to create handler for condition operator: %!w(<nil>)")
+
+
+def _against_constant(
+    key: Template, compare: Callable[[Json], bool], value: Json
+) -> Callable[[Context], bool]:
+    parts = weight_of(value)
+
+    def holds(context: Context) -> bool:
+        found = _key(key, context)
+        if found.__class__ in _LISTS:
+            if _is_short(found):
+                context.budget.steps -= _FEW * parts
+            else:
+                _count(found, value, context.budget)
+        return compare(found)
+
+    return holds
+
+
+def _against_template(
+    key: Template, value: Template, operator: Prepare
+) -> Callable[[Context], bool]:
+    def holds(context: Context) -> bool:
+        found = _key(key, context)
+        try:
+            against = value.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(
+                f"failed to substitute variables in condition value: {error.message}"
+            ) from error
+        if found.__class__ in _LISTS or against.__class__ in _LISTS:
+            if _is_short(found) and _is_short(against):
+                context.budget.steps -= _FEW * _FEW
+            else:
+                _count(found, against, context.budget)
+        return operator(against)(found)
+
+    return holds
+
+
+def _key(key: Template, context: Context) -> Json:
+    try:
+        return key.resolve(context)
+    except SubstitutionError as error:
+        raise EvaluationError(
+            f"failed to substitute variables in condition key: {error.message}"
+        ) from error

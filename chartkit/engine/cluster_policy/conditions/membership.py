@@ -1,0 +1,192 @@
+"""AnyIn, AllIn, AnyNotIn and AllNotIn: keys among values, as texts, wildcards on both sides.
+
+Members are compared as the text that Go prints of them. A value that is a text may be a wildcard,
+a range (`1-10`), a JSON list of strings, or the one member; a value of a type that the operator
+does not take makes it false, negated or not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+
+from chartkit.engine.cluster_policy.conditions.comparison import Compare, never, sprint
+from chartkit.engine.cluster_policy.pattern import compile_pattern
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.model import Json
+
+_AMOUNT = r"[-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*"
+_RANGE = re.compile(f"({_AMOUNT})-({_AMOUNT})")
+
+Contains = Callable[[str], bool]
+Decide = Callable[[Sequence[str], Contains], bool]
+
+
+def any_in(value: Json) -> Compare:
+    """Whether any key is among the values."""
+    return _compare(_scalar(value), _keys(value, _any_in, _any_in, takes_scalar=True))
+
+
+def all_in(value: Json) -> Compare:
+    """Whether all keys are among the values."""
+    return _compare(_scalar(value), _keys(value, _all_in, _all_in, takes_scalar=False))
+
+
+def any_not_in(value: Json) -> Compare:
+    """Whether any key is not among the values."""
+    keys = _keys(value, _any_not_in, _any_in, takes_scalar=True, negated=True)
+    return _compare(_scalar(value, negated=True), keys)
+
+
+def all_not_in(value: Json) -> Compare:
+    """Whether no key is among the values."""
+    keys = _keys(value, _none_in, _none_in, takes_scalar=False, negated=True)
+    return _compare(_scalar(value, negated=True), keys)
+
+
+def members(texts: Sequence[str]) -> Contains:
+    """Whether a text matches one of the members, or one of them matches it as a wildcard."""
+    exact = frozenset(texts)
+    wild = [compile_wildcard(text) for text in texts if has_wildcard(text)]
+
+    def contains(key: str) -> bool:
+        if key in exact or any(matches(key) for matches in wild):
+            return True
+        return has_wildcard(key) and any(map(compile_wildcard(key), texts))
+
+    return contains
+
+
+def _any_in(keys: Sequence[str], contains: Contains) -> bool:
+    return any(map(contains, keys))
+
+
+def _all_in(keys: Sequence[str], contains: Contains) -> bool:
+    return all(map(contains, keys))
+
+
+def _any_not_in(keys: Sequence[str], contains: Contains) -> bool:
+    return not all(map(contains, keys))
+
+
+def _none_in(keys: Sequence[str], contains: Contains) -> bool:
+    return not any(map(contains, keys))
+
+
+def _compare(scalar: Contains | None, keys: Callable[[list[str]], bool] | None) -> Compare:
+    if scalar is None and keys is None:
+        return never
+
+    def compare(key: Json) -> bool:
+        if isinstance(key, str):
+            return scalar is not None and scalar(key)
+        if isinstance(key, list):
+            return keys is not None and keys([sprint(member) for member in key])
+        if key is None or isinstance(key, dict):
+            return False
+        return scalar is not None and scalar(sprint(key))
+
+    return compare
+
+
+def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
+    if isinstance(value, list):
+        contains = members([sprint(member) for member in value])
+        return _negated(contains) if negated else contains
+    if not isinstance(value, str):
+        return None
+    matches = compile_wildcard(value)
+    among = _in_range(value) if is_range(value) else _listed(value)
+    if among is None:
+        # JSON that is no list of strings is false, whichever way it is asked.
+        return None if negated else matches
+    either = _either(matches, among)
+    return _negated(either) if negated else either
+
+
+def _either(first: Contains, second: Contains) -> Contains:
+    return lambda key: first(key) or second(key)
+
+
+def _negated(contains: Contains) -> Contains:
+    return lambda key: not contains(key)
+
+
+def _listed(value: str) -> Contains | None:
+    texts = string_list(value)
+    return None if texts is None else frozenset(texts).__contains__
+
+
+def _keys(
+    value: Json,
+    decide: Decide,
+    decide_range: Decide,
+    *,
+    takes_scalar: bool,
+    negated: bool = False,
+) -> Callable[[list[str]], bool] | None:
+    if isinstance(value, str):
+        return _keys_in_text(value, decide, decide_range, negated)
+    if isinstance(value, list):
+        contains = members([sprint(member) for member in value])
+    elif takes_scalar and value is not None and not isinstance(value, dict):
+        contains = members([sprint(value)])
+    else:
+        return None
+    return lambda keys: decide(keys, contains)
+
+
+def _keys_in_text(
+    value: str, decide: Decide, decide_range: Decide, negated: bool
+) -> Callable[[list[str]], bool]:
+    decide_rest = _decide_text(value, decide, decide_range, negated)
+    return lambda keys: not negated if keys == [value] else decide_rest(keys)
+
+
+def _decide_text(
+    value: str, decide: Decide, decide_range: Decide, negated: bool
+) -> Callable[[list[str]], bool]:
+    if is_range(value):
+        outside = negated and decide_range is _any_in
+        inside = _in_range(value.replace("-", "!-", 1) if outside else value)
+        return lambda keys: decide_range(keys, inside)
+    listed = string_list(value)
+    if listed is None:
+        return never
+    contains = members(listed)
+    return lambda keys: decide(keys, contains)
+
+
+def is_range(text: str) -> bool:
+    """Whether a text is written `low-high`, and none of the other operators of a pattern."""
+    return text[:1] not in (">", "<", "!") and bool(_RANGE.fullmatch(text))
+
+
+def _in_range(text: str) -> Contains:
+    pattern = compile_pattern(text)
+    return lambda key: pattern.check(key) is None
+
+
+def string_list(text: str) -> list[str] | None:
+    """The members of a JSON list of strings; None for other JSON; a text that is none is one."""
+    try:
+        decoded = json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return [text]
+    return decoded_strings(decoded)
+
+
+def decoded_strings(decoded: Json) -> list[str] | None:
+    """A list of strings as Go decodes it: null is empty, a null member is an empty string."""
+    if decoded is None:
+        return []
+    if not isinstance(decoded, list):
+        return None
+    if not all(member is None or isinstance(member, str) for member in decoded):
+        return None
+    return [member or "" for member in decoded]
+
+
+def _refuse(constant: str) -> Json:
+    raise ValueError(constant)

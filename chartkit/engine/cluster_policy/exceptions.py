@@ -1,0 +1,98 @@
+"""PolicyExceptions (kyverno.io/v2, v2beta1): read, and tied to the rules they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_exception
+from chartkit.engine.cluster_policy.policy import Match
+from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served, read_match
+from chartkit.engine.context.context import Context
+from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Resource
+
+API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
+KINDS: Final = ("PolicyException",)
+
+
+@dataclass(frozen=True, slots=True)
+class Excepted:
+    """One policy that an exception names, and its rules (with wildcards)."""
+
+    policy: str
+    rules: tuple[Callable[[str], bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyException:
+    """A compiled PolicyException. key: `namespace/name`; pod_security: the controls that it lifts,
+    as written (none: it lifts the whole rule)."""
+
+    key: str
+    match: Match
+    excepted: tuple[Excepted, ...]
+    conditions: Conditions | None
+    pod_security: tuple[Body, ...]
+
+    def names(self, policy: str, rule: str) -> bool:
+        """Whether it speaks of a rule of a policy (`name` or `namespace/name`, no wildcards)."""
+        return any(
+            one.policy == policy and any(fits(rule) for fits in one.rules) for one in self.excepted
+        )
+
+
+def read_exception(resource: Resource) -> PolicyException:
+    """Compiles a PolicyException; raises CompileError for one that its schema does not take."""
+    check_schema(definition_check("PolicyException"), resource)
+    check_served(resource, API_VERSIONS, KINDS)
+    spec: Body = resource.body["spec"]
+    conditions = spec.get("conditions")
+    return PolicyException(
+        key=f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name,
+        match=read_match(spec["match"]),
+        excepted=tuple(
+            Excepted(one["policyName"], tuple(map(compile_wildcard, one["ruleNames"])))
+            for one in spec["exceptions"]
+        ),
+        conditions=compile_conditions(conditions) if conditions is not None else None,
+        pod_security=tuple(spec.get("podSecurity") or ()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BoundException:
+    """An exception that may apply to a rule and a kind of object."""
+
+    exception: PolicyException
+    predicate: Predicate
+
+    def applies(self, facts: Facts, context: Context) -> bool:
+        """Whether it lifts the rule; a condition that cannot be decided leaves the rule alone."""
+        if not self.predicate(facts):
+            return False
+        conditions = self.exception.conditions
+        if conditions is None:
+            return True
+        try:
+            return conditions.evaluate(context).holds
+        except EvaluationError:
+            return False
+
+
+def bind_exceptions(
+    exceptions: Sequence[PolicyException], policy: str, rule: str, kind: GroupVersionKind, sub: str
+) -> tuple[BoundException, ...]:
+    """The exceptions that name a rule and may fit objects of a kind."""
+    bound = []
+    for exception in exceptions:
+        if exception.names(policy, rule):
+            predicate = bind_exception(exception.match, kind, sub)
+            if predicate is not None:
+                bound.append(BoundException(exception, predicate))
+    return tuple(bound)

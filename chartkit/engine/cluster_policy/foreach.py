@@ -1,0 +1,172 @@
+"""`foreach` of validate rules: the same decision for every element of a list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from chartkit.engine.budget import ITERATION
+from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.decision import Block, Check, Checked
+from chartkit.engine.cluster_policy.pattern.numbers import go_type
+from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.model import Body, Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.policy import Policy, Rule
+    from chartkit.engine.context.context import Context
+    from chartkit.engine.request.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One entry of a `foreach` list.
+
+    elements: what its own `list` gives; scope: whether patterns look at the element, None: they
+    do where it is an object.
+    """
+
+    elements: Callable[[Context], list[Json]]
+    scope: bool | None
+    entries: ContextEntries
+    preconditions: Conditions | None
+    check: Check
+
+
+CompileBlock = Callable[["Block", "Rule", "Policy"], "Check"]
+"""Compiles what stands inside a loop, other loops among it."""
+
+
+def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: CompileBlock) -> Check:
+    """What decides a block's foreach."""
+    nesting = block.nesting
+    loops = [
+        _compile_loop(body, rule, policy, compile_block, nesting + 1) for body in block.foreach
+    ]
+    passed = Checked(Status.PASS, "rule passed")
+
+    def check(context: Context, request: Request, element: Json) -> Checked | None:
+        applied = 0
+        unlisted = ""
+        for loop in loops:
+            try:
+                elements = loop.elements(context)
+            except EvaluationError as error:
+                if not _is_missing(error):
+                    unlisted = error.message
+                continue
+            failed, count = _run(loop, elements, nesting, context, request, element)
+            if failed is not None:
+                return failed
+            applied += count
+        if applied:
+            return passed
+        if unlisted:
+            return Checked(Status.ERROR, f"failed to evaluate list: {unlisted}")
+        return None
+
+    return check
+
+
+def compile_list(text: str) -> Callable[[Context], list[Json]]:
+    """What gives the elements of a foreach's `list`; all but a list is its own one element.
+
+    It raises `EvaluationError` where the expression cannot be searched.
+    """
+    try:
+        expression = compile_expression(text.strip()) if text.strip() else None
+    except JMESPathError:
+        expression = None
+
+    def elements(context: Context) -> list[Json]:
+        found = context.query_text(text) if expression is None else context.query(expression)
+        return found if isinstance(found, list) else [found]
+
+    return elements
+
+
+def _is_missing(error: EvaluationError) -> bool:
+    # Kyverno goes by the text, wherever in it the missing key is named.
+    return "Unknown key" in error.message
+
+
+def _compile_loop(
+    body: Body, rule: Rule, policy: Policy, compile_block: CompileBlock, nesting: int
+) -> Loop:
+    conditions = body.get("preconditions")
+    scope = body.get("elementScope")
+    block = Block(
+        body.get("pattern"),
+        body.get("anyPattern"),
+        body.get("deny"),
+        tuple(body.get("foreach") or ()),
+        nesting,
+    )
+    return Loop(
+        compile_list(body.get("list") or ""),
+        scope if isinstance(scope, bool) else None,
+        compile_entries(
+            body.get("context") or (),
+            policy=policy.name,
+            rule=rule.name,
+            namespace=policy.namespace,
+        ),
+        None if conditions is None else compile_conditions(conditions),
+        compile_block(block, rule, policy),
+    )
+
+
+def _run(
+    loop: Loop,
+    elements: list[Json],
+    nesting: int,
+    context: Context,
+    request: Request,
+    outer: Json,
+) -> tuple[Checked | None, int]:
+    """The first decision that is no pass, and how many elements passed."""
+    applied = 0
+    budget, loops = context.budget, f"a foreach over {len(elements)} elements"
+    for index, element in enumerate(elements):
+        if element is None:
+            continue
+        budget.spend(ITERATION, loops)
+        inner = context.child()
+        inner.set_element(element, index, nesting)
+        is_object = isinstance(element, dict)
+        if loop.scope and not is_object:
+            return _unscoped(element), applied
+        scoped = is_object if loop.scope is None else loop.scope
+        checked = _decide(loop, inner, request, element if scoped else outer)
+        if checked is None or checked.status is Status.SKIP:
+            continue
+        if checked.status is not Status.PASS:
+            return Checked(checked.status, f"validation failure: {checked.message}"), applied
+        applied += 1
+    return None, applied
+
+
+def _unscoped(element: Json) -> Checked:
+    text = (
+        "failed to process foreach: cannot use elementScope=true foreach rules for "
+        f"elements that are not maps, expected type=map got type={go_type(element)}"
+    )
+    return Checked(Status.ERROR, text)
+
+
+def _decide(loop: Loop, context: Context, request: Request, element: Json) -> Checked | None:
+    try:
+        loop.entries.attach(context)
+    except ChartkitError as error:
+        return Checked(Status.ERROR, f"failed to load context: {error.message}")
+    if loop.preconditions is not None:
+        try:
+            if not loop.preconditions.evaluate(context).holds:
+                return None
+        except ChartkitError:
+            # Kyverno passes over an element whose preconditions cannot be evaluated.
+            return None
+    return loop.check(context, request, element)

@@ -1,0 +1,90 @@
+"""A generate rule compiled: its one pattern, or a loop over elements for each of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from chartkit.engine.budget import ITERATION, BudgetError
+from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.foreach import compile_list
+from chartkit.engine.cluster_policy.generate.pattern import compile_pattern
+from chartkit.engine.cluster_policy.generate.store import Store
+from chartkit.engine.cluster_policy.generate.write import CloneListError, Writer
+from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.context.entries import compile_entries
+from chartkit.errors import ChartkitError, NoSource
+from chartkit.model import Body, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.policy import Policy, Rule
+    from chartkit.engine.context.context import Context
+    from chartkit.engine.request.request import Request
+
+Step = Callable[["Context", Store], None]
+"""Writes what one part of a rule asks for; raises ChartkitError."""
+
+
+def compile_generate(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a generate rule.
+
+    The rule passes whatever becomes of its objects, as Kyverno's does: that they cannot be made (a
+    variable or a source is missing) fails an update request later, and `unmade` says why.
+    """
+    body = rule.generate or {}
+    writer = Writer(policy, rule, body.get("synchronize") is True)
+    if body.get("foreach") is None:
+        steps = [_compile_pattern(body, writer)]
+    else:
+        steps = [_compile_loop(loop, writer) for loop in body["foreach"]]
+
+    def handle(context: Context, request: Request) -> RuleResult | None:
+        cluster = context.lookups.cluster(policy.key, rule.name)
+        store = Store(cluster, request.resource.body, context.budget)
+        passed = RuleResult(policy.key, rule.name, RuleType.GENERATION, Status.PASS, "")
+        try:
+            for step in steps:
+                step(context, store)
+        except (BudgetError, CloneListError, NoSource):
+            raise
+        except ChartkitError as error:
+            # One object that cannot be made fails the whole update request.
+            return replace(passed, unmade=error.message)
+        return replace(passed, generated=store.made, updated=store.updated)
+
+    return handle
+
+
+def _compile_pattern(body: Body, writer: Writer) -> Step:
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        writer.write(pattern(context), store)
+
+    return step
+
+
+def _compile_loop(body: Body, writer: Writer) -> Step:
+    elements = compile_list(body.get("list") or "")
+    policy, rule = writer.policy, writer.rule
+    entries = compile_entries(
+        body.get("context") or (), policy=policy.name, rule=rule.name, namespace=policy.namespace
+    )
+    given = body.get("preconditions")
+    conditions = None if given is None else compile_conditions(given)
+    pattern = compile_pattern(body)
+
+    def step(context: Context, store: Store) -> None:
+        found = elements(context)
+        for index, element in enumerate(found):
+            if element is None:
+                continue
+            context.budget.spend(ITERATION, f"a foreach over {len(found)} elements")
+            inner = context.child()
+            inner.set_element(element, index, 0)
+            entries.attach(inner)
+            if conditions is None or conditions.evaluate(inner).holds:
+                writer.write(pattern(inner), store)
+
+    return step

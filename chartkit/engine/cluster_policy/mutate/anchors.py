@@ -1,0 +1,214 @@
+"""What of a patch is left for one object: its anchors are decided and taken out.
+
+The rules are those of Kyverno's `pkg/engine/mutate/patch/strategicPreprocessing.go`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.mutate.keys import (
+    ADDITION,
+    CONDITION,
+    GLOBAL,
+    HANDLED,
+    anchored,
+    has_anchors,
+    plain_keys,
+    rename,
+    take,
+)
+from chartkit.engine.cluster_policy.mutate.removal import remove_anchors, remove_top_anchors
+from chartkit.engine.cluster_policy.pattern import Pattern, compile_pattern
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
+from chartkit.engine.cluster_policy.pattern.operators import literal
+from chartkit.engine.json_patch.nodes import (
+    MISSING,
+    PatchError,
+    copied,
+    expect_list,
+    get_field,
+    is_empty,
+    scalar_text,
+)
+from chartkit.model import Body, Json
+
+_MOST_PATTERNS: Final = 1024
+_AT_ONCE: Final = 8
+"""How many elements are passed over in a step."""
+_DECISION: Final = 20
+"""Steps of an element whose anchors are decided."""
+_FEW: Final = 8
+"""How many elements are looked at one by one."""
+_ANCHORS: Final = "the anchors of a strategic merge"
+
+
+class _UnmetError(PatchError):
+    """A `( )` anchor that does not hold."""
+
+
+class _GlobalUnmetError(PatchError):
+    """A `<( )` anchor that does not hold."""
+
+
+def applicable(patch: Json, resource: Json, budget: Budget) -> Json:
+    """The patch without its anchors, `{}` where their conditions do not hold.
+
+    The patch that is given is changed. Raises `PatchError`.
+    """
+    try:
+        _decide(patch, resource, budget)
+        remove_top_anchors(patch)
+    except (_UnmetError, _GlobalUnmetError):
+        return {}
+    except PatchError as error:
+        raise _undecided(error) from error
+    return patch
+
+
+def decide(patch: Json, resource: Json, budget: Budget) -> None:
+    """Raises what `applicable` raises of a patch that has no anchors; nothing is changed."""
+    try:
+        _decide(patch, resource, budget)
+    except PatchError as error:
+        raise _undecided(error) from error
+
+
+def _undecided(error: PatchError) -> PatchError:
+    return PatchError(f"failed to preProcess rule: {error.message}")
+
+
+def _decide(patch: Json, resource: Json, budget: Budget) -> None:
+    if isinstance(patch, dict):
+        _decide_object(patch, resource, budget)
+    elif isinstance(patch, list) and patch and isinstance(patch[0], dict):
+        _decide_elements(patch, resource, budget)
+
+
+def _decide_object(patch: Body, resource: Json, budget: Budget) -> None:
+    _add_what_is_missing(patch, resource)
+    _check_conditions(patch, resource, GLOBAL, _GlobalUnmetError)
+    _check_conditions(patch, resource, CONDITION, _UnmetError)
+    for key in plain_keys(patch):
+        _decide(patch[key], get_field(resource, key), budget)
+
+
+def _add_what_is_missing(patch: Json, resource: Json) -> bool:
+    """Decides the `+( )` anchors of an object; whether there were any."""
+    if not isinstance(patch, dict):
+        return False
+    anchors = anchored(patch, ADDITION)
+    for anchor in anchors:
+        if get_field(resource, anchor.key) is not MISSING:
+            patch.pop(str(anchor), None)
+        else:
+            rename(patch, str(anchor), anchor.key)
+    return bool(anchors)
+
+
+def _check_conditions(
+    patch: Body, resource: Json, kinds: AbstractSet[AnchorKind], unmet: type[PatchError]
+) -> None:
+    for anchor in anchored(patch, kinds):
+        value = get_field(resource, anchor.key)
+        if value is MISSING:
+            raise unmet(f'could not found "{anchor.key}" key in the resource')
+        wanted = take(patch, anchor)
+        if _add_what_is_missing(wanted, value):
+            continue
+        if _pattern(_key(wanted)).check(_compared(value)) is not None:
+            raise unmet(f"{anchor} does not hold")
+
+
+def _compared(value: Json) -> Json:
+    """The value as it is compared: scalars are texts."""
+    return value if isinstance(value, dict | list) else scalar_text(value)
+
+
+def _key(wanted: Json) -> str:
+    return json.dumps(_compared(wanted))
+
+
+@lru_cache(_MOST_PATTERNS)
+def _pattern(text: str) -> Pattern:
+    return compile_pattern(json.loads(text))
+
+
+def _decide_elements(patch: list[Json], resource: Json, budget: Budget) -> None:
+    """Decides each element of a list of objects for every element of the object's list."""
+    expect_list(resource)
+    elements = resource if isinstance(resource, list) else []
+    for part in list(patch):
+        if not has_anchors(part, HANDLED):
+            continue
+        is_global = has_anchors(part, GLOBAL)
+        tried = copied(part)
+        unmet, met = None, False
+        budget.spend(len(elements) // _AT_ONCE + 1, _ANCHORS)
+        is_long = len(elements) > _FEW
+        first = _first_condition(tried) if is_long else None
+        for element in elements:
+            if first is not None and _is_another(first, element):
+                continue
+            budget.steps -= _DECISION
+            try:
+                _decide(tried, element, budget)
+            except _UnmetError:
+                continue
+            except _GlobalUnmetError as error:
+                unmet = error
+                continue
+            finally:
+                if is_long:
+                    first = _first_condition(tried)
+            met = met or is_global
+            if not is_global:
+                _add_named(patch, tried, element)
+        if resource is MISSING:
+            try:
+                _decide(tried, MISSING, budget)
+            except _UnmetError:
+                continue
+            met = met or is_global
+        if unmet is not None and not met:
+            raise unmet
+
+
+def _first_condition(part: Json) -> tuple[str, str] | None:
+    """The key and the text that an element must have for the part to be decided for it at all, as
+    in `(name): web`; None where there is more to be looked at."""
+    if not isinstance(part, dict):
+        return None
+    anchors = anchored(part, HANDLED)
+    if not anchors or anchors[0].kind is not AnchorKind.CONDITION:
+        return None
+    if any(anchor.kind is not AnchorKind.CONDITION for anchor in anchors):
+        return None
+    wanted = part.get(str(anchors[0]))
+    if not isinstance(wanted, str) or "|" in wanted or "&" in wanted or literal(wanted) != wanted:
+        return None
+    return anchors[0].key, wanted
+
+
+def _is_another(condition: tuple[str, str], element: Json) -> bool:
+    """Whether an element has another text than the condition wants."""
+    if element.__class__ is not dict:
+        return False
+    text = element.get(condition[0])
+    return text.__class__ is str and text != condition[1]
+
+
+def _add_named(patch: list[Json], part: Json, element: Json) -> None:
+    """Adds what an element gets to the patch, under its name; without a name it gets nothing."""
+    name = get_field(element, "name")
+    if is_empty(name):
+        return
+    made = copied(part)
+    if remove_anchors(made, True):
+        return
+    made["name"] = name
+    patch.append(made)

@@ -1,0 +1,230 @@
+"""`patchesJson6902`: operations as evanphx/json-patch 5 does them with Kyverno's options.
+
+`add` makes what is missing on its way, `remove` of what is not there is no error, and indexes may
+count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.mutate.workspace import Workspace
+from chartkit.engine.json_patch.json_document import (
+    MISSING_VALUE,
+    NO_DOCUMENT,
+    WRITTEN_NULL,
+    Document,
+    KeyMissingError,
+    add,
+    equal,
+    put,
+    remove,
+)
+from chartkit.engine.json_patch.nodes import MISSING, PatchError
+from chartkit.model import Body, Json
+
+_OPERATION: Final = 20
+"""Steps of an operation, beside the values that it writes."""
+
+
+def apply_operations(operations: list[Body], resource: Body, work: Workspace) -> Json:
+    """The object with checked operations applied to a copy of it; the very same where its text
+    is. Raises `PatchError` and `BudgetError`."""
+    before = work.opened(resource)
+    document = Document(resource, before)
+    values = _Values(work.budget)
+    for operation in operations:
+        values.budget.spend(_OPERATION, "a JSON patch")
+        _OPERATIONS[operation["op"]](document, operation, values)
+    patched = document.closed()
+    if _same_text(before, patched):
+        work.left()
+        return resource
+    work.keep(patched, document.changed, values.made)
+    return patched
+
+
+class _Values:
+    """The values that operations write: each use makes one of its own, which is counted."""
+
+    __slots__ = ("budget", "made")
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.made: list[Json] = []
+
+    def of(self, operation: Body) -> Json:
+        """The value of an operation."""
+        value = operation.get("value", MISSING)
+        return WRITTEN_NULL if value is None else self.copy(value)
+
+    def copy(self, value: Json) -> Json:
+        """A value once more."""
+        if not isinstance(value, dict | list):
+            return value
+        self.budget.weigh(value, "a value of a JSON patch")
+        made = _raw(value)
+        self.made.append(made)
+        return made
+
+
+def _same_text(left: Json, right: Json) -> bool:
+    """Whether two values are the same JSON text; the keys of the first are sorted."""
+    if left is right:
+        return True
+    if isinstance(left, dict) and isinstance(right, dict):
+        return list(left) == list(right) and all(
+            _same_text(left[key], member) for key, member in right.items()
+        )
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(
+            one is other or _same_text(one, other) for one, other in zip(left, right, strict=True)
+        )
+    return equal(left, right)
+
+
+def _raw(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {key: _raw(member) for key, member in value.items()}
+    return [_raw(one) for one in value] if isinstance(value, list) else value
+
+
+def _add(document: Document, operation: Body, values: _Values) -> None:
+    path, value = operation["path"], values.of(operation)
+    if not path:
+        document.root = _whole_added(value)
+        return
+    document.ensure(path)
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(
+            f'add operation does not apply: doc is missing path: "{path}": {MISSING_VALUE}'
+        )
+    try:
+        add(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in add for path: '{path}': {error.message}") from error
+
+
+def _whole(value: Json) -> Json:
+    if not isinstance(value, dict | list):
+        raise PatchError("replace operation value must be object or array: %!w(<nil>)")
+    return value
+
+
+def _whole_added(value: Json) -> Json:
+    if isinstance(value, dict | list):
+        return value
+    if value is WRITTEN_NULL:
+        raise PatchError(NO_DOCUMENT)
+    name = "string" if isinstance(value, str) else "bool" if isinstance(value, bool) else "number"
+    raise PatchError(
+        f"json: cannot unmarshal {name} into Go value of type map[string]*jsonpatch.lazyNode"
+    )
+
+
+def _remove(document: Document, operation: Body, _: _Values) -> None:
+    path = operation["path"]
+    container, key = document.find(path)
+    if container is None:
+        return
+    try:
+        remove(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
+
+
+def _replace(document: Document, operation: Body, values: _Values) -> None:
+    path, value = operation["path"], values.of(operation)
+    if not path:
+        document.root = _whole(value)
+        return
+    container, key = document.find(path)
+    missing = "replace operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f"{missing} path: {path}: {MISSING_VALUE}")
+    try:
+        document.get(container, key)
+    except PatchError as error:
+        raise PatchError(f"{missing} key: {path}: {MISSING_VALUE}") from error
+    try:
+        put(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in remove for path: '{path}': {error.message}") from error
+
+
+def _move(document: Document, operation: Body, _: _Values) -> None:
+    source, path = operation["from"], operation["path"]
+    if not source:
+        raise PatchError("unable to move entire document to another path: invalid state detected")
+    container, key = document.find(source)
+    missing = "move operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f"{missing} from path: {source}: {MISSING_VALUE}")
+    try:
+        value = document.get(container, key)
+        remove(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in move for path: '{key}': {error.message}") from error
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    try:
+        add(container, key, value)
+    except PatchError as error:
+        raise PatchError(f"error in move for path: '{path}': {error.message}") from error
+
+
+def _copy(document: Document, operation: Body, values: _Values) -> None:
+    source, path = operation["from"], operation["path"]
+    container, key = document.find(source)
+    missing = "copy operation does not apply: doc is missing"
+    if container is None:
+        raise PatchError(f'{missing} from path: "{source}": {MISSING_VALUE}')
+    try:
+        value = document.get(container, key)
+    except PatchError as error:
+        raise PatchError(f"error in copy for from: '{source}': {error.message}") from error
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"{missing} destination path: {path}: {MISSING_VALUE}")
+    try:
+        add(container, key, values.copy(value))
+    except PatchError as error:
+        raise PatchError(f"error while adding value during copy: {error.message}") from error
+
+
+def _test(document: Document, operation: Body, values: _Values) -> None:
+    path, wanted = operation["path"], values.of(operation)
+    failed = f"testing value {path} failed: test failed"
+    if not path:
+        if not equal(document.root, wanted):
+            raise PatchError(failed)
+        return
+    container, key = document.find(path)
+    if container is None:
+        raise PatchError(f"test operation does not apply: is missing path: {path}: {MISSING_VALUE}")
+    try:
+        value = document.get(container, key)
+    except KeyMissingError:
+        value = None
+    except PatchError as error:
+        raise PatchError(f"error in test for path: '{path}': {error.message}") from error
+    is_null = wanted is WRITTEN_NULL or wanted is MISSING
+    if not (is_null if value is None else not is_null and equal(value, wanted)):
+        raise PatchError(failed)
+
+
+_OPERATIONS: Final[dict[str, Callable[[Document, Body, _Values], None]]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+NAMES: Final = frozenset(_OPERATIONS)
+"""The operations there are."""

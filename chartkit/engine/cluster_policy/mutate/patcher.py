@@ -1,0 +1,151 @@
+"""What patches one object: the patch of a rule or of a foreach, its variables substituted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.budget import PATCH, Budget
+from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
+from chartkit.engine.cluster_policy.mutate.strategic import compile_merge, merged
+from chartkit.engine.cluster_policy.mutate.workspace import Patch, Workspace
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.json_patch.nodes import PatchError
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.policy import Rule
+    from chartkit.engine.context.context import Context
+
+MERGE: Final = "patchStrategicMerge"
+JSON_PATCH: Final = "patchesJson6902"
+
+
+@dataclass(frozen=True, slots=True)
+class Patched:
+    """What patching did: PASS, SKIP or ERROR; body: the object after it, empty for an error."""
+
+    status: Status
+    body: Body
+    message: str
+
+
+Patcher = Callable[["Context", Body, Workspace], Patched]
+"""Patches an object in a context."""
+
+
+def compile_rule_patcher(rule: Rule) -> Patcher:
+    """What patches with a rule's own patch.
+
+    Kyverno substitutes variables in the whole rule: what fails in its context or preconditions
+    fails here.
+    """
+    mutate = {key: value for key, value in (rule.mutate or {}).items() if key != "foreach"}
+    body = {"context": list(rule.context), "mutate": mutate, "preconditions": rule.preconditions}
+    return _patcher(body, lambda resolved: resolved["mutate"], _wrong_text)
+
+
+def compile_element_patcher(block: Body) -> Patcher:
+    """What patches with a foreach's patch."""
+    body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
+    return _patcher(body, lambda resolved: resolved, _no_text)
+
+
+def _patcher(
+    body: Body, choose: Callable[[Json], Body], on_wrong: Callable[[Json], str]
+) -> Patcher:
+    template = compile_template(body)
+    if template.is_constant:
+        constant = _compiled(choose(template.value))
+        return lambda _context, resource, work: _applied(constant, resource, work)
+
+    def patch(context: Context, resource: Body, work: Workspace) -> Patched:
+        try:
+            resolved = choose(template.resolve(context))
+            text = resolved.get(JSON_PATCH)
+            if text is not None and not isinstance(text, str):
+                resolved = {**resolved, JSON_PATCH: on_wrong(text)}
+        except SubstitutionError as error:
+            return failed(f"variable substitution failed: {error.message}")
+        return _applied(_found(resolved, work.budget), resource, work)
+
+    return patch
+
+
+def _wrong_text(value: Json) -> str:
+    kinds = ((bool, "bool"), (dict, "object"), (list, "array"))
+    name = next((name for kind, name in kinds if isinstance(value, kind)), "number")
+    raise SubstitutionError(
+        f"json: cannot unmarshal {name} into Go struct field "
+        f"Mutation.mutate.{JSON_PATCH} of type string"
+    )
+
+
+def _no_text(_value: Json) -> str:
+    return ""
+
+
+def _compiled(body: Body) -> Patch | None:
+    if body.get(MERGE) is not None:
+        return compile_merge(as_json(body[MERGE]))
+    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+
+
+def _found(body: Body, budget: Budget) -> Patch | None:
+    """As `_compiled`, for a patch that serves one object."""
+    if body.get(MERGE) is not None:
+        budget.weigh(body[MERGE], MERGE)
+        patch = as_json(body[MERGE])
+        # It has been weighed.
+        return lambda resource, work=None: merged(patch, resource, 0, work or Workspace())
+    return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
+
+
+def as_json(value: Json) -> Json:
+    """The value as JSON carries it: whole numbers are int."""
+    if isinstance(value, dict):
+        return {
+            key: member if member.__class__ is str else as_json(member)
+            for key, member in value.items()
+        }
+    if isinstance(value, list):
+        return [member if member.__class__ is str else as_json(member) for member in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < _MOST_INTEGER:
+        return int(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_MOST_INTEGER: Final = 1e21
+
+
+def _applied(patch: Patch | None, resource: Body, work: Workspace) -> Patched:
+    if patch is None:
+        return failed("empty mutate rule")
+    work.budget.spend(PATCH, "a patch")
+    try:
+        patched = patch(resource, work)
+    except PatchError as error:
+        return failed(f"failed to patch resource: {error.message}")
+    if patched is resource and resource:
+        return Patched(Status.SKIP, resource, "no patches applied")
+    problem = _object_problem(patched)
+    if problem:
+        return failed(f"failed to unmarshal patched resource: {problem}")
+    return Patched(Status.PASS, patched, "resource patched")
+
+
+def _object_problem(patched: Json) -> str:
+    """Why what a patch made is no object of Kubernetes; empty where it is one."""
+    if not isinstance(patched, dict):
+        return "json: cannot unmarshal array into Go value of type map[string]interface {}"
+    kind = patched.get("kind")
+    if isinstance(kind, str) and kind:
+        return ""
+    return f"Object 'Kind' is missing in '{go_json(patched)}'"
+
+
+def failed(message: str) -> Patched:
+    """An error; nothing is left of the object, as in Kyverno."""
+    return Patched(Status.ERROR, {}, message)

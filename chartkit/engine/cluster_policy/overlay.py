@@ -1,0 +1,213 @@
+"""`pattern` and `anyPattern` of a rule or foreach: which result, and which message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.cluster_policy.decision import Block, Checked
+from chartkit.engine.cluster_policy.pattern import (
+    Mismatch,
+    MismatchKind,
+    Pattern,
+    PatternDepthError,
+    compile_pattern,
+)
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.errors import EvaluationError
+from chartkit.go.int64 import mark_literals
+from chartkit.model import Json, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.policy import Rule
+    from chartkit.engine.context.context import Context
+
+Judge = Callable[["Context", Json], Checked]
+"""Compares a value in a context. May raise EvaluationError."""
+
+_Patterns = Callable[["Context"], Sequence[Pattern]]
+
+_MOST_CACHED: Final = 256
+
+
+def compile_single_pattern(block: Block, rule: Rule) -> Judge:
+    """Judges by a block's `pattern`."""
+    (marked,) = mark_literals([block.pattern])
+    find = _compile_patterns(marked, _one)
+    passed = Checked(Status.PASS, f"validation rule '{rule.name}' passed.")
+    explain = _Messages(rule)
+
+    def judge(context: Context, value: Json) -> Checked:
+        try:
+            (pattern,) = find(context)
+        except SubstitutionError as error:
+            return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
+        mismatch = pattern.check(value, context.budget)
+        if mismatch is None:
+            return passed
+        if mismatch.kind is MismatchKind.SKIP:
+            return Checked(Status.SKIP, mismatch.message)
+        status = Status.FAIL if mismatch.kind is MismatchKind.FAIL else Status.ERROR
+        return Checked(status, explain.single(mismatch, context))
+
+    return judge
+
+
+def compile_any_pattern(block: Block, rule: Rule) -> Judge:
+    """Judges by a block's `anyPattern`."""
+    # Kyverno reads it anew from JSON, where every number is a float64: nothing is marked.
+    find = _compile_patterns(block.any_pattern, _several)
+    explain = _Messages(rule)
+    passed: list[Checked] = []
+    empty = Checked(Status.PASS, rule.validate.message)
+
+    def judge(context: Context, value: Json) -> Checked:
+        try:
+            patterns = find(context)
+        except SubstitutionError as error:
+            return Checked(Status.ERROR, f"variable substitution failed: {error.message}")
+        mismatches: list[Mismatch] = []
+        for index, pattern in enumerate(patterns):
+            mismatch = pattern.check(value, context.budget)
+            if mismatch is None:
+                return _passed(passed, index, rule.name)
+            mismatches.append(mismatch)
+        return _none_holds(mismatches, explain, context) if mismatches else empty
+
+    return judge
+
+
+def _passed(known: list[Checked], index: int, rule: str) -> Checked:
+    while len(known) <= index:
+        text = f"validation rule '{rule}' anyPattern[{len(known)}] passed."
+        known.append(Checked(Status.PASS, text))
+    return known[index]
+
+
+def _none_holds(mismatches: list[Mismatch], explain: _Messages, context: Context) -> Checked:
+    skipped: list[str] = []
+    failed: list[str] = []
+    for index, mismatch in enumerate(mismatches):
+        reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
+        reasons.append(explain.reason(index, mismatch))
+    if failed:
+        return Checked(Status.FAIL, explain.several(" ".join(failed), context))
+    return Checked(Status.SKIP, " ".join(skipped))
+
+
+class _Messages:
+    """The texts of a rule whose pattern does not hold."""
+
+    __slots__ = ("_message", "_rule")
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule.name
+        message = rule.validate.message
+        self._message = compile_template(message) if message else None
+
+    def single(self, mismatch: Mismatch, context: Context) -> str:
+        """Of `pattern`."""
+        lost = f"rule {self._rule} execution error: {mismatch.message}"
+        reason = f"rule {self._rule} failed at path {mismatch.path}" if mismatch.path else lost
+        return self._text(reason, lost, context)
+
+    def several(self, reasons: str, context: Context) -> str:
+        """Of `anyPattern`."""
+        return self._text(reasons, f"rule {self._rule} execution error: {reasons}", context)
+
+    def reason(self, index: int, mismatch: Mismatch) -> str:
+        """Of one of `anyPattern`."""
+        if mismatch.kind is MismatchKind.SKIP:
+            return f"rule {self._rule}[{index}] skipped: {mismatch.message}"
+        if mismatch.path:
+            return f"rule {self._rule}[{index}] failed at path {mismatch.path}"
+        return f"rule {self._rule}[{index}] failed: {mismatch.message}"
+
+    def _text(self, reason: str, lost: str, context: Context) -> str:
+        if self._message is None:
+            return f"validation error: {reason}"
+        try:
+            message = self._message.resolve(context)
+        except SubstitutionError:
+            return f"validation error: variables substitution error in {lost}"
+        if not isinstance(message, str):
+            # Kyverno crashes here.
+            raise EvaluationError(f"the message of rule {self._rule} didn't resolve to a string")
+        stop = "" if message.endswith(".") else "."
+        return f"validation error: {message}{stop} {reason}"
+
+
+def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patterns:
+    """What gives the patterns to compare with; they are compiled once where they can be."""
+    template = compile_template(body)
+    if not template.is_constant:
+        cache = _Cache()
+        return lambda context: [cache.compiled(one) for one in split(template.resolve(context))]
+    try:
+        compiled = [compile_pattern(one) for one in split(template.value)]
+    except (PatternDepthError, _PatternTypeError) as error:
+        return _failing(error.message)
+    return lambda _context: compiled
+
+
+def _failing(message: str) -> _Patterns:
+    def fail(_context: Context) -> Sequence[Pattern]:
+        raise EvaluationError(message)
+
+    return fail
+
+
+class _PatternTypeError(EvaluationError):
+    """Variables that gave something that is no pattern."""
+
+
+def _one(body: Json) -> list[Json]:
+    if body is None:
+        raise _PatternTypeError("the pattern didn't resolve to anything")
+    return [body]
+
+
+_JSON_TYPES: Final = ((str, "string"), (bool, "bool"), (dict, "object"))
+
+
+def _several(body: Json) -> list[Json]:
+    if isinstance(body, list):
+        return body
+    if body is None:
+        raise _PatternTypeError("the anyPattern didn't resolve to anything")
+    name = next((name for kind, name in _JSON_TYPES if isinstance(body, kind)), "number")
+    raise _PatternTypeError(
+        "failed to deserialize anyPattern, expected type array: "
+        f"json: cannot unmarshal {name} into Go value of type []interface {{}}"
+    )
+
+
+class _Cache:
+    """Patterns that variables gave, compiled; the oldest goes where there are too many."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[object, Pattern] = {}
+
+    def compiled(self, body: Json) -> Pattern:
+        """The pattern compiled; raises `PatternDepthError`."""
+        key = _identity(body)
+        pattern = self._found.get(key)
+        if pattern is None:
+            pattern = compile_pattern(body)
+            if len(self._found) >= _MOST_CACHED:
+                del self._found[next(iter(self._found))]
+            self._found[key] = pattern
+        return pattern
+
+
+def _identity(value: Json) -> object:
+    """A hashable stand-in for a JSON value that keeps the types of numbers apart."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict):
+        return tuple((key, _identity(member)) for key, member in value.items())
+    if isinstance(value, list):
+        return (list, *map(_identity, value))
+    return type(value), value

@@ -1,0 +1,107 @@
+"""What the parts of the pattern compiler share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.pattern.mismatch import Failure
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json
+
+LIST: Final = "a list that is compared with a pattern"
+
+MAX_DEPTH: Final = 100
+"""How many levels a pattern may have: each takes a few frames of Python's stack."""
+
+Places = tuple[int, ...]
+"""Which element of each list around a value is being looked at, from the outside in."""
+
+
+class PatternDepthError(EvaluationError):
+    """A pattern or a value that is nested too deep to be compared."""
+
+
+class Run:
+    """What one comparison remembers.
+
+    found: for each anchored key that was looked for, whether any object had it; metadata: label
+    patterns by their place, once wildcards in their keys were replaced, which lasts for the rest
+    of the comparison; budget: that of the rule.
+    """
+
+    __slots__ = ("budget", "found", "metadata")
+
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
+        self.found: dict[str, bool] = {}
+        self.metadata: dict[tuple[str, ...], Body] = {}
+
+    @property
+    def is_key_missing(self) -> bool:
+        """Whether no object had one of the anchored keys."""
+        return not all(self.found.values())
+
+
+Check = Callable[[Json, Places, Run], Failure | None]
+"""Compares one value; None where it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Where a pattern's part looks: texts with a place in a list between each two of them."""
+
+    parts: tuple[str, ...] = ("/",)
+
+    def child(self, key: str) -> Path:
+        """The path of a key of the object here."""
+        return Path((*self.parts[:-1], f"{self.parts[-1]}{key}/"))
+
+    def each(self) -> Path:
+        """The path of each element of the list here."""
+        return Path((*self.parts, "/"))
+
+    def at(self, places: Places) -> str:
+        """The path as Kyverno writes it, with a slash at its end."""
+        text = self.parts[0]
+        if len(self.parts) > 1:
+            for place, part in zip(places, self.parts[1:], strict=True):
+                text = f"{text}{place}{part}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A part of the pattern: where it looks, and the keys and list places that lead to it."""
+
+    path: Path = field(default_factory=Path)
+    position: tuple[str, ...] = ()
+
+    def key(self, key: str, written: str) -> Spot:
+        """The spot of a key; written: as the pattern has it, anchor and all."""
+        return Spot(self.path.child(key), (*self.position, written))
+
+    def each(self, index: int) -> Spot:
+        """The spot of the pattern's element that every element of the list is compared with."""
+        return Spot(self.path.each(), (*self.position, str(index)))
+
+
+def weight_of(pattern: Json) -> int:
+    """How many parts a pattern has, for what it costs to compare it once more."""
+    members = pattern.values() if isinstance(pattern, dict) else pattern
+    return 1 + (sum(map(weight_of, members)) if isinstance(pattern, dict | list) else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How to compile the parts below."""
+
+    compile: Callable[[Json, Spot, Build], Check]
+
+    def part(self, pattern: Json, spot: Spot) -> Check:
+        """Compiles a part of the pattern; raises `PatternDepthError`."""
+        if len(spot.position) > MAX_DEPTH:
+            raise PatternDepthError(f"the pattern has more than {MAX_DEPTH} levels")
+        return self.compile(pattern, spot, self)

@@ -1,0 +1,168 @@
+"""One key of an object pattern: what each anchor makes of the value under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import (
+    LIST,
+    Build,
+    Check,
+    Places,
+    Run,
+    Spot,
+    weight_of,
+)
+from chartkit.engine.cluster_policy.pattern.mismatch import (
+    Failure,
+    forbidden_key,
+    unmet_condition,
+    unmet_global,
+)
+from chartkit.engine.cluster_policy.pattern.numbers import go_type
+from chartkit.model import Body, Json
+
+Entry = Callable[[Body, Places, Run], Failure | None]
+"""Compares what an object has under one key; None where it holds."""
+
+_MISSING: Final = object()
+_NO_KEY: Final = "conditional anchor key doesn't exist in the resource"
+
+
+def compile_key(written: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+    """The entry of a key as the pattern has it; spot: that of the object."""
+    anchor = parse_anchor(written)
+    if anchor is not None and anchor.kind in _ANCHORED:
+        return _ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written), build)
+    if pattern == "*":
+        return _any_value(written, spot)
+    check = build.part(pattern, spot.key(written, written))
+    return lambda resource, places, run: check(resource.get(written), places, run)
+
+
+def _any_value(key: str, spot: Spot) -> Entry:
+    path = spot.path
+
+    def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
+        if resource.get(key) is not None:
+            return None
+        parent = path.at(places)
+        return Failure(parent, f"{parent}/{key} not found")
+
+    return entry
+
+
+def _condition(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+    check, path = build.part(pattern, spot), spot.path
+
+    def entry(resource: Body, places: Places, run: Run) -> Failure | None:
+        value = resource.get(key, _MISSING)
+        if value is _MISSING:
+            return unmet_condition(_NO_KEY, path.at(places))
+        failure = check(value, places, run)
+        return None if failure is None else unmet_condition(failure.text, failure.path)
+
+    return entry
+
+
+def _global(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+    check = build.part(pattern, spot)
+
+    def entry(resource: Body, places: Places, run: Run) -> Failure | None:
+        value = resource.get(key, _MISSING)
+        failure = None if value is _MISSING else check(value, places, run)
+        return None if failure is None else unmet_global(failure.text, failure.path)
+
+    return entry
+
+
+def _equality(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+    check = build.part(pattern, spot)
+
+    def entry(resource: Body, places: Places, run: Run) -> Failure | None:
+        value = resource.get(key, _MISSING)
+        return None if value is _MISSING else check(value, places, run)
+
+    return entry
+
+
+def _negation(key: str, _pattern: Json, spot: Spot, _build: Build) -> Entry:
+    path = spot.path
+
+    def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
+        return forbidden_key(path.at(places)) if key in resource else None
+
+    return entry
+
+
+def _existence(key: str, pattern: Json, spot: Spot, build: Build) -> Entry:
+    path = spot.path
+    check = _compile_existence(pattern, spot, build)
+
+    def entry(resource: Body, places: Places, run: Run) -> Failure | None:
+        value = resource.get(key, _MISSING)
+        if value is _MISSING:
+            return None
+        if isinstance(value, list):
+            return check(value, places, run)
+        found = go_type(value)
+        return Failure(
+            path.at(places),
+            f"invalid resource type {found}: "
+            "Existence ^ () anchor can be used only on list/array type resource",
+        )
+
+    return entry
+
+
+def _compile_existence(pattern: Json, spot: Spot, build: Build) -> Check:
+    path = spot.path
+    name = go_type(pattern)
+    if not isinstance(pattern, list):
+        return _refuse(
+            spot,
+            f"invalid pattern type {name}: Pattern has to be of list to compare against resource",
+        )
+    checks = [
+        build.part(one, spot.each(index))
+        if isinstance(one, dict)
+        else _refuse(
+            spot,
+            f"invalid pattern type {name}: "
+            "Pattern has to be of type map to compare against items in resource",
+        )
+        for index, one in enumerate(pattern)
+    ]
+    is_object = [isinstance(one, dict) for one in pattern]
+    weights = list(map(weight_of, pattern))
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        for one, searches, weight in zip(checks, is_object, weights, strict=True):
+            if not searches:
+                return one(value, places, run)
+            run.budget.spend(len(value) * weight, LIST)
+            for index, element in enumerate(value):
+                if one(element, (*places, index), run) is None:
+                    break
+            else:
+                at = path.at(places)
+                return Failure(at, f"existence anchor validation failed at path {at}")
+        return None
+
+    return check
+
+
+def _refuse(spot: Spot, text: str) -> Check:
+    return lambda _value, places, _run: Failure(spot.path.at(places), text)
+
+
+_ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot, Build], Entry]]] = {
+    AnchorKind.CONDITION: _condition,
+    AnchorKind.GLOBAL: _global,
+    AnchorKind.EXISTENCE: _existence,
+    AnchorKind.EQUALITY: _equality,
+    AnchorKind.NEGATION: _negation,
+}
+"""`+( )` is not here: in a validate rule it is a key like any other."""

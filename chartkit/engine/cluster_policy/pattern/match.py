@@ -1,0 +1,92 @@
+"""Patterns compiled once and compared with many values (`pkg/engine/validate` in Kyverno)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.pattern.build import (
+    Build,
+    Check,
+    PatternDepthError,
+    Places,
+    Run,
+    Spot,
+)
+from chartkit.engine.cluster_policy.pattern.lists import compile_list
+from chartkit.engine.cluster_policy.pattern.mismatch import Failure, Mismatch, MismatchKind
+from chartkit.engine.cluster_policy.pattern.objects import compile_object
+from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
+from chartkit.go.fmt import go_sprint
+from chartkit.model import Json
+
+__all__ = ["Pattern", "PatternDepthError", "compile_pattern"]
+
+
+_SHORT: Final = 1024
+"""How long a text in a message may be that is not counted."""
+
+
+class Pattern:
+    """A compiled pattern without variables."""
+
+    __slots__ = ("_check",)
+
+    def __init__(self, check: Check) -> None:
+        self._check = check
+
+    def check(self, value: Json, budget: Budget | None = None) -> Mismatch | None:
+        """Compares a value; None where the pattern holds. budget: that of the rule.
+
+        Raises `PatternDepthError` for a value that is nested too deep to be shown, `BudgetError`.
+        """
+        run = Run(budget)
+        try:
+            failure = self._check(value, (), run)
+        except RecursionError:
+            raise PatternDepthError("the value is nested too deep to be compared") from None
+        return None if failure is None else _judge(failure, run)
+
+
+def _judge(failure: Failure, run: Run) -> Mismatch:
+    if failure.skips:
+        return Mismatch(MismatchKind.SKIP, "", failure.text)
+    if failure.path and (failure.forbids or not run.is_key_missing):
+        return Mismatch(MismatchKind.FAIL, failure.path, failure.text)
+    return Mismatch(MismatchKind.ERROR, "", failure.text)
+
+
+def compile_pattern(body: Json) -> Pattern:
+    """Compiles a pattern; raises `PatternDepthError` for one that is nested too deep.
+
+    body: as written, its whole numbers marked where they are int64 (`chartkit.go.int64`): an
+    int64 pattern takes the text `1`, a float64 one `1.0` as well.
+    """
+    try:
+        return Pattern(Build(_compile).part(body, Spot()))
+    except RecursionError:
+        raise PatternDepthError("the pattern is nested too deep") from None
+
+
+def _compile(pattern: Json, spot: Spot, build: Build) -> Check:
+    if isinstance(pattern, dict):
+        return compile_object(pattern, spot, build)
+    if isinstance(pattern, list):
+        return compile_list(pattern, spot, build)
+    return _leaf(pattern, spot)
+
+
+def _leaf(pattern: Json, spot: Spot) -> Check:
+    holds, path = compile_scalar(pattern), spot.path
+    wanted = go_sprint(pattern)
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        if holds(value) or (isinstance(value, list) and all(map(holds, value))):
+            return None
+        at = path.at(places)
+        if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > _SHORT):
+            run.budget.weigh(value, "a value in a message")
+        found = go_sprint(value)
+        return Failure(at, f"resource value '{found}' does not match '{wanted}' at path {at}")
+
+    return check

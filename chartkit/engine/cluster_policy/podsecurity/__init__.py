@@ -1,0 +1,5 @@
+"""`validate.podSecurity`: the Pod Security Standards as Kyverno 1.19 checks them."""
+
+from chartkit.engine.cluster_policy.podsecurity.rule import compile_pod_security
+
+__all__ = ["compile_pod_security"]

@@ -1,0 +1,237 @@
+"""The checks of the Pod Security Standard "baseline".
+
+Source of the rules: Kubernetes' pod-security-admission, with the lists of field errors that
+Kyverno's copy of it gives. A check takes a pod and says why it forbids it; None: it does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.podsecurity.finding import (
+    FieldError,
+    Violation,
+    counted,
+    plural,
+    quoted,
+)
+from chartkit.engine.cluster_policy.podsecurity.pod import Container, Pod
+from chartkit.model import Body, Json
+
+Judge = Callable[[Pod], Violation | None]
+
+_HOST_NAMESPACES: Final = ("hostNetwork", "hostPID", "hostIPC")
+
+
+def host_namespaces(pod: Pod) -> Violation | None:
+    """The host's network, PID and IPC namespaces are not shared."""
+    used = [name for name in _HOST_NAMESPACES if pod.spec.get(name)]
+    if not used:
+        return None
+    return Violation(
+        "host namespaces",
+        ", ".join(f"{name}=true" for name in used),
+        tuple(FieldError(f"spec.{name}", True) for name in used),
+    )
+
+
+def host_path_volumes(pod: Pod) -> Violation | None:
+    """No volume is a hostPath."""
+    names, errors = [], []
+    for index, volume in enumerate(pod.spec.get("volumes") or ()):
+        host_path = volume.get("hostPath")
+        if host_path is not None:
+            names.append(volume.get("name") or "")
+            path = host_path.get("path") or ""
+            errors.append(FieldError(f"spec.volumes[{index}].hostPath", path))
+    if not names:
+        return None
+    return Violation("hostPath volumes", counted("volume", names), tuple(errors))
+
+
+def host_ports(pod: Pod) -> Violation | None:
+    """No container has a host port."""
+    names, errors = [], []
+    ports: set[str] = set()
+    for container in pod.containers:
+        found = [
+            FieldError(f"{container.path}.ports[{index}].hostPort", host_port, container.name)
+            for index, port in enumerate(container.body.get("ports") or ())
+            if (host_port := port.get("hostPort"))
+        ]
+        if found:
+            names.append(container.name)
+            errors += found
+            ports.update(str(error.value) for error in found)
+    if not names:
+        return None
+    uses = "uses" if len(names) == 1 else "use"
+    shown = f"{plural('hostPort', len(ports))} {', '.join(sorted(ports))}"
+    return Violation("hostPort", f"{counted('container', names)} {uses} {shown}", tuple(errors))
+
+
+def host_probes(pod: Pod) -> Violation | None:
+    """No probe and no lifecycle handler names a host."""
+    names: set[str] = set()
+    hosts: set[str] = set()
+    for container in pod.containers:
+        found = set(_probed_hosts(container.body))
+        if found:
+            names.add(container.name)
+            hosts |= found
+    if not names:
+        return None
+    uses = "uses" if len(names) == 1 else "use"
+    return Violation(
+        "probe or lifecycle host",
+        f"{counted('container', sorted(names))} {uses} "
+        f"{counted('probe or lifecycle host', sorted(hosts))}",
+    )
+
+
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_HANDLERS: Final = ("postStart", "preStop")
+
+
+def _probed_hosts(container: Body) -> Iterator[str]:
+    lifecycle: Body = container.get("lifecycle") or {}
+    actions: list[Json] = [container.get(name) for name in _PROBES]
+    actions += [lifecycle.get(name) for name in _HANDLERS]
+    for action in actions:
+        for kind in ("httpGet", "tcpSocket"):
+            host = ((action or {}).get(kind) or {}).get("host")
+            if host:
+                yield host
+
+
+def privileged(pod: Pod) -> Violation | None:
+    """No container is privileged."""
+    bad = [one for one in pod.containers if (one.security or {}).get("privileged")]
+    if not bad:
+        return None
+    names = counted("container", (one.name for one in bad))
+    return Violation(
+        "privileged",
+        f"{names} must not set securityContext.privileged=true",
+        tuple(_bad_field(one, "privileged", True) for one in bad),
+    )
+
+
+def _bad_field(container: Container, field: str, value: str | bool | int) -> FieldError:
+    return FieldError(f"{container.path}.securityContext.{field}", value, container.name)
+
+
+def proc_mount(pod: Pod) -> Violation | None:
+    """`/proc` is masked as it is by default."""
+    bad: list[tuple[Container, str]] = []
+    for container in pod.containers:
+        mount = (container.security or {}).get("procMount")
+        if mount is not None and mount != "Default":
+            bad.append((container, mount))
+    if not bad:
+        return None
+    names = counted("container", (one.name for one, _ in bad))
+    mounts = quoted(sorted({mount for _, mount in bad}))
+    return Violation(
+        "procMount",
+        f"{names} must not set securityContext.procMount to {mounts}",
+        tuple(_bad_field(one, "procMount", mount) for one, mount in bad),
+    )
+
+
+_DEFAULT_CAPABILITIES: Final = frozenset(
+    (
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    )
+)
+
+
+def capabilities(pod: Pod) -> Violation | None:
+    """No capability beyond those of a container runtime's default is added."""
+    found = added_capabilities(pod, _DEFAULT_CAPABILITIES)
+    if found is None:
+        return None
+    detail, errors = found
+    return Violation("non-default capabilities", detail, errors)
+
+
+def added_capabilities(
+    pod: Pod, allowed: frozenset[str]
+) -> tuple[str, tuple[FieldError, ...]] | None:
+    """What is added beyond the allowed capabilities: in words, and the fields; None: nothing."""
+    names, errors = [], []
+    every: set[str] = set()
+    for container in pod.containers:
+        added = ((container.security or {}).get("capabilities") or {}).get("add") or ()
+        bad = set(added) - allowed
+        if bad:
+            names.append(container.name)
+            every |= bad
+            path = f"{container.path}.securityContext.capabilities.add"
+            errors.append(FieldError(path, tuple(sorted(bad)), container.name))
+    if not names:
+        return None
+    detail = (
+        f"{counted('container', names)} must not include {quoted(sorted(every))} "
+        "in securityContext.capabilities.add"
+    )
+    return detail, tuple(errors)
+
+
+def windows_host_process(pod: Pod) -> Violation | None:
+    """Neither pod nor container is a Windows HostProcess."""
+    bad = [
+        one
+        for one in pod.containers
+        if ((one.security or {}).get("windowsOptions") or {}).get("hostProcess")
+    ]
+    setters, errors = [], []
+    if (pod.security.get("windowsOptions") or {}).get("hostProcess"):
+        setters.append("pod")
+        errors.append(FieldError("spec.securityContext.windowsOptions.hostProcess", True))
+    if bad:
+        setters.append(counted("container", (one.name for one in bad)))
+        errors += [_bad_field(one, "windowsOptions.hostProcess", True) for one in bad]
+    if not setters:
+        return None
+    return Violation(
+        "hostProcess",
+        f"{' and '.join(setters)} must not set securityContext.windowsOptions.hostProcess=true",
+        tuple(errors),
+    )
+
+
+def sysctls(allowed: frozenset[str]) -> Judge:
+    """Only sysctls that are namespaced and safe are set."""
+
+    def judge(pod: Pod) -> Violation | None:
+        bad = [
+            (index, name)
+            for index, sysctl in enumerate(pod.security.get("sysctls") or ())
+            if (name := sysctl.get("name", "")) not in allowed
+        ]
+        if not bad:
+            return None
+        return Violation(
+            "forbidden sysctls",
+            ", ".join(name for _, name in bad),
+            tuple(
+                FieldError(f"spec.securityContext.sysctls[{index}].name", name)
+                for index, name in bad
+            ),
+        )
+
+    return judge

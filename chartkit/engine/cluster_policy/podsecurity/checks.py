@@ -1,0 +1,174 @@
+"""Which check holds at which level and version, and what they are called.
+
+Kyverno 1.19 has its own way to choose: a check that is younger than the asked version is run in
+its first form, "restricted" does not replace checks of "baseline", and every level but "baseline"
+(also "privileged") runs them all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cluster_policy.podsecurity import baseline, profiles, restricted
+from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
+from chartkit.engine.cluster_policy.podsecurity.finding import Finding
+from chartkit.engine.cluster_policy.podsecurity.pod import Pod
+from chartkit.engine.cluster_policy.podsecurity.restricted import unless_windows
+
+_BASELINE: Final = "baseline"
+_RESTRICTED: Final = "restricted"
+_LATEST: Final = float("inf")
+_VERSION: Final = re.compile(r"v1\.([0-9]|[1-9][0-9]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check and its forms, each with the minor version of Kubernetes from which it holds."""
+
+    id: str
+    level: str
+    forms: tuple[tuple[int, Judge], ...]
+
+    def form(self, minor: float) -> Judge:
+        """The form for a version."""
+        chosen = self.forms[0][1]
+        for since, judge in self.forms:
+            if since <= minor:
+                chosen = judge
+        return chosen
+
+
+_SYSCTLS_0: Final = frozenset(
+    (
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
+    )
+)
+_SYSCTLS_27: Final = _SYSCTLS_0 | {"net.ipv4.ip_local_reserved_ports"}
+_SYSCTLS_29: Final = _SYSCTLS_27 | {
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+}
+_SYSCTLS_32: Final = _SYSCTLS_29 | {"net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"}
+
+_SELINUX_0: Final = frozenset(("", "container_t", "container_init_t", "container_kvm_t"))
+_SELINUX_31: Final = _SELINUX_0 | {"container_engine_t"}
+
+CHECKS: Final = (
+    Check(
+        "allowPrivilegeEscalation",
+        _RESTRICTED,
+        (
+            (8, restricted.allow_privilege_escalation),
+            (25, unless_windows(restricted.allow_privilege_escalation)),
+        ),
+    ),
+    Check("appArmorProfile", _BASELINE, ((0, profiles.app_armor),)),
+    Check("capabilities_baseline", _BASELINE, ((0, baseline.capabilities),)),
+    Check(
+        "capabilities_restricted",
+        _RESTRICTED,
+        ((22, restricted.capabilities), (25, unless_windows(restricted.capabilities))),
+    ),
+    Check("hostNamespaces", _BASELINE, ((0, baseline.host_namespaces),)),
+    Check("hostPathVolumes", _BASELINE, ((0, baseline.host_path_volumes),)),
+    Check("hostPorts", _BASELINE, ((0, baseline.host_ports),)),
+    Check("hostProbesAndHostLifecycle", _BASELINE, ((34, baseline.host_probes),)),
+    Check("privileged", _BASELINE, ((0, baseline.privileged),)),
+    Check("procMount", _BASELINE, ((0, baseline.proc_mount),)),
+    Check("restrictedVolumes", _RESTRICTED, ((0, restricted.restricted_volumes),)),
+    Check("runAsNonRoot", _RESTRICTED, ((0, restricted.run_as_non_root),)),
+    Check("runAsUser", _RESTRICTED, ((23, restricted.run_as_user),)),
+    Check(
+        "seLinuxOptions",
+        _BASELINE,
+        ((0, profiles.selinux(_SELINUX_0)), (31, profiles.selinux(_SELINUX_31))),
+    ),
+    Check(
+        "seccompProfile_baseline",
+        _BASELINE,
+        ((0, profiles.seccomp_annotations), (19, profiles.seccomp_if_set)),
+    ),
+    Check(
+        "seccompProfile_restricted",
+        _RESTRICTED,
+        ((19, profiles.seccomp_required), (25, unless_windows(profiles.seccomp_required))),
+    ),
+    Check(
+        "sysctls",
+        _BASELINE,
+        (
+            (0, baseline.sysctls(_SYSCTLS_0)),
+            (27, baseline.sysctls(_SYSCTLS_27)),
+            (29, baseline.sysctls(_SYSCTLS_29)),
+            (32, baseline.sysctls(_SYSCTLS_32)),
+        ),
+    ),
+    Check("windowsHostProcess", _BASELINE, ((0, baseline.windows_host_process),)),
+)
+"""In the order in which they are run and reported."""
+
+CONTROLS: Final[dict[str, tuple[str, ...]]] = {
+    "Capabilities": ("capabilities_baseline", "capabilities_restricted"),
+    "Seccomp": ("seccompProfile_baseline", "seccompProfile_restricted"),
+    "Privileged Containers": ("privileged",),
+    "Host Ports": ("hostPorts",),
+    "/proc Mount Type": ("procMount",),
+    "HostProcess": ("windowsHostProcess",),
+    "SELinux": ("seLinuxOptions",),
+    "Host Namespaces": ("hostNamespaces",),
+    "HostPath Volumes": ("hostPathVolumes",),
+    "Sysctls": ("sysctls",),
+    "AppArmor": ("appArmorProfile",),
+    "Privilege Escalation": ("allowPrivilegeEscalation",),
+    "Running as Non-root": ("runAsNonRoot",),
+    "Running as Non-root user": ("runAsUser",),
+    "Volume Types": ("restrictedVolumes",),
+}
+"""The checks of each control of the Pod Security Standards."""
+
+CONTROL_OF: Final = {check: name for name, checks in CONTROLS.items() for check in checks}
+"""The control that a check belongs to; a check that Kyverno has no control for is missing."""
+
+Chosen = tuple[tuple[str, Judge], ...]
+"""Checks by id, each in the form that was asked for."""
+
+
+def choose(level: str, version: str) -> Chosen:
+    """The checks of a level (`privileged`, `baseline`, `restricted`) at a version.
+
+    version: `v1.x`, `latest` or empty, which is the latest. Raises ValueError for another.
+    """
+    minor = _minor(version)
+    return tuple(
+        (check.id, check.form(minor))
+        for check in CHECKS
+        if level != _BASELINE or check.level == _BASELINE
+    )
+
+
+def _minor(version: str) -> float:
+    if version in ("", "latest"):
+        return _LATEST
+    match = _VERSION.fullmatch(version)
+    if match is None:
+        raise ValueError('must be "latest" or "v1.x"')
+    return int(match[1])
+
+
+def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:
+    """What the checks find in a pod."""
+    found = []
+    for check, judge in chosen:
+        violation = judge(pod)
+        if violation is not None:
+            found.append(Finding(check, violation.reason, violation.detail, violation.errors))
+    return found

@@ -1,0 +1,195 @@
+"""The checks that the Pod Security Standard "restricted" adds.
+
+Source of the rules: as in `baseline`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cluster_policy.podsecurity.baseline import Judge, added_capabilities
+from chartkit.engine.cluster_policy.podsecurity.finding import (
+    FieldError,
+    Violation,
+    counted,
+    quoted,
+)
+from chartkit.engine.cluster_policy.podsecurity.pod import Container, Pod
+from chartkit.model import Body
+
+
+def unless_windows(judge: Judge) -> Judge:
+    """The check, which lets pods for Windows alone (from 1.25 on)."""
+    return lambda pod: None if pod.is_windows else judge(pod)
+
+
+def _missing(container: Container, field: str) -> FieldError:
+    path = f"{container.path}.securityContext.{field}"
+    return FieldError(path, container=container.name, is_missing=True)
+
+
+def _forbidden(container: Container, field: str, value: str | bool | int) -> FieldError:
+    return FieldError(f"{container.path}.securityContext.{field}", value, container.name)
+
+
+def allow_privilege_escalation(pod: Pod) -> Violation | None:
+    """Every container says that privileges do not grow."""
+    errors = [error for one in pod.containers if (error := _escalation(one)) is not None]
+    if not errors:
+        return None
+    names = counted("container", (error.container or "" for error in errors))
+    return Violation(
+        "allowPrivilegeEscalation != false",
+        f"{names} must set securityContext.allowPrivilegeEscalation=false",
+        tuple(errors),
+    )
+
+
+def _escalation(container: Container) -> FieldError | None:
+    field = "allowPrivilegeEscalation"
+    if container.security is None:
+        return _missing(container, field)
+    allowed = container.security.get(field)
+    if allowed is None:
+        return _forbidden(container, field, "nil")
+    return _forbidden(container, field, True) if allowed else None
+
+
+_BIND: Final = frozenset(("NET_BIND_SERVICE",))
+
+
+def capabilities(pod: Pod) -> Violation | None:
+    """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
+    kept = [error for one in pod.containers if (error := _kept(one)) is not None]
+    added = added_capabilities(pod, _BIND)
+    details, errors = [], kept
+    if kept:
+        names = counted("container", (error.container or "" for error in kept))
+        details.append(f'{names} must set securityContext.capabilities.drop=["ALL"]')
+    if added is not None:
+        details.append(added[0])
+        errors = [*kept, *added[1]]
+    if not details:
+        return None
+    return Violation("unrestricted capabilities", "; ".join(details), tuple(errors))
+
+
+def _kept(container: Container) -> FieldError | None:
+    dropped = ((container.security or {}).get("capabilities") or {}).get("drop")
+    if not dropped:
+        return _missing(container, "capabilities.drop")
+    if "ALL" in dropped:
+        return None
+    path = f"{container.path}.securityContext.capabilities.drop"
+    return FieldError(path, tuple(sorted(set(dropped))), container.name)
+
+
+def run_as_non_root(pod: Pod) -> Violation | None:
+    """Every container runs as another user than root, by its own word or the pod's."""
+    own = pod.security.get("runAsNonRoot")
+    bad: list[Container] = []
+    silent: list[Container] = []
+    for container in pod.containers:
+        said = (container.security or {}).get("runAsNonRoot")
+        if said is False:
+            bad.append(container)
+        elif said is None and not own:
+            silent.append(container)
+    setters = ["pod"] if own is False else []
+    errors = [FieldError("spec.securityContext.runAsNonRoot", False)] if setters else []
+    if bad:
+        setters.append(counted("container", (one.name for one in bad)))
+        errors += [_forbidden(one, "runAsNonRoot", False) for one in bad]
+    details = []
+    if setters:
+        details.append(f"{' and '.join(setters)} must not set securityContext.runAsNonRoot=false")
+    if silent:
+        names = counted("container", (one.name for one in silent))
+        details.append(f"pod or {names} must set securityContext.runAsNonRoot=true")
+        errors += [_missing(one, "runAsNonRoot") for one in silent]
+    if not details:
+        return None
+    return Violation("runAsNonRoot != true", "\n".join(details), tuple(errors))
+
+
+def run_as_user(pod: Pod) -> Violation | None:
+    """Neither pod nor container sets the user 0."""
+    setters = ["pod"] if _is_root(pod.security) else []
+    errors = [FieldError("spec.securityContext.runAsUser", 0)] if setters else []
+    bad = [one for one in pod.containers if _is_root(one.security or {})]
+    if bad:
+        setters.append(counted("container", (one.name for one in bad)))
+        errors += [_forbidden(one, "runAsUser", 0) for one in bad]
+    if not setters:
+        return None
+    return Violation(
+        "runAsUser=0", f"{' and '.join(setters)} must not set runAsUser=0", tuple(errors)
+    )
+
+
+def _is_root(security: Body) -> bool:
+    user = security.get("runAsUser")
+    return user is not None and user == 0
+
+
+_ALLOWED_VOLUMES: Final = (
+    "configMap",
+    "csi",
+    "downwardAPI",
+    "emptyDir",
+    "ephemeral",
+    "image",
+    "persistentVolumeClaim",
+    "projected",
+    "secret",
+)
+_OTHER_VOLUMES: Final = (
+    "hostPath",
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "gitRepo",
+    "nfs",
+    "iscsi",
+    "glusterfs",
+    "rbd",
+    "flexVolume",
+    "cinder",
+    "cephfs",
+    "flocker",
+    "fc",
+    "azureFile",
+    "vsphereVolume",
+    "quobyte",
+    "azureDisk",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "scaleIO",
+    "storageos",
+)
+"""In the order in which they are looked for."""
+
+
+def restricted_volumes(pod: Pod) -> Violation | None:
+    """Every volume is of a type that a namespace's own user may mount."""
+    names, kinds, errors = [], set(), []
+    for index, volume in enumerate(pod.spec.get("volumes") or ()):
+        kind = _other_kind(volume)
+        if kind is not None:
+            names.append(volume.get("name", ""))
+            kinds.add(kind)
+            errors.append(FieldError(f"spec.volumes[{index}].{kind}"))
+    if not names:
+        return None
+    uses = "uses" if len(names) == 1 else "use"
+    types = "restricted volume type" if len(kinds) == 1 else "restricted volume types"
+    return Violation(
+        "restricted volume types",
+        f"{counted('volume', names)} {uses} {types} {quoted(sorted(kinds))}",
+        tuple(errors),
+    )
+
+
+def _other_kind(volume: Body) -> str | None:
+    if any(volume.get(kind) is not None for kind in _ALLOWED_VOLUMES):
+        return None
+    return next((kind for kind in _OTHER_VOLUMES if volume.get(kind) is not None), "unknown")

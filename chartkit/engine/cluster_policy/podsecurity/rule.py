@@ -1,0 +1,221 @@
+"""`validate.podSecurity` rules: the handler, its messages and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import re2
+
+from chartkit.engine.cluster_policy.decision import NO_ELEMENT, Check, Checked
+from chartkit.engine.cluster_policy.existing_violations import allow_existing
+from chartkit.engine.cluster_policy.handler import ExceptedHandler
+from chartkit.engine.cluster_policy.podsecurity.checks import CONTROL_OF, choose, find
+from chartkit.engine.cluster_policy.podsecurity.exclusions import (
+    Exclusion,
+    compile_exclusion,
+    lift_all,
+)
+from chartkit.engine.cluster_policy.podsecurity.finding import Finding
+from chartkit.engine.cluster_policy.podsecurity.workload import PREFIXES, read_pod
+from chartkit.engine.context.images import extract_images
+from chartkit.engine.request.request import Operation
+from chartkit.errors import EvaluationError
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from chartkit.engine.cluster_policy.exceptions import PolicyException
+    from chartkit.engine.cluster_policy.policy import Policy, Rule
+    from chartkit.engine.context.context import Context
+    from chartkit.engine.request.request import Request
+
+_NAMED_CONTAINERS: Final = re2.compile(r"container(?:s)?\s*(.*?)\s*must")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judged(Checked):
+    """A decision and what reports say beside it."""
+
+    properties: dict[str, str]
+
+
+def compile_pod_security(rule: Rule, policy: Policy) -> PodSecurityHandler:
+    """The handler of a podSecurity rule.
+
+    Raises ValueError for a version that the schema of policies does not let through.
+    """
+    return PodSecurityHandler(rule, policy)
+
+
+class PodSecurityHandler(ExceptedHandler):
+    """Judges workloads by the Pod Security Standards."""
+
+    __slots__ = ("_check", "_excepted", "_policy", "_rule", "_standard")
+
+    def __init__(self, rule: Rule, policy: Policy) -> None:
+        self._rule = rule
+        self._policy = policy
+        self._standard = _Standard(rule.name, rule.validate.pod_security or {})
+        self._check = allow_existing(self._standard.check((), ()), rule, policy)
+        self._excepted: dict[tuple[str, ...], Check] = {}
+
+    def __call__(self, context: Context, request: Request) -> RuleResult | None:
+        return self._result(self._check, context, request)
+
+    def excepted(
+        self, context: Context, request: Request, exceptions: Sequence[PolicyException]
+    ) -> RuleResult | None:
+        """What the rule says of a request that exceptions apply to: one without podSecurity
+        controls lifts the rule, the others lift their controls."""
+        if request.operation is Operation.DELETE:
+            return None
+        for one in exceptions:
+            if not one.pod_security:
+                return self._answer(
+                    Status.SKIP,
+                    f"rule is skipped due to policy exception {one.key}",
+                    {"exceptions": _name(one)},
+                )
+        return self._result(self._check_of(exceptions), context, request)
+
+    def _check_of(self, exceptions: Sequence[PolicyException]) -> Check:
+        keys = tuple(one.key for one in exceptions)
+        check = self._excepted.get(keys)
+        if check is None:
+            names = tuple(map(_name, exceptions))
+            lifted = [control for one in exceptions for control in one.pod_security]
+            check = allow_existing(
+                self._standard.check(lifted, keys, names), self._rule, self._policy
+            )
+            self._excepted[keys] = check
+        return check
+
+    def _result(self, check: Check, context: Context, request: Request) -> RuleResult | None:
+        if request.operation is Operation.DELETE:
+            return None
+        found = check(context, request, NO_ELEMENT)
+        if found is None:
+            return None
+        properties = found.properties if isinstance(found, _Judged) else {}
+        return self._answer(found.status, found.message, properties)
+
+    def _answer(self, status: Status, message: str, properties: dict[str, str]) -> RuleResult:
+        return RuleResult(
+            self._policy.key,
+            self._rule.name,
+            RuleType.VALIDATION,
+            status,
+            message,
+            properties=properties,
+        )
+
+
+def _name(exception: PolicyException) -> str:
+    return exception.key.rpartition("/")[2]
+
+
+class _Standard:
+    """A level at a version, with the controls that the rule itself lifts."""
+
+    __slots__ = ("_chosen", "_exclusions", "_failed", "_level", "_passed", "_version")
+
+    def __init__(self, rule: str, body: Body) -> None:
+        self._level: str = body.get("level") or ""
+        self._version: str = body.get("version") or ""
+        self._chosen = choose(self._level, self._version)
+        self._exclusions = self._compiled(body.get("exclude") or ())
+        self._passed = Checked(Status.PASS, f"Validation rule '{rule}' passed.")
+        self._failed = (
+            f"Validation rule '{rule}' failed. It violates PodSecurity "
+            f'"{self._level}:{self._version}": '
+        )
+
+    def _compiled(self, bodies: Sequence[Body]) -> tuple[Exclusion, ...]:
+        return tuple(compile_exclusion(body, self._chosen) for body in bodies)
+
+    def check(
+        self, lifted: Sequence[Body], keys: tuple[str, ...], names: tuple[str, ...] = ()
+    ) -> Check:
+        """Judges an object; lifted: further controls, from the exceptions that the keys name."""
+        exclusions = self._compiled(lifted)
+        skipped = _Judged(
+            Status.SKIP,
+            f"rule is skipped due to policy exceptions {', '.join(keys)}",
+            {"exceptions": ",".join(names)},
+        )
+
+        def check(_context: Context, request: Request, _element: Json) -> Checked:
+            try:
+                pod = read_pod(request.resource)
+            except EvaluationError as error:
+                message = f"Error while getting new resource: {error.message}"
+                return Checked(Status.ERROR, message)
+            findings = lift_all(self._exclusions, find(self._chosen, pod), pod)
+            if not findings:
+                return self._passed
+            findings = lift_all(exclusions, findings, pod)
+            return self._failure(findings, request.resource) if findings else skipped
+
+        return check
+
+    def _failure(self, findings: Sequence[Finding], resource: Resource) -> Checked:
+        prefix = PREFIXES.get(resource.kind)
+        groups = "".join(_group(found, prefix) for found in findings)
+        return _Judged(Status.FAIL, self._failed + groups, self._properties(findings, resource))
+
+    def _properties(self, findings: Sequence[Finding], resource: Resource) -> dict[str, str]:
+        image_of = _images(resource)
+        controls = ",".join(_control(found, image_of) for found in findings)
+        return {
+            "standard": self._level,
+            "version": self._version,
+            "controls": ",".join(found.check for found in findings),
+            "controlsJSON": f"[{controls}]",
+        }
+
+
+def _group(found: Finding, prefix: str | None) -> str:
+    errors = []
+    for error in found.errors or ():
+        path = error.path if prefix is None else error.path.replace("spec", prefix)
+        path = path.replace("metadata", "spec.template.metadata")
+        errors.append(str(replace(error, path=path)))
+    return f"(Forbidden reason: {found.reason}, field error list: [{', '.join(errors)}])"
+
+
+def _control(found: Finding, image_of: Callable[[str], str]) -> str:
+    match = _NAMED_CONTAINERS.search(found.detail)
+    images = None
+    if match is not None:
+        names = match[1].replace('"', "").replace(" ", "").split(",")
+        images = [image_of(name) for name in names]
+    name = CONTROL_OF.get(found.check, "")
+    return f'{{"ID":{go_json(found.check)},"Name":{go_json(name)},"Images":{go_json(images)}}}'
+
+
+def _images(resource: Resource) -> Callable[[str], str]:
+    """The image of a container by its name; the name itself where there is none."""
+    try:
+        images = extract_images(resource.body)
+    except EvaluationError:
+        images = {}
+
+    def image_of(name: str) -> str:
+        for kind in ("containers", "initContainers", "ephemeralContainers"):
+            parts = (images.get(kind) or {}).get(name)
+            if parts:
+                return _reference(parts)
+        return name
+
+    return image_of
+
+
+def _reference(parts: Body) -> str:
+    image = parts.get("path") or ""
+    if parts.get("registry"):
+        image = f"{parts['registry']}/{image}"
+    if parts.get("digest"):
+        return f"{image}@{parts['digest']}"
+    return f"{image}:{parts.get('tag') or ''}"

@@ -1,0 +1,77 @@
+"""What Kyverno checks before it takes a policy, in its order and its words
+(`pkg/validation/policy` and the `Validate` methods of its API types)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.engine.cluster_policy.autogen import all_rules
+from chartkit.engine.cluster_policy.conditions.check import ConditionsMalformed
+from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy_check.generation import (
+    IsClusterWide,
+    nothing_cluster_wide,
+)
+from chartkit.engine.cluster_policy.policy_check.images import images_fault
+from chartkit.engine.cluster_policy.policy_check.kinds import kinds_fault
+from chartkit.engine.cluster_policy.policy_check.overrides import overrides_fault
+from chartkit.engine.cluster_policy.policy_check.rule import rule_fault
+from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
+from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
+from chartkit.errors import CompileError
+from chartkit.model import Diagnostic, Severity
+
+POLICY_RULE: Final = "policy"
+"""The id of diagnostics for what Kyverno's webhook refuses."""
+
+
+def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> None:
+    """Raises CompileError, with Kyverno's text, for a policy that Kyverno does not take.
+
+    cluster_wide: which kinds stand outside namespaces.
+    """
+    try:
+        fault = policy_fault(policy, cluster_wide)
+    except ConditionsMalformed as error:
+        fault = error.message
+    if fault:
+        place, hint = policy.resource.location, _hint(policy)
+        raise CompileError([Diagnostic(POLICY_RULE, Severity.ERROR, fault, place, hint)])
+
+
+def _hint(policy: Policy) -> str | None:
+    """What Kyverno's text does not say of a policy that it took before."""
+    if policy.resource.body["spec"].get("generateExistingOnPolicyUpdate") is not None:
+        return "in a rule it is generate.generateExisting; Kyverno's text names no field there is"
+    if any((rule.body.get("validate") or {}).get("assert") for rule in policy.rules):
+        return "validate.assert has no effect since Kyverno 1.19"
+    return None
+
+
+def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
+    """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
+    rules = all_rules(policy)
+    fault = variables_fault(policy, rules)
+    if fault:
+        return fault
+    faults = spec_faults(policy, cluster_wide)
+    if faults:
+        return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
+    fault = overrides_fault(policy) or _processing_fault(policy) or kinds_fault(policy, rules)
+    if fault:
+        return fault
+    for index, rule in enumerate(rules):
+        fault = rule_fault(index, rule) or images_fault(index, rule, policy.failure_action)
+        if fault:
+            return fault
+    return None
+
+
+def _processing_fault(policy: Policy) -> str | None:
+    if policy.admission:
+        return None
+    if not policy.background:
+        return "disabling both admission and background processing is not allowed"
+    if any(rule.mutate or rule.generate or rule.verify_images for rule in policy.rules):
+        return "disabling admission processing is only allowed with validation policies"
+    return None

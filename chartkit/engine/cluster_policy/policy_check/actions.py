@@ -1,0 +1,196 @@
+"""The checks of what a rule does: one action, anchors where they are known, lists where needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy import Rule, RuleKind, Validation
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json
+
+_ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
+_KNOWN_ANCHORS: Final = frozenset(("", "^", "=", "X", "<"))
+
+
+def action_fault(rule: Rule) -> str | None:
+    """What is wrong with a rule's action, below `spec.rules[n].`; None where it is sound."""
+    check = _CHECKS.get(rule.kind, _validate_fault)
+    return check(rule)
+
+
+def _no_fault(_rule: Rule) -> None:
+    return None
+
+
+def _mutate_fault(rule: Rule) -> str | None:
+    mutate = rule.mutate or {}
+    merge, patch = mutate.get("patchStrategicMerge") is not None, mutate.get("patchesJson6902")
+    if mutate.get("foreach"):
+        if merge or patch:
+            return (
+                "mutate.foreach.: only one of `foreach`, `patchStrategicMerge`, or "
+                "`patchesJson6902` is allowed"
+            )
+        return _mutate_foreach_fault(mutate["foreach"], "")
+    if merge and patch:
+        return f"mutate.foreach.: {_ONE_PATCH}"
+    return f"mutate..: {_CEL_ONLY}" if rule.cel_preconditions else None
+
+
+_ONE_PATCH: Final = "only one of `patchStrategicMerge` or `patchesJson6902` is allowed"
+_CEL_ONLY: Final = "celPrecondition can only be used with validate.cel"
+
+
+def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
+    for index, block in enumerate(blocks):
+        tag += f"foreach[{index}]"
+        nested = block.get("foreach")
+        merge, patch = block.get("patchStrategicMerge"), block.get("patchesJson6902")
+        if isinstance(nested, list) and nested:
+            if block.get("context") or block.get("preconditions") or patch or merge is not None:
+                return f"mutate.{tag}.: a nested foreach cannot contain other declarations"
+            return _mutate_foreach_fault(nested, tag)
+        if bool(patch) == (merge is not None):
+            return f"mutate.{tag}.: {_ONE_PATCH}"
+    return None
+
+
+def _generate_fault(rule: Rule) -> str | None:
+    generate = rule.generate or {}
+    selector = (generate.get("cloneList") or {}).get("selector")
+    if selector is not None and has_wildcard(go_json(selector)):
+        return "generate.selector.: wildcard characters `*/?` not supported"
+    found = _pattern_fault(generate.get("data"), "/", frozenset())
+    if found:
+        return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
+    return None
+
+
+def same_kind_fault(rule: Rule) -> str | None:
+    """A rule that would be triggered by what it generates, where its match names kinds directly."""
+    kind = (rule.generate or {}).get("kind") or ""
+    if kind in rule.match.direct.kinds:
+        return "generation kind and match resource kind should not be the same"
+    return None
+
+
+def _validate_fault(rule: Rule) -> str | None:
+    validate = rule.validate
+    listed = rule.body["validate"].get("foreach") is not None
+    fault = _one_of(_elements(validate) + listed, "pattern, anyPattern, deny, foreach, cel")
+    if fault:
+        return f"validate..: {fault}"
+    if validate.pattern is not None:
+        found = _pattern_fault(validate.pattern, "/", _KNOWN_ANCHORS)
+        if found:
+            return f"validate.pattern.{found[0]}.: {found[1]}"
+    fault = _any_pattern_fault(validate.any_pattern)
+    if fault:
+        return f"validate.anyPattern{fault}"
+    for block in validate.foreach:
+        fault = _foreach_fault(block)
+        if fault:
+            return f"validate..: {fault}"
+    if rule.cel_preconditions and validate.cel is None:
+        return f"validate..: {_CEL_ONLY}"
+    return None
+
+
+def _elements(validate: Validation) -> int:
+    manifests = (validate.manifests or {}).get("attestors")
+    return sum(
+        (
+            validate.pattern is not None,
+            validate.any_pattern is not None,
+            validate.deny is not None,
+            validate.pod_security is not None,
+            validate.cel is not None,
+            bool(manifests),
+        )
+    )
+
+
+def _one_of(count: int, names: str) -> str | None:
+    if count == 0:
+        return f"one of {names} must be specified"
+    return f"only one of {names} can be specified" if count > 1 else None
+
+
+def _any_pattern_fault(patterns: Json) -> str | None:
+    if patterns is None:
+        return None
+    if not isinstance(patterns, list):
+        return (
+            ".: failed to deserialize anyPattern, expect array: json: cannot unmarshal "
+            f"{_go_kind(patterns)} into Go value of type []interface {{}}"
+        )
+    for index, pattern in enumerate(patterns):
+        fault = _pattern_fault(pattern, "/", _KNOWN_ANCHORS)
+        if fault:
+            return f"[{index}].{fault[0]}.: {fault[1]}"
+    return None
+
+
+def _go_kind(value: Json) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "object"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _foreach_fault(block: Body) -> str | None:
+    if not block.get("list"):
+        return "foreach.list is required"
+    count = sum(
+        (
+            block.get("pattern") is not None,
+            block.get("anyPattern") is not None,
+            block.get("deny") is not None,
+            bool(block.get("foreach")),
+        )
+    )
+    return _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
+
+
+def _pattern_fault(pattern: Json, path: str, known: frozenset[str]) -> tuple[str, str] | None:
+    """The first anchor that is not among those known, its path and what Kyverno says of it."""
+    if isinstance(pattern, dict):
+        for key, value in pattern.items():
+            fault = _key_fault(key, value, known)
+            if fault:
+                return f"{path}/{key}", fault
+            below = _pattern_fault(value, f"{path}/{key}", known)
+            if below:
+                return below
+    elif isinstance(pattern, list):
+        for index, value in enumerate(pattern):
+            below = _pattern_fault(value, f"{path}{index}/", known)
+            if below:
+                return below
+    return None
+
+
+def _key_fault(key: str, value: Json, known: frozenset[str]) -> str | None:
+    match = _ANCHOR.fullmatch(key.strip())
+    if match is None:
+        return None
+    kind = match[1] or ""
+    if kind not in known:
+        return f"unsupported anchor {key}"
+    if kind == "^" and not isinstance(value, list):
+        return "existence anchor should have value of type list"
+    if kind == "^" and not value:
+        return "existence anchor: should have at least one value"
+    return None
+
+
+_CHECKS: Final[dict[RuleKind, Callable[[Rule], str | None]]] = {
+    RuleKind.MUTATE: _mutate_fault,
+    RuleKind.MUTATE_EXISTING: _mutate_fault,
+    RuleKind.GENERATE: _generate_fault,
+    RuleKind.VERIFY_IMAGES: _no_fault,
+}

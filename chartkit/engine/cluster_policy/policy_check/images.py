@@ -1,0 +1,146 @@
+"""What Kyverno's webhook refuses of a verifyImages rule's entries
+(`api/kyverno/v1/image_verification_types.go`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.cluster_policy.policy_check.typed_json import attestor_json
+from chartkit.engine.cluster_policy.verify_images.blocks import converted
+from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS
+from chartkit.errors import EvaluationError
+from chartkit.go.fmt import go_json
+from chartkit.model import Body
+
+_ONE_METHOD: Final = "keys, certificates, keyless, or a nested attestor is required"
+_ALGORITHMS: Final = ("", "sha224", "sha256", "sha384", "sha512")
+_SWITCHES: Final = ("mutateDigest", "verifyDigest", "required", "useCache")
+
+
+def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
+    """What is wrong with the entries of the rule at an index; None where they are sound.
+
+    failure_action: the policy's own. An entry without one has that of the entry before it.
+    """
+    faults: dict[str, None] = {}
+    for place, block in enumerate(rule.verify_images):
+        path = f"spec.rules[{index}].verifyImages[{place}]"
+        failure_action = block.get("failureAction") or failure_action
+        if failure_action in ("Audit", "audit") and block.get("mutateDigest") is not False:
+            faults[
+                f"{path}.mutateDigest: Invalid value: true: "
+                "mutateDigest must be set to false for ‘Audit’ failure action"
+            ] = None
+        faults.update(dict.fromkeys(_block_faults(_defaulted(block), path)))
+    if not faults:
+        return None
+    return next(iter(faults)) if len(faults) == 1 else f"[{', '.join(faults)}]"
+
+
+def _block_faults(block: Body, path: str) -> Iterator[str]:
+    whole = attestor_json("ImageVerification", block)
+    read = converted(block)
+    if not read.get("imageReferences"):
+        yield f"{path}: Invalid value: {whole}: An image reference is required"
+    for at, attestation in enumerate(read.get("attestations") or ()):
+        yield from _sets_faults(attestation, f"{path}.attestations[{at}].attestors")
+    yield from _sets_faults(read, f"{path}.attestors")
+    if block.get("type") != "Notary":
+        return
+    for one in block.get("attestors") or ():
+        for entry in one.get("entries") or ():
+            for name, method in (("Keyless", "keyless"), ("Keys", "keys")):
+                if entry.get(method) is not None:
+                    text = f"{name} field is not allowed for type notary"
+                    yield f"{path}.attestors: Invalid value: {whole}: {text}"
+
+
+def _sets_faults(body: Body, path: str) -> Iterator[str]:
+    for at, one in enumerate(body.get("attestors") or ()):
+        yield from _set_faults(one, f"{path}[{at}]")
+
+
+def _set_faults(body: Body, path: str) -> Iterator[str]:
+    invalid = f"{path}: Invalid value: {attestor_json('AttestorSet', body)}"
+    entries = body.get("entries") or ()
+    if (body.get("count") or 0) > len(entries):
+        yield f"{invalid}: Count cannot exceed length of entries"
+    if not entries:
+        yield f"{invalid}: An entry is required"
+    for at, entry in enumerate(entries):
+        yield from _entry_faults(entry, f"{path}.entries[{at}]")
+
+
+def _entry_faults(entry: Body, path: str) -> Iterator[str]:
+    if sum(entry.get(name) is not None for name in (*METHODS, "attestor")) != 1:
+        yield f"{path}: Invalid value: {attestor_json('Attestor', entry)}: {_ONE_METHOD}"
+    for method, fault in (
+        ("keys", _keys_fault),
+        ("certificates", _certificates_fault),
+        ("keyless", _keyless_fault),
+    ):
+        body = entry.get(method)
+        if body is None:
+            continue
+        text = fault(body)
+        if text is not None:
+            yield f"{path}.{method}: Invalid value: {attestor_json(method, body)}: {text}"
+    if entry.get("attestor") is not None:
+        yield from _nested_faults(entry["attestor"], f"{path}.attestor")
+
+
+def _nested_faults(body: Body, path: str) -> Iterator[str]:
+    try:
+        decoded = ATTESTOR_TYPES.decode("v1.AttestorSet", body)
+    except EvaluationError as error:
+        shown = go_json(body)
+        text = f"failed to unmarshal attestor set {shown}: {error.message}"
+        yield f"{path}: Invalid value: {shown}: {text}"
+        return
+    yield from _set_faults(decoded, path)
+
+
+def _keys_fault(body: Body) -> str | None:
+    if not (body.get("publicKeys") or body.get("kms") or body.get("secret") is not None):
+        return "A public key, kms key or secret is required"
+    if body.get("publicKeys") and (body.get("signatureAlgorithm") or "") not in _ALGORITHMS:
+        return "Invalid signature algorithm provided"
+    return None
+
+
+def _certificates_fault(body: Body) -> str | None:
+    return None if body.get("cert") or body.get("certChain") else "cert or certChain required"
+
+
+def _keyless_fault(body: Body) -> str | None:
+    rekor = body.get("rekor")
+    if rekor is None:
+        return None if body.get("roots") else "Either Rekor URL or roots are required"
+    return None if rekor.get("url") else "An URL is required"
+
+
+def _defaulted(block: Body) -> Body:
+    """An entry with the defaults of its custom resource definition, which nested sets have not."""
+    made = {**dict.fromkeys(_SWITCHES, True), **block}
+    if block.get("attestors"):
+        made["attestors"] = [_defaulted_set(one) for one in block["attestors"]]
+    if block.get("attestations"):
+        made["attestations"] = [
+            {**one, "attestors": [_defaulted_set(each) for each in one.get("attestors") or ()]}
+            for one in block["attestations"]
+        ]
+    return made
+
+
+def _defaulted_set(body: Body) -> Body:
+    entries = [_defaulted_entry(one) for one in body.get("entries") or ()]
+    return {**body, "entries": entries}
+
+
+def _defaulted_entry(entry: Body) -> Body:
+    made = {"signatureAlgorithm": "sha256", **entry}
+    if entry.get("keys") is not None:
+        made["keys"] = {"signatureAlgorithm": "sha256", **entry["keys"]}
+    return made

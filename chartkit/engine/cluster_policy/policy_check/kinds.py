@@ -1,0 +1,71 @@
+"""What may stand in `kinds`: `*` alone, outside background mode, for rules on metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy import Match, Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy_check.metadata import only_metadata
+from chartkit.model import Json
+
+_ANY: Final = "*"
+METADATA_ONLY: Final = (
+    "policy can only deal with the metadata field of the resource if the rule does not match any "
+    "kind"
+)
+
+
+def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
+    """What is wrong with the kinds of a policy's rules, in Kyverno's words."""
+    for index, rule in enumerate(rules):
+        for name, block in (("match", rule.match), ("exclude", rule.exclude)):
+            if block is None:
+                continue
+            for place, kinds in _listed(block):
+                fault = _fault(kinds, policy.background, rule)
+                if fault:
+                    return f"path: spec.rules[{index}].{name}.{place}kinds: {fault}"
+    return None
+
+
+def _listed(block: Match) -> Iterable[tuple[str, tuple[str, ...]]]:
+    for at, one in enumerate(block.any):
+        yield f"any[{at}].", one.kinds
+    for at, one in enumerate(block.all):
+        yield f"all[{at}].", one.kinds
+    yield "", block.direct.kinds
+
+
+def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:
+    if _ANY not in kinds:
+        return None
+    if background:
+        return (
+            "wildcard policy not allowed in background mode. Set spec.background=false to disable "
+            "background mode for this policy rule "
+        )
+    if len(kinds) > 1:
+        return "wildcard policy can not deal with more than one kind"
+    if rule.kind in (RuleKind.GENERATE, RuleKind.VERIFY_IMAGES) or rule.validate.foreach:
+        return "wildcard policy does not support rule type"
+    if not only_metadata(rule) or _denies_more(rule):
+        return METADATA_ONLY
+    return None
+
+
+def _denies_more(rule: Rule) -> bool:
+    """Whether the old flat list of conditions speaks of more than the object's metadata."""
+    conditions: Json = (rule.validate.deny or {}).get("conditions")
+    if not isinstance(conditions, list):
+        return False
+    keys = [one.get("key") for one in conditions if isinstance(one, dict)]
+    return any(isinstance(key, str) and not _is_about_metadata(key) for key in keys)
+
+
+def _is_about_metadata(key: str) -> bool:
+    if "request.object.metadata." in key:
+        return True
+    variable = key.partition("{{")[2].lstrip()
+    allowed = variable.startswith(("request.", "serviceAccountName", "serviceAccountNamespace"))
+    return allowed and "}}" in variable and "request.object.spec" not in key

@@ -1,0 +1,245 @@
+"""The checks of Kyverno's API types: names, users, selectors, conflicts between match and exclude.
+
+Every fault is found, in the API server's form `path: Kind of fault: what`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.autogen import ANNOTATION
+from chartkit.engine.cluster_policy.policy import (
+    LabelSelector,
+    Match,
+    Policy,
+    ResourceFilter,
+    Rule,
+    RuleKind,
+)
+from chartkit.engine.cluster_policy.policy_check.conflict import matches_nothing
+from chartkit.engine.cluster_policy.policy_check.generation import IsClusterWide, generation_faults
+from chartkit.engine.cluster_policy.policy_check.typed_json import rule_json, selector_json
+from chartkit.engine.kubernetes.selectors import selector_problem
+from chartkit.engine.scalars.wildcard import has_wildcard
+from chartkit.model import Body, Json
+
+_NAME_LENGTH: Final = 63
+
+
+def spec_faults(policy: Policy, cluster_wide: IsClusterWide) -> list[str]:
+    """Everything that is wrong with a policy's fields, without repetition."""
+    return list(dict.fromkeys(_faults(policy, cluster_wide)))
+
+
+def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
+    if policy.annotations.get(ANNOTATION) == "all":
+        yield (
+            "metadata.annotations: Forbidden: Autogen annotation does not support 'all' anymore, "
+            "remove the annotation or set it to a valid value"
+        )
+    if len(policy.name.encode()) > _NAME_LENGTH:
+        yield f"name: Too long: may not be more than {_NAME_LENGTH} bytes"
+    spec: Body = policy.resource.body["spec"]
+    yield from _deprecated_faults(spec)
+    yield from _target_faults(policy, spec)
+    yield from _timeout_faults(spec)
+    seen: set[str] = set()
+    for index, rule in enumerate(policy.rules):
+        if rule.name in seen:
+            shown = rule_json(rule.body)
+            yield (
+                f"spec.rules[{index}].name: Invalid value: {shown}: "
+                f"Duplicate rule name: '{rule.name}'"
+            )
+        seen.add(rule.name)
+    for index, rule in enumerate(policy.rules):
+        place = f"spec.rules[{index}]"
+        yield from _rule_faults(policy, rule, place)
+        yield from generation_faults(policy, rule, place, cluster_wide)
+    if policy.namespace and policy.failure_action_overrides:
+        yield (
+            "spec.validationFailureActionOverrides: Forbidden: Use of "
+            "validationFailureActionOverrides is supported only with ClusterPolicy"
+        )
+
+
+def _deprecated_faults(spec: Body) -> Iterator[str]:
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    for name, newer in (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy",) * 2):
+        if spec.get(name) is not None and webhook.get(newer) is not None:
+            yield (
+                f"spec.{name}: Forbidden: remove the deprecated field and use "
+                f"spec.webhookConfiguration.{newer} instead"
+            )
+    if spec.get("generateExistingOnPolicyUpdate") is not None:
+        yield (
+            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use "
+            "spec.generate[*].generateExisting instead"
+        )
+
+
+def _target_faults(policy: Policy, spec: Body) -> Iterator[str]:
+    for index, rule in enumerate(policy.rules):
+        if rule.kind is not RuleKind.MUTATE or not rule.mutate:
+            continue
+        if spec.get("mutateExistingOnPolicyUpdate") or rule.mutate.get(
+            "mutateExistingOnPolicyUpdate"
+        ):
+            yield (
+                f"spec.mutateExistingOnPolicyUpdate: Forbidden: rules[{index}].mutate.targets has "
+                "to be specified when mutateExistingOnPolicyUpdate is set"
+            )
+
+
+def _timeout_faults(spec: Body) -> Iterator[str]:
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    for place, seconds in (
+        ("webhookTimeoutSeconds", spec.get("webhookTimeoutSeconds")),
+        ("webhookConfiguration.timeoutSeconds", webhook.get("timeoutSeconds")),
+    ):
+        if seconds is not None and not 1 <= seconds <= 30:
+            yield (
+                f"spec.{place}: Invalid value: {seconds}: the timeout value must be between 1 and "
+                "30 seconds"
+            )
+
+
+def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
+    yield from _type_faults(rule, place)
+    if matches_nothing(rule):
+        yield f"{place}: Invalid value: {rule_json(rule.body)}: Rule is matching an empty set"
+    yield from _block_faults(rule.match, rule.body.get("match"), f"{place}.match", policy)
+    if rule.exclude is not None:
+        yield from _block_faults(rule.exclude, rule.body.get("exclude"), f"{place}.exclude", policy)
+    yield from _target_namespace_faults(policy, rule, place)
+    yield from _control_faults(rule, place)
+
+
+def _type_faults(rule: Rule, place: str) -> Iterator[str]:
+    body = rule.body
+    mutate = (body.get("mutate") or {}).values()
+    given = [any(value is not None and value != "" for value in mutate)]
+    given += [bool(body.get(name)) for name in ("generate", "verifyImages")]
+    given.append(body.get("validate") is not None)
+    if not any(given):
+        yield (
+            f"{place}: Invalid value: {rule_json(body)}: No operation defined in the rule "
+            f"'{rule.name}'.(supported operations: mutate,validate,generate,verifyImages)"
+        )
+    elif sum(given) > 1:
+        yield (
+            f"{place}: Invalid value: {rule_json(body)}: Multiple operations defined in the rule "
+            f"'{rule.name}', only one operation (mutate,validate,generate,verifyImages) is allowed "
+            "per rule"
+        )
+    if body.get("imageExtractors") is not None and not body.get("verifyImages"):
+        yield (
+            f"{place}.imageExtractors: Invalid value: {rule_json(body)}: Invalid rule spec for "
+            f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"
+        )
+
+
+def _block_faults(block: Match, body: Json, place: str, policy: Policy) -> Iterator[str]:
+    for name, filters in (("any", block.any), ("all", block.all)):
+        for index, one in enumerate(filters):
+            where = f"{place}.{name}[{index}]"
+            yield from _filter_faults(one, body[name][index], where, policy)
+    yield from _filter_faults(block.direct, body, place, policy)
+
+
+def _filter_faults(one: ResourceFilter, body: Json, place: str, policy: Policy) -> Iterator[str]:
+    for index, subject in enumerate(one.subjects):
+        where = f"{place}.subjects[{index}]"
+        if not subject.kind:
+            yield f"{where}.kind: Required value"
+        elif subject.kind not in ("User", "Group", "ServiceAccount"):
+            yield (
+                f"{where}.kind: Invalid value: \"{subject.kind}\": kind must be 'User', "
+                "'Group', or 'ServiceAccount'"
+            )
+        if not subject.name:
+            yield f"{where}.name: Required value"
+        if subject.kind == "ServiceAccount" and not subject.namespace:
+            yield (
+                f"{where}.namespace: Required value: namespace is required when Kind is "
+                "ServiceAccount"
+            )
+    for index, role in enumerate(one.roles):
+        if role.count(":") != 1:
+            yield (
+                f'{place}.roles[{index}]: Invalid value: "{role}": Role is expected to be in '
+                "namespace:name format"
+            )
+    if one.selector is not None:
+        yield from _selector_faults(one.selector, body["resources"]["selector"], place)
+    if policy.namespace and one.namespaces:
+        yield (
+            f"{place}.namespaces: Forbidden: Filtering namespaces not allowed in namespaced "
+            "policies"
+        )
+
+
+def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterator[str]:
+    if any(has_wildcard(key) or has_wildcard(value) for key, value in selector.labels.items()):
+        return
+    problem = selector_problem(selector)
+    if not problem and not (selector.labels or selector.expressions):
+        problem = "The requirements are not specified in selector"
+    if problem:
+        yield f"{place}.selector: Invalid value: {selector_json(body)}: {problem}"
+
+
+def _target_namespace_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
+    if not policy.namespace:
+        return
+    for index, target in enumerate((rule.mutate or {}).get("targets") or ()):
+        namespace = target.get("namespace")
+        if namespace and namespace != policy.namespace:
+            yield (
+                f'{place}.targets[{index}].namespace: Invalid value: "{namespace}": This field can '
+                "be ignored or should have value of the namespace where the policy is being created"
+            )
+
+
+_CONTAINER_CONTROLS: Final = (
+    "Capabilities",
+    "Privileged Containers",
+    "Host Ports",
+    "/proc Mount Type",
+    "Privilege Escalation",
+)
+_POD_CONTROLS: Final = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
+_RESTRICTED_CONTROLS: Final = (
+    "Volume Types",
+    "Privilege Escalation",
+    "Running as Non-root",
+    "Running as Non-root user",
+)
+
+
+def _control_faults(rule: Rule, place: str) -> Iterator[str]:
+    security: Body = rule.validate.pod_security or {}
+    for index, one in enumerate(security.get("exclude") or ()):
+        where = f"{place}.podSecurity.exclude[{index}]"
+        yield from control_faults(one, where)
+        name = one["controlName"]
+        if security.get("level") == "baseline" and name in _RESTRICTED_CONTROLS:
+            yield (
+                f'{where}.controlName: Invalid value: "{name}": Invalid control name defined at '
+                "the given level"
+            )
+
+
+def control_faults(one: Body, place: str) -> Iterator[str]:
+    """What is wrong with a pod security control that is lifted, in a rule or an exception."""
+    name = one["controlName"]
+    invalid = f'{place}.controlName: Invalid value: "{name}": exclude.images must '
+    if name in _CONTAINER_CONTROLS and not one.get("images"):
+        yield f"{invalid}be specified for the container level control"
+    elif name in _POD_CONTROLS and one.get("images"):
+        yield f"{invalid}not be specified for the pod level control"
+    if one.get("restrictedField") and not one.get("values"):
+        yield f"{place}.values: Forbidden: values is required"
+    if one.get("values") and not one.get("restrictedField"):
+        yield f"{place}.restrictedField: Forbidden: restrictedField is required"

@@ -1,0 +1,290 @@
+"""A policy's parts as Go's JSON encoder prints Kyverno's types; error texts quote them so."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json
+
+Print = Callable[[Json], str]
+
+
+def rule_json(body: Body) -> str:
+    """A rule with the defaults of its custom resource definition, fields in Go's order."""
+    full = {"skipBackgroundRequests": True, **body}
+    full["match"] = _with_resources(body.get("match") or {})
+    if body.get("exclude") is not None:
+        full["exclude"] = _with_resources(body["exclude"])
+    if body.get("validate") is not None:
+        full["validate"] = {"allowExistingViolations": True, **body["validate"]}
+    return _print_object(full, _RULE)
+
+
+def selector_json(body: Body) -> str:
+    """A label selector."""
+    return _print_object(body, _SELECTOR)
+
+
+def attestor_json(struct: str, body: Body) -> str:
+    """A part of verifyImages: `ImageVerification`, `AttestorSet`, `Attestor`, or how an attestor
+    signs (`keys`, `certificates`, `keyless`)."""
+    parts = []
+    for entry, kind in _ATTESTORS[struct].items():
+        name = entry.rstrip("!")
+        value = body.get(name)
+        is_empty = value in _ZEROES or (value == {} and kind == "map")
+        if not is_empty:
+            parts.append(f'"{name}":{_attestor_part(kind, value)}')
+        elif entry != name:
+            parts.append(f'"{name}":{_ALWAYS.get(kind) or go_json(value or "")}')
+    return "{" + ",".join(parts) + "}"
+
+
+def _attestor_part(kind: str, value: Json) -> str:
+    if kind.startswith("[]"):
+        shown = (attestor_json(kind.removeprefix("[]"), one) for one in value)
+        return "[" + ",".join(shown) + "]"
+    return attestor_json(kind, value) if kind in _ATTESTORS else go_json(value)
+
+
+def _with_resources(block: Body) -> Body:
+    return {"resources": {}, **block}
+
+
+def _print_object(body: Mapping[str, Json], fields: Mapping[str, Print]) -> str:
+    parts = [
+        f"{json.dumps(name)}:{show(body[name])}"
+        for name, show in fields.items()
+        if not _is_empty(body.get(name), name)
+    ]
+    return "{" + ",".join(parts) + "}"
+
+
+def _is_empty(value: Json, name: str) -> bool:
+    """What `omitempty` leaves out; a struct that is no pointer is always printed."""
+    if name == "resources":
+        return value is None
+    return value is None or value == "" or value == [] or (value == {} and name in _MAPS)
+
+
+_MAPS: Final = ("annotations", "matchLabels", "reportProperties", "imageExtractors")
+
+
+def _preconditions(value: Json) -> str:
+    """A flat list, or blocks of which empty ones are left out."""
+    if isinstance(value, list):
+        return _condition_list(value)
+    blocks = [(name, value.get(name)) for name in ("any", "all")]
+    return "{" + ",".join(f'"{name}":{_condition_list(one)}' for name, one in blocks if one) + "}"
+
+
+def _condition_list(conditions: Json) -> str:
+    return "[" + ",".join(map(_condition, conditions)) + "]"
+
+
+def _condition(body: Mapping[str, Json]) -> str:
+    """Keys and values are left out where there are none, texts also where they are empty."""
+    parts = [
+        f'"{name}":{go_json(body[name])}'
+        for name in ("key", "operator", "value", "message")
+        if body.get(name) is not None and (body[name] != "" or name in ("key", "value"))
+    ]
+    return "{" + ",".join(parts) + "}"
+
+
+def _object(fields: Mapping[str, Print]) -> Print:
+    return lambda value: _print_object(value, fields)
+
+
+def _objects(fields: Mapping[str, Print]) -> Print:
+    return lambda value: "[" + ",".join(_print_object(one, fields) for one in value) + "]"
+
+
+_SELECTOR: Final[dict[str, Print]] = {
+    "matchLabels": go_json,
+    "matchExpressions": _objects({"key": go_json, "operator": go_json, "values": go_json}),
+}
+_RESOURCES: Final[dict[str, Print]] = {
+    "kinds": go_json,
+    "name": go_json,
+    "names": go_json,
+    "namespaces": go_json,
+    "annotations": go_json,
+    "selector": _object(_SELECTOR),
+    "namespaceSelector": _object(_SELECTOR),
+    "operations": go_json,
+}
+_USERS: Final[dict[str, Print]] = {
+    "roles": go_json,
+    "clusterRoles": go_json,
+    "subjects": _objects(
+        {"kind": go_json, "apiGroup": go_json, "name": go_json, "namespace": go_json}
+    ),
+}
+
+
+def _filters(value: Json) -> str:
+    fields = {**_USERS, "resources": _object(_RESOURCES)}
+    return "[" + ",".join(_print_object(_with_resources(one), fields) for one in value) + "]"
+
+
+_MATCH: Final[dict[str, Print]] = {
+    "any": _filters,
+    "all": _filters,
+    **_USERS,
+    "resources": _object(_RESOURCES),
+}
+_VALIDATE: Final[dict[str, Print]] = dict.fromkeys(
+    (
+        "failureAction",
+        "failureActionOverrides",
+        "allowExistingViolations",
+        "message",
+        "manifests",
+        "foreach",
+        "pattern",
+        "anyPattern",
+        "deny",
+        "podSecurity",
+        "cel",
+        "assert",
+    ),
+    go_json,
+)
+_MUTATE: Final[dict[str, Print]] = dict.fromkeys(
+    (
+        "mutateExistingOnPolicyUpdate",
+        "targets",
+        "patchStrategicMerge",
+        "patchesJson6902",
+        "foreach",
+    ),
+    go_json,
+)
+_PATTERN: Final[dict[str, Print]] = {
+    **dict.fromkeys(("apiVersion", "kind", "namespace", "name", "uid", "data"), go_json),
+    "clone": _object({"namespace": go_json, "name": go_json}),
+    "cloneList": _object({"namespace": go_json, "kinds": go_json, "selector": _object(_SELECTOR)}),
+}
+
+
+def _with_clones(body: Body) -> Body:
+    """What generates: both ways to clone are always there, and a switch that is off is not."""
+    on = {key: value for key, value in body.items() if value is not False or key in _SAID}
+    return {"clone": {}, "cloneList": {}, **on}
+
+
+_SAID: Final = ("generateExisting", "data")
+
+
+def _generate(value: Json) -> str:
+    return _print_object(_with_clones(value), _GENERATE)
+
+
+def _generate_each(value: Json) -> str:
+    return "[" + ",".join(_print_object(_with_clones(one), _EACH) for one in value) + "]"
+
+
+_EACH: Final[dict[str, Print]] = {
+    "list": go_json,
+    "context": go_json,
+    "preconditions": _preconditions,
+    **_PATTERN,
+}
+_GENERATE: Final[dict[str, Print]] = {
+    "generateExisting": go_json,
+    "synchronize": go_json,
+    "orphanDownstreamOnPolicyDelete": go_json,
+    **_PATTERN,
+    "foreach": _generate_each,
+}
+_RULE: Final[dict[str, Print]] = {
+    "name": go_json,
+    "context": go_json,
+    "reportProperties": go_json,
+    "match": _object(_MATCH),
+    "exclude": _object(_MATCH),
+    "imageExtractors": go_json,
+    "preconditions": _preconditions,
+    "celPreconditions": go_json,
+    "mutate": _object(_MUTATE),
+    "validate": _object(_VALIDATE),
+    "generate": _generate,
+    "verifyImages": go_json,
+    "skipBackgroundRequests": go_json,
+}
+
+
+_ZEROES: Final[tuple[Json, ...]] = (None, "", False, [])
+_ALWAYS: Final = {"bool": "false", "[]AttestorSet": "null", "Validation": "{}"}
+"""What an empty field shows that `omitempty` does not leave out."""
+_TEXT: Final = "text"
+_LOGS: Final = {"rekor": "Rekor", "ctlog": "CTLog"}
+_ATTESTORS: Final[Mapping[str, Mapping[str, str]]] = {
+    "ImageVerification": {
+        "failureAction": _TEXT,
+        "type": _TEXT,
+        "image": _TEXT,
+        "imageReferences": _TEXT,
+        "skipImageReferences": _TEXT,
+        "key": _TEXT,
+        "roots": _TEXT,
+        "subject": _TEXT,
+        "issuer": _TEXT,
+        "additionalExtensions": "map",
+        "attestors": "[]AttestorSet",
+        "attestations": "[]Attestation",
+        "annotations": "map",
+        "repository": _TEXT,
+        "cosignOCI11": "bool",
+        "mutateDigest!": "bool",
+        "verifyDigest!": "bool",
+        "validate!": "Validation",
+        "required!": "bool",
+        "imageRegistryCredentials": "Credentials",
+        "useCache!": "bool",
+    },
+    "AttestorSet": {"count": "number", "entries": "[]Attestor"},
+    "Attestor": {
+        "keys": "keys",
+        "certificates": "certificates",
+        "keyless": "keyless",
+        "attestor": "raw",
+        "annotations": "map",
+        "repository": _TEXT,
+        "signatureAlgorithm": _TEXT,
+    },
+    "keys": {
+        "publicKeys": _TEXT,
+        "signatureAlgorithm": _TEXT,
+        "kms": _TEXT,
+        "secret": "Secret",
+        **_LOGS,
+    },
+    "certificates": {"cert": _TEXT, "certChain": _TEXT, **_LOGS},
+    "keyless": {
+        **_LOGS,
+        "issuer": _TEXT,
+        "issuerRegExp": _TEXT,
+        "subject": _TEXT,
+        "subjectRegExp": _TEXT,
+        "roots": _TEXT,
+        "additionalExtensions": "map",
+    },
+    "Secret": {"name!": _TEXT, "namespace!": _TEXT},
+    "Rekor": {"url!": _TEXT, "pubkey": _TEXT, "ignoreTlog": "bool"},
+    "CTLog": {"ignoreSCT": "bool", "pubkey": _TEXT, "tsaCertChain": _TEXT},
+    "Attestation": {
+        "name": _TEXT,
+        "predicateType!": _TEXT,
+        "type!": _TEXT,
+        "attestors!": "[]AttestorSet",
+        "conditions": "raw",
+    },
+    "Validation": {"message": _TEXT, "deny": "raw"},
+    "Credentials": {"allowInsecureRegistry": "bool", "providers": _TEXT, "secrets": _TEXT},
+}
+"""Fields in Go's order; `!` behind those that are always there."""

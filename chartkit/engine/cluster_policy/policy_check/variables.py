@@ -1,0 +1,262 @@
+"""Which variables a policy may use: a dry run of its substitution against a list of names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
+from chartkit.engine.context.context import Context, QueryError
+from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import InputError
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Json
+
+_FUNCTION: Final = r"([a-z_0-9]+\()[^{}]"
+_NAMES: Final = (
+    rf"request|serviceAccountName|serviceAccountNamespace|element|elementIndex|@|images|image|"
+    rf"{_FUNCTION}"
+)
+_BACKGROUND_NAMES: Final = rf"request\.|element|elementIndex|@|images|images\.|image\.|{_FUNCTION}"
+_TARGET_NAMES: Final = (
+    r"request\.|serviceAccountName|serviceAccountNamespace|element|elementIndex|@|images|images\.|"
+    rf"image\.|target\.|{_FUNCTION}"
+)
+_BACKGROUND_TARGET_NAMES: Final = (
+    rf"request\.|element|elementIndex|@|images|images\.|image\.|target\.|{_FUNCTION}"
+)
+
+_VARIABLE: Final = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})")
+_PLAIN_VARIABLE: Final = re.compile(r"\{\{[^{}]*\}\}")
+_OF_USERS: Final = re.compile(
+    r"[^.](serviceAccountName|serviceAccountNamespace|request.userInfo|request.roles"
+    r"|request.clusterRoles)\b"
+)
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class _NotAllowed(Exception):  # noqa: N818 - Kyverno's InvalidVariableError, never seen outside
+    """A variable that is on no list; not a ChartkitError, so that no layer wraps its text."""
+
+
+class _DryRun(Context):
+    """A context in which every allowed variable is there, and null."""
+
+    __slots__ = ("_fits", "_names", "_patterns")
+
+    def __init__(self, names: str, patterns: Sequence[str]) -> None:
+        super().__init__({})
+        self._names = names
+        self._patterns = patterns
+        self._fits = [compile_wildcard(pattern) for pattern in patterns]
+
+    def query(self, expression: Expression) -> Json:
+        return self._allow(expression.text)
+
+    def query_text(self, query: str) -> Json:
+        query = query.strip()
+        if not query:
+            raise QueryError("invalid query (nil)")
+        try:
+            compile_expression(query)
+        except JMESPathError as error:
+            raise QueryError(f"invalid JMESPath query {query}: {error}") from error
+        return self._allow(query)
+
+    def _allow(self, query: str) -> None:
+        query = query.strip().replace('"', "")
+        if re.search(self._names, query) or any(fits(query) for fits in self._fits):
+            return
+        shown = " ".join(self._patterns)
+        raise _NotAllowed(
+            f'variable {query} must match regex "{self._names}" or patterns [{shown}]'
+        )
+
+
+def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
+    """What is wrong with a policy's variables, in Kyverno's words."""
+    if policy.background:
+        fault = _user_fault(policy, rules)
+        if fault:
+            return (
+                "only select variables are allowed in background mode. Set spec.background=false "
+                f"to disable background mode for this policy rule: {fault} "
+            )
+    for rule in rules:
+        fault = _rule_fault(rule, policy.background)
+        if fault:
+            return f"policy contains invalid variables: {fault}"
+    return None
+
+
+def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
+    """What only an admission request knows, used in a policy that runs in the background too."""
+    for index, rule in enumerate(rules):
+        for name, block in (("match", rule.match), ("exclude", rule.exclude)):
+            place = _user_filter(block) if block is not None else None
+            if place:
+                return f"invalid variable used at path: spec/rules[{index}]/{name}/{place}"
+    if any(rule.kind is RuleKind.MUTATE_EXISTING for rule in policy.rules):
+        return None
+    for variable in _variables_in(policy.resource.body):
+        if _OF_USERS.search(variable):
+            return f"variable {variable} is not allowed"
+    return None
+
+
+def _user_filter(block: Match) -> str | None:
+    named = [("", block.direct)]
+    named += [(f"any[{at}]/", one) for at, one in enumerate(block.any)]
+    named += [(f"all[{at}]/", one) for at, one in enumerate(block.all)]
+    for place, one in named:
+        what = _user_field(one)
+        if what:
+            return place + what
+    return None
+
+
+def _user_field(one: ResourceFilter) -> str:
+    if one.roles:
+        return "roles"
+    if one.cluster_roles:
+        return "clusterRoles"
+    return "subjects" if one.subjects else ""
+
+
+def _variables_in(body: Body) -> Iterable[str]:
+    metadata = dict(body.get("metadata") or {})
+    annotations = metadata.get("annotations")
+    if annotations:
+        metadata["annotations"] = {**annotations, _LAST_APPLIED: ""}
+    text = json.dumps({**body, "metadata": metadata, "status": None}, ensure_ascii=False)
+    return (match[2] for match in _VARIABLE.finditer(text))
+
+
+def _rule_fault(rule: Rule, background: bool) -> str | None:
+    fault = _forbidden_section(rule)
+    if fault:
+        return f'rule "{rule.name}" should not have variables in {fault} section'
+    body, targeted = rule.body, rule.kind is RuleKind.MUTATE_EXISTING
+    if targeted:
+        fault = _targets_fault(rule, background)
+        if fault:
+            return fault
+    fault = _substitution_fault(body, _DryRun(_names(background, targeted), _own_names(rule)))
+    return f"variable substitution failed for rule {rule.name}: {fault}" if fault else None
+
+
+def _names(background: bool, targeted: bool) -> str:
+    if targeted:
+        return _BACKGROUND_TARGET_NAMES if background else _TARGET_NAMES
+    return _BACKGROUND_NAMES if background else _NAMES
+
+
+def _targets_fault(rule: Rule, background: bool) -> str | None:
+    """What selects the targets may not speak of the target itself."""
+    mutate = rule.mutate or {}
+    shared: Body = {
+        key: rule.body[key] for key in ("context", "preconditions") if rule.body.get(key)
+    }
+    for index, target in enumerate(mutate["targets"]):
+        selected = {key: text for key, text in target.items() if key in _TARGET_SPEC}
+        body = {**shared, "mutate": {"targets": [selected]}}
+        fault = _substitution_fault(body, _DryRun(_names(background, False), _own_names(rule)))
+        if fault:
+            return f"invalid variables defined at mutate.targets[{index}]: {fault}"
+    return None
+
+
+_TARGET_SPEC: Final = ("apiVersion", "kind", "namespace", "name", "uid")
+
+
+def _substitution_fault(body: Body, context: Context) -> str | None:
+    try:
+        compile_template(_without_attestations(body)).resolve(context)
+    except SubstitutionError as error:
+        return error.message
+    except _NotAllowed as error:
+        return str(error)
+    return None
+
+
+def _without_attestations(body: Body) -> Body:
+    """The rule without the conditions of attestations, whose variables only a signature has."""
+    images = body.get("verifyImages")
+    if not images:
+        return body
+    return {**body, "verifyImages": [_without_conditions(image) for image in images]}
+
+
+def _without_conditions(image: Body) -> Body:
+    attestations = image.get("attestations")
+    if not isinstance(attestations, list):
+        return image
+    kept = [
+        {key: value for key, value in one.items() if key != "conditions"}
+        if isinstance(one, dict)
+        else one
+        for one in attestations
+    ]
+    return {**image, "attestations": kept}
+
+
+def _own_names(rule: Rule) -> list[str]:
+    """The names that the rule's own context entries add, as Kyverno's wildcard patterns."""
+    names = _entry_names(rule.context)
+    for image in rule.verify_images:
+        if image.get("validate"):
+            names += [f"{one.get('name', '')}*" for one in image.get("attestations") or ()]
+    names += _nested_names(rule.validate.foreach)
+    mutate, generate = rule.mutate or {}, rule.generate or {}
+    names += _nested_names(mutate.get("foreach") or ())
+    names += _nested_names(mutate.get("targets") or ())
+    return names + _nested_names(generate.get("foreach") or ())
+
+
+def _nested_names(blocks: Iterable[Body]) -> list[str]:
+    return [name for block in blocks for name in _entry_names(block.get("context") or ())]
+
+
+def _entry_names(entries: Iterable[Body]) -> list[str]:
+    names = []
+    for entry in entries:
+        name = entry.get("name") or ""
+        if any(entry.get(kind) is not None for kind in _WHOLE_ENTRIES):
+            names.append(f"{name}*")
+        if entry.get("configMap") is not None:
+            names += [f"{name}.data", f"{name}.metadata", f"{name}.data.*", f"{name}.metadata.*"]
+    return names
+
+
+_WHOLE_ENTRIES: Final = ("apiCall", "globalReference", "imageRegistry", "variable")
+
+
+def _forbidden_section(rule: Rule) -> str | None:
+    patch = (rule.mutate or {}).get("patchesJson6902") or ""
+    if any(has_variable(path) for path in _patch_paths(patch)):
+        return "patchesJSON6902 path"
+    for name in ("exclude", "match"):
+        if _PLAIN_VARIABLE.search(go_json(rule.body.get(name) or {})):
+            return name
+    for image in rule.verify_images:
+        references = image.get("imageReferences") or [image.get("image")]
+        if any(isinstance(text, str) and has_variable(text) for text in references):
+            return "image reference"
+    return None
+
+
+def _patch_paths(patch: str) -> list[str]:
+    try:
+        operations = parse_yaml(patch)
+    except InputError:
+        return []
+    if not isinstance(operations, list):
+        return []
+    paths = [one.get("path") for one in operations if isinstance(one, dict)]
+    return [path for path in paths if isinstance(path, str)]

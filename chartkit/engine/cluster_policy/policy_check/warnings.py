@@ -1,0 +1,215 @@
+"""What Kyverno takes but warns of, in its words (`Validate` of `pkg/validation/policy`), and what
+it takes in silence though it has no effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.autogen import ANNOTATION, all_rules
+from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
+from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.go.fmt import go_json
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+
+WARNING_RULE: Final = "policy-warning"
+"""The id of diagnostics for what Kyverno takes, but not as it is meant."""
+
+_ACTIONS: Final = (
+    "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
+)
+_PATCHED_PODS: Final = (
+    "Pods managed by workload controllers should not be directly mutated using policies. Use the "
+    "autogen feature or write policies that match Pod controllers."
+)
+_EXCLUDED_PODS: Final = (
+    "Policies that match Pods apply to all Pods including those created and managed by controllers "
+    "excluded from autogen. Use preconditions to exclude the Pods managed by controllers which are "
+    "excluded from autogen. Refer to https://kyverno.io/docs/policy-types/cluster-policy/autogen/ "
+    "for details."
+)
+_SUBRESOURCE: Final = "You are matching on {0} but not including the {1} subresource in the policy."
+_ADVICE: Final = frozenset(
+    {
+        _EXCLUDED_PODS,
+        _SUBRESOURCE.format("replicas", "scale"),
+        _SUBRESOURCE.format("status", "status"),
+    }
+)
+_OPERATORS: Final = {"In": '["AllIn" "AnyIn"]', "NotIn": '["AllNotIn" "AnyNotIn"]'}
+_CONTROLLERS: Final = ["cronjob", "daemonset", "deployment", "job", "statefulset"]
+_NO_RULES: Final = "has no rules: it can never refuse, change or generate anything"
+_NO_NAMESPACE: Final = "A clusterpolicy should not have the namespace defined"
+_CLEARED: Final = (
+    "remove metadata.namespace: Kyverno's command line refuses the policy, an API server clears it"
+)
+_NO_EFFECT: Final = "spec.schemaValidation has no effect: no part of Kyverno 1.19 reads it"
+
+
+_GUIDE: Final = "https://kyverno.io/docs/guides/migration-to-cel/"
+_KINDS_OF_RULES: Final = "{0}ValidatingPolicy, {0}MutatingPolicy, {0}GeneratingPolicy or {0}Image"
+_NEWER: Final = {
+    "ClusterPolicy": f"{_KINDS_OF_RULES.format('')}ValidatingPolicy",
+    "Policy": f"{_KINDS_OF_RULES.format('Namespaced')}ValidatingPolicy",
+    "ClusterCleanupPolicy": "DeletingPolicy",
+    "CleanupPolicy": "NamespacedDeletingPolicy",
+    "PolicyException": "PolicyException",
+}
+
+
+def deprecation(resource: Resource) -> str:
+    """What Kyverno says of every policy of kyverno.io (`pkg/deprecations`); empty for others."""
+    newer = _NEWER.get(resource.kind)
+    if newer is None or resource.api_version.partition("/")[0] != "kyverno.io":
+        return ""
+    return (
+        f"{resource.kind} (kyverno.io) is deprecated and will be removed in a future release; "
+        f"migrate to {newer} (policies.kyverno.io), see {_GUIDE}"
+    )
+
+
+def policy_warnings(policy: Policy) -> list[Diagnostic]:
+    """What to tell the author of a ClusterPolicy or Policy that compiles, each thing once."""
+    found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
+    return [_diagnostic(policy.resource, text, hint) for text, hint in found]
+
+
+def _diagnostic(resource: Resource, text: str, hint: str | None) -> Diagnostic:
+    """Advice that holds for some policies alone is a note."""
+    severity = Severity.NOTE if text in _ADVICE else Severity.WARNING
+    message = f"{resource.name}: {text}"
+    return Diagnostic(WARNING_RULE, severity, message, resource.location, hint)
+
+
+_Warning = tuple[str, str | None]
+
+
+def _of_policy(policy: Policy) -> Iterator[_Warning]:
+    spec: Body = policy.resource.body["spec"]
+    if policy.resource.kind == "ClusterPolicy" and policy.resource.namespace:
+        yield _NO_NAMESPACE, _CLEARED
+    if not policy.rules:
+        yield _NO_RULES, "add rules, or remove the policy"
+    if spec.get("schemaValidation") is not None:
+        yield _NO_EFFECT, "remove it"
+    if _has_small_letters(policy):
+        yield _ACTIONS, None
+
+
+def _has_small_letters(policy: Policy) -> bool:
+    overrides: list[Body] = list(policy.resource.body["spec"].get(_OVERRIDES) or ())
+    given: list[Json] = [policy.failure_action]
+    for rule in policy.rules:
+        validate: Body = rule.body.get("validate") or {}
+        given.append(validate.get("failureAction"))
+        overrides += validate.get("failureActionOverrides") or ()
+    given += [override.get("action") for override in overrides]
+    return any(action in ("enforce", "audit") for action in given)
+
+
+_OVERRIDES: Final = "validationFailureActionOverrides"
+
+
+def _of_rules(policy: Policy) -> Iterator[_Warning]:
+    for index, rule in enumerate(policy.rules):
+        yield from _generation(rule, f"spec.rules[{index}].generate")
+    leaves_controllers_out = _leaves_controllers_out(policy)
+    for rule in all_rules(policy):
+        kinds = _kinds(rule.match)
+        if "Pod" in rule.match.direct.kinds and (rule.mutate or {}).get("patchesJson6902"):
+            yield _PATCHED_PODS, None
+        if leaves_controllers_out and {_kind(kind) for kind in kinds} == {"Pod"}:
+            yield _EXCLUDED_PODS, None
+        yield from _subresources(rule, kinds)
+        yield from _predicate_types(rule)
+        yield from _operators(rule)
+
+
+def _generation(rule: Rule, path: str) -> Iterator[_Warning]:
+    generate = rule.generate or {}
+    loops = generate.get("foreach")
+    patterns = [(path, generate)]
+    if loops is not None:
+        patterns = [(f"{path}.foreach[{index}]", loop) for index, loop in enumerate(loops)]
+    for place, pattern in patterns:
+        named = [pattern.get(key) for key in ("kind", "apiVersion", "clone", "cloneList")]
+        if has_variable(go_json(named)):
+            text = "would lead to incorrect synchronization behavior"
+            yield f"variables in {place}.clone/cloneList {text}", None
+
+
+def _leaves_controllers_out(policy: Policy) -> bool:
+    named = policy.annotations.get(ANNOTATION)
+    if named is None or named == "none":
+        return False
+    return sorted(named.lower().split(",")) != _CONTROLLERS
+
+
+def _kinds(match: Match | None) -> list[str]:
+    if match is None:
+        return []
+    filters = (*match.any, *match.all, match.direct)
+    return [kind for one in filters for kind in one.kinds]
+
+
+def _kind(selector: str) -> str:
+    """The kind that a selector (`apps/v1/Deployment`, `Pod/status`) names."""
+    parts = selector.split("/")
+    return next((part for part in parts if part[:1].isupper()), parts[-1]).partition(".")[0]
+
+
+def _subresources(rule: Rule, matched: list[str]) -> Iterator[_Warning]:
+    """Whether a rule looks at what requests for subresources change and asks for none of them."""
+    kinds = [*matched, *_kinds(rule.exclude)]
+    judged: list[Body] = [_judged(rule.body.get("validate") or {})]
+    judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]
+    texts = [go_json(body) for body in judged if body]
+    if rule.mutate:
+        kinds += [target.get("kind") or "" for target in rule.mutate.get("targets") or ()]
+        texts.append(go_json(rule.mutate))
+    lowered = [kind.lower() for kind in kinds]
+    for text in texts:
+        if "replicas" in text and not any("scale" in kind for kind in lowered):
+            yield _SUBRESOURCE.format("replicas", "scale"), None
+        if (".status" in text or '"status":' in text) and not any("status" in k for k in lowered):
+            yield _SUBRESOURCE.format("status", "status"), None
+
+
+def _judged(validate: Body) -> Body:
+    deny = validate.get("deny")
+    if not isinstance(deny, dict):
+        return validate
+    return {**validate, "deny": {key: deny[key] for key in deny if key != "conditions"}}
+
+
+def _predicate_types(rule: Rule) -> Iterator[_Warning]:
+    for image in rule.verify_images:
+        for attestation in image.get("attestations") or ():
+            kind = attestation.get("predicateType")
+            if kind:
+                instead = f"use 'type: {kind}' instead of 'predicateType: {kind}'"
+                yield f"predicateType has been deprecated {instead}", None
+
+
+def _operators(rule: Rule) -> Iterator[_Warning]:
+    validate: Body = rule.body.get("validate") or {}
+    blocks: list[Json] = [(validate.get("deny") or {}).get("conditions")]
+    for loop in validate.get("foreach") or ():
+        blocks += [loop.get("preconditions"), (loop.get("deny") or {}).get("conditions")]
+    for image in rule.verify_images:
+        for attestation in image.get("attestations") or ():
+            blocks += attestation.get("conditions") or ()
+    for operator in _named_operators(blocks):
+        instead = _OPERATORS.get(operator)
+        if instead is not None:
+            deprecated = "has been deprecated and will be removed soon"
+            yield f"Operator {operator} {deprecated}. Use these instead: {instead}", None
+
+
+def _named_operators(blocks: Iterable[Json]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, dict):
+            block = [*(block.get("any") or ()), *(block.get("all") or ())]
+        for condition in block if isinstance(block, list) else ():
+            if isinstance(condition, dict):
+                yield str(condition.get("operator"))

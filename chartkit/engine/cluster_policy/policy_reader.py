@@ -1,0 +1,202 @@
+"""From a document to a `Policy`: the schema is checked first, then every part gets its type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.documents.yaml_builder import MAX_DEPTH, depth
+from chartkit.engine.cluster_policy.policy import (
+    ActionOverride,
+    LabelSelector,
+    Match,
+    Policy,
+    Requirement,
+    ResourceFilter,
+    Rule,
+    RuleKind,
+    Subject,
+    Validation,
+)
+from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
+from chartkit.engine.kubernetes.schema import Check, show_path
+from chartkit.errors import CompileError
+from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
+
+SCHEMA_RULE: Final = "policy-schema"
+"""The id of diagnostics for what the custom resource definition refuses."""
+
+_TYPES: Final = {"kyverno.io/v1": "PolicyV1", "kyverno.io/v2beta1": "PolicyV2beta1"}
+API_VERSIONS: Final = tuple(_TYPES)
+KINDS: Final = ("ClusterPolicy", "Policy")
+
+
+def read_policy(resource: Resource) -> Policy:
+    """Reads a ClusterPolicy or Policy; raises CompileError with every problem of its schema."""
+    check_schema(definition_check(_TYPES.get(resource.api_version, "PolicyV1")), resource)
+    check_served(resource, API_VERSIONS, KINDS)
+    body = resource.body
+    spec: Body = body["spec"]
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    namespaced = resource.kind == "Policy"
+    return Policy(
+        name=resource.name,
+        namespace=(resource.namespace or DEFAULT_NAMESPACE) if namespaced else "",
+        rules=tuple(read_rule(rule, resource.location) for rule in spec.get("rules") or ()),
+        resource=resource,
+        annotations=body["metadata"].get("annotations") or {},
+        failure_action=spec.get("validationFailureAction") or "Audit",
+        failure_action_overrides=_overrides(spec.get("validationFailureActionOverrides")),
+        apply_one=spec.get("applyRules") == "One",
+        admission=spec.get("admission") is not False,
+        background=spec.get("background") is not False,
+        match_conditions=tuple(webhook.get("matchConditions") or ()),
+    )
+
+
+def check_schema(schema: Check, resource: Resource) -> None:
+    """Raises CompileError for a document that its custom resource definition does not take."""
+    # What was read from a file cannot be so deep; a body made in memory can.
+    if depth(resource.body) > MAX_DEPTH:
+        text = f"is nested deeper than {MAX_DEPTH} levels"
+        raise CompileError([_diagnostic((), text, resource.location)])
+    problems = schema(resource.body, ())
+    if problems:
+        raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
+
+
+def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+    """Raises CompileError for a kind, or a version of it, that Kyverno 1.19 does not serve."""
+    if resource.api_version in api_versions and resource.kind in kinds:
+        return
+    named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
+    message = f"{named}: Kyverno does not serve it as a policy"
+    hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
+    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, resource.location, hint)])
+
+
+def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:
+    pointer = "".join(f"/{step}" for step in path)
+    place = Location(location.file, location.line, location.column, pointer)
+    message = f"{show_path(path) or 'policy'}: {text}"
+    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place)
+
+
+def read_rule(body: Body, location: Location) -> Rule:
+    """Reads a rule whose schema was checked."""
+    exclude = body.get("exclude")
+    return Rule(
+        name=body["name"],
+        kind=rule_kind(body),
+        match=read_match(body.get("match") or {}),
+        exclude=read_match(exclude) if exclude else None,
+        context=tuple(body.get("context") or ()),
+        preconditions=body.get("preconditions"),
+        cel_preconditions=tuple(body.get("celPreconditions") or ()),
+        validate=_validation(body.get("validate") or {}),
+        mutate=body.get("mutate"),
+        generate=body.get("generate"),
+        verify_images=tuple(body.get("verifyImages") or ()),
+        properties=body.get("reportProperties") or {},
+        skip_background_requests=body.get("skipBackgroundRequests") is not False,
+        location=location,
+        body=body,
+    )
+
+
+_VALIDATE_KINDS: Final = (
+    ("podSecurity", RuleKind.POD_SECURITY),
+    ("cel", RuleKind.CEL),
+)
+
+
+def rule_kind(body: Body) -> RuleKind:
+    """What handles a rule, in the order in which Kyverno looks.
+
+    `validate.assert` has had no effect since Kyverno 1.19, whatever stands beside it.
+    """
+    mutate = body.get("mutate")
+    if mutate:
+        return RuleKind.MUTATE_EXISTING if mutate.get("targets") else RuleKind.MUTATE
+    if body.get("generate"):
+        return RuleKind.GENERATE
+    if body.get("verifyImages"):
+        return RuleKind.VERIFY_IMAGES
+    validate = body.get("validate") or {}
+    if (validate.get("manifests") or {}).get("attestors"):
+        return RuleKind.MANIFESTS
+    for key, kind in _VALIDATE_KINDS:
+        if validate.get(key):
+            return kind
+    return RuleKind.VALIDATE
+
+
+def read_match(body: Body) -> Match:
+    """Reads a match or exclude whose schema was checked."""
+    return Match(
+        any=tuple(_filter(one) for one in body.get("any") or ()),
+        all=tuple(_filter(one) for one in body.get("all") or ()),
+        direct=_filter(body),
+    )
+
+
+def _filter(body: Body) -> ResourceFilter:
+    resources: Body = body.get("resources") or {}
+    return ResourceFilter(
+        kinds=tuple(resources.get("kinds") or ()),
+        name=resources.get("name") or "",
+        names=tuple(resources.get("names") or ()),
+        namespaces=tuple(resources.get("namespaces") or ()),
+        annotations=resources.get("annotations"),
+        selector=read_selector(resources.get("selector")),
+        namespace_selector=read_selector(resources.get("namespaceSelector")),
+        operations=tuple(resources.get("operations") or ()),
+        roles=tuple(body.get("roles") or ()),
+        cluster_roles=tuple(body.get("clusterRoles") or ()),
+        subjects=tuple(_subject(one) for one in body.get("subjects") or ()),
+    )
+
+
+def _subject(body: Mapping[str, str]) -> Subject:
+    return Subject(body["kind"], body["name"], body.get("namespace") or "")
+
+
+def read_selector(body: Json) -> LabelSelector | None:
+    """Reads a label selector whose schema was checked; None where there is none."""
+    if body is None:
+        return None
+    expressions = tuple(
+        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
+        for one in body.get("matchExpressions") or ()
+    )
+    return LabelSelector(body.get("matchLabels") or {}, expressions)
+
+
+def _overrides(body: Json) -> tuple[ActionOverride, ...]:
+    return tuple(_override(one) for one in body or ())
+
+
+def _override(body: Body) -> ActionOverride:
+    namespaces = body.get("namespaces")
+    return ActionOverride(
+        body.get("action") or "",
+        None if namespaces is None else tuple(namespaces),
+        read_selector(body.get("namespaceSelector")),
+    )
+
+
+def _validation(body: Body) -> Validation:
+    return Validation(
+        message=body.get("message") or "",
+        pattern=body.get("pattern"),
+        any_pattern=body.get("anyPattern"),
+        deny=body.get("deny"),
+        foreach=tuple(body.get("foreach") or ()),
+        pod_security=body.get("podSecurity"),
+        manifests=body.get("manifests"),
+        cel=body.get("cel"),
+        failure_action=body.get("failureAction"),
+        failure_action_overrides=_overrides(body.get("failureActionOverrides")),
+        allow_existing_violations=body.get("allowExistingViolations") is not False,
+    )

@@ -1,0 +1,64 @@
+"""`validate.cel`: rules of a ClusterPolicy, judged as Kubernetes judges policies of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission.params import read_param_ref
+from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.reader import named_expressions, read_validations
+from chartkit.engine.cel_policies.scope import server_scope
+from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
+from chartkit.engine.request.request import Request
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, RuleResult, Status
+
+UNMET = "cel preconditions not met"
+
+
+def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a rule with `validate.cel`; an expression that does not compile fails each
+    request, as in a cluster."""
+    cel: Body = rule.validate.cel or {}
+    validations = tuple(
+        replace(each, message=each.message or rule.validate.message)
+        for each in read_validations(cel.get("expressions"))
+    )
+    reference = read_param_ref(cel.get("paramKind"), cel.get("paramRef"))
+    validation = AdmissionValidation(
+        ENVIRONMENTS["vap"],
+        conditions=named_expressions(rule.cel_preconditions),
+        variables=named_expressions(cel.get("variables")),
+        validations=validations,
+        has_params=reference is not None,
+    )
+    skipped = RuleResult(policy.key, rule.name, rule.kind.type, Status.SKIP, UNMET)
+    passed = replace(skipped, status=Status.PASS, message=f"Validation rule '{rule.name}' passed.")
+
+    def handle(context: Context, request: Request) -> RuleResult | None:
+        attributes = Attributes(request.unmarked())
+        scope = server_scope(attributes)
+        params: tuple[Body | None, ...] = (None,)
+        if reference is not None:
+            cluster = context.lookups.cluster(policy.name, rule.name)
+            try:
+                params = reference.find(attributes.namespace, cluster)
+            except EvaluationError as error:
+                raise EvaluationError(
+                    f"error in parameterized resource: {error.message}"
+                ) from error
+            if not params and not reference.allows_none:
+                raise EvaluationError("error in parameterized resource: no params found")
+        for each in params:
+            decision = validation.decide(scope, each)
+            if decision is SKIPPED:
+                return skipped
+            if decision is not None:
+                return replace(skipped, status=Status.FAIL, message=decision.message)
+        return passed
+
+    return handle

@@ -1,0 +1,169 @@
+"""The images of an object: those of its pods, or those that a rule's `imageExtractors` find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.context.images import extract_images, image_parts
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json, kind_of
+
+_KYVERNO: Final = "kyverno"
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of an object. reference: the whole of it, with the digest before the tag; path: the
+    keys that lead to it; parts: what expressions see of it."""
+
+    reference: str
+    digest: str
+    path: tuple[str, ...]
+    parts: Body
+
+    def at(self, digest: str) -> str:
+        """The reference with a digest that was found; the image's own counts first."""
+        if self.digest or not digest:
+            return self.reference
+        registry = self.parts.get("registry")
+        path: str = self.parts["path"]
+        return f"{registry}/{path}@{digest}" if registry else f"{path}@{digest}"
+
+
+Extract = Callable[[Body], Mapping[str, Json]]
+"""Finds an object's images, by what found them and their key, in the parts that expressions see;
+raises EvaluationError where the object is not built as the policy says."""
+
+
+def compile_extractors(body: Mapping[str, Json]) -> Extract:
+    """What finds the images of objects of any kind.
+
+    body: `imageExtractors`, by kind; kinds that it does not name have those of their pods.
+    """
+    by_kind = {kind: [_compile(one) for one in listed or ()] for kind, listed in body.items()}
+
+    def extract(resource: Body) -> Mapping[str, Json]:
+        extractors = by_kind.get(kind_of(resource))
+        if extractors is None:
+            return extract_images(resource)
+        if not extractors:
+            raise EvaluationError(f"no extractors found for {resource['kind']}")
+        found: dict[str, Json] = {}
+        for one in extractors:
+            images = dict(one.walk(resource, (), one.fields))
+            if images:
+                found[one.name] = images
+        return found
+
+    return extract
+
+
+def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
+    """The images that were found, in order."""
+    return [
+        Image(
+            one["reference"],
+            one.get("digest", ""),
+            tuple(one["jsonPointer"].split("/")[1:]),
+            {key: value for key, value in one.items() if key != "jsonPointer"},
+        )
+        for members in found.values()
+        for one in members.values()
+    ]
+
+
+def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
+    """The Secrets with which an image is pulled, as `namespace/name`: those that the objects on
+    the way to it name."""
+    metadata = resource.get("metadata")
+    namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
+    found: list[str] = []
+    value: Json = resource
+    for step in image.path:
+        if isinstance(value, list):
+            value = value[int(step)]
+        elif isinstance(value, dict):
+            found += _names(value.get("imagePullSecrets"))
+            value = value.get(step)
+    return tuple(f"{namespace or _KYVERNO}/{name}" for name in found)
+
+
+def _names(listed: Json) -> list[str]:
+    members = listed if isinstance(listed, list) else []
+    named = (one.get("name") for one in members if isinstance(one, dict))
+    return [name for name in named if isinstance(name, str)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Extractor:
+    fields: tuple[str, ...]
+    name: str
+    key: str
+    value: str
+    jmespath: str
+
+    def walk(
+        self, value: Json, path: tuple[str, ...], left: tuple[str, ...]
+    ) -> Iterator[tuple[str, Json]]:
+        """The images below a value, by their key or place."""
+        if value is None:
+            return
+        if left and left[0] == "*":
+            for step, member in _members(value):
+                yield from self.walk(member, (*path, step), left[1:])
+            return
+        if not isinstance(value, dict):
+            raise EvaluationError("invalid image config")
+        if left:
+            yield from self.walk(value.get(left[0]), (*path, left[0]), left[1:])
+            return
+        pointer = "/" + "/".join((*path, self.value))
+        key: Json = pointer
+        if self.key:
+            key = value.get(self.key)
+            if not isinstance(key, str):
+                raise EvaluationError("invalid key")
+        text = value.get(self.value)
+        if isinstance(text, str) and text.strip():
+            yield key, image_parts(self._apply(text) if self.jmespath else text, pointer)
+
+    def _apply(self, text: str) -> str:
+        try:
+            expression: Expression = compile_expression(self.jmespath)
+        except JMESPathError as error:
+            raise EvaluationError(f"invalid jmespath {self.jmespath}: {error}") from error
+        try:
+            found = expression.search(text)
+        except JMESPathError as error:
+            raise EvaluationError(f"failed to apply jmespath {self.jmespath}: {error}") from error
+        if not isinstance(found, str):
+            raise EvaluationError(
+                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
+            )
+        return found
+
+
+def _members(value: Json) -> Sequence[tuple[str, Json]]:
+    if isinstance(value, dict):
+        return list(value.items())
+    if isinstance(value, list):
+        return [(str(index), member) for index, member in enumerate(value)]
+    raise EvaluationError("invalid type")
+
+
+def _compile(body: Body) -> _Extractor:
+    fields = tuple(step.strip(" ") for step in _text(body, "path").split("/") if step.strip(" "))
+    value = _text(body, "value")
+    if not value:
+        value = fields[-1] if fields else ""
+        fields = fields[:-1]
+    name = _text(body, "name") or "custom"
+    return _Extractor(fields, name, _text(body, "key"), value, _text(body, "jmesPath"))
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    return value if isinstance(value, str) else ""

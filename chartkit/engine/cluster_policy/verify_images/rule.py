@@ -1,0 +1,367 @@
+"""A verifyImages rule: what it says of signatures and digests, and what of images as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Final
+
+from chartkit.engine.budget import ITERATION, Budget
+from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
+from chartkit.engine.cluster_policy.match import Facts
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.verify_images.attested import AttestationCheck
+from chartkit.engine.cluster_policy.verify_images.blocks import ImageBlock, read_blocks
+from chartkit.engine.cluster_policy.verify_images.extract import (
+    Extract,
+    Image,
+    compile_extractors,
+    images_in,
+    pull_secrets,
+)
+from chartkit.engine.cluster_policy.verify_images.recorded import recorded_status, with_record
+from chartkit.engine.cluster_policy.verify_images.signed import Finding, Verifier, check_attestors
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.images import with_images
+from chartkit.engine.context.variables import Template, compile_template
+from chartkit.engine.ports.signatures import UNASKED
+from chartkit.engine.request.request import Operation, Request
+from chartkit.errors import ChartkitError, EvaluationError, LookupFailed
+from chartkit.model import Body, Json, RuleResult, Status
+
+_COMPARED: Final = "the images of an object against the entries of verifyImages"
+_NO_DIGEST: Final = "failed to update digest"
+
+
+class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
+    """Variables of an entry that cannot be resolved: nothing is verified then."""
+
+
+class Standing(StrEnum):
+    """What is known of an image before it is validated, as annotations record it; UNKNOWN: its
+    signature decides, and there is nobody to ask."""
+
+    PASSED = "pass"
+    SKIPPED = "skip"
+    FAILED = "fail"
+    UNKNOWN = ""
+
+
+_KNOWN: Final = (Standing.PASSED, Standing.SKIPPED, Standing.FAILED)
+_STANDINGS: Final = {Status.PASS: Standing.PASSED, Status.SKIP: Standing.SKIPPED}
+"""Everything else counts as failed."""
+_NO_PARTS: Final = dict.fromkeys(
+    ("reference", "referenceWithTag", "registry", "path", "name", "tag", "digest"), ""
+)
+
+
+@dataclass(slots=True)
+class _Answers:
+    """What the first of the two passes found: its answers, where each image stands, and the
+    digests to add, by the keys that lead to an image."""
+
+    spoken: list[tuple[Status, str]]
+    standing: dict[str, Standing]
+    pinned: dict[tuple[str, ...], str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One object's images being verified: all entries, with their variables replaced, what
+    expressions see, and who is asked."""
+
+    blocks: Sequence[ImageBlock]
+    context: Context
+    verifier: Verifier
+
+
+@dataclass(frozen=True, slots=True)
+class ImagesHandler:
+    """The handler of a verifyImages rule: called, it verifies; `validate` comes after."""
+
+    rule: Rule
+    policy: Policy
+    blocks: tuple[ImageBlock, ...]
+    template: Template
+    extract: Extract
+
+    @property
+    def validates(self) -> bool:
+        """Whether any entry asks something of the images as they are."""
+        return any(block.verifies_digest or block.required for block in self.blocks)
+
+    def concerns(self, request: Request) -> bool:
+        """Whether the rule names any image of the object, or cannot tell."""
+        if request.operation is Operation.DELETE:
+            return False
+        try:
+            return bool(self._matching(Budget(), request))
+        except ChartkitError:
+            return True
+
+    def shown(self, base: Context, request: Request) -> Context:
+        """A context in which expressions see the images that the rule's extractors find."""
+        try:
+            found = self.extract(request.resource.body)
+        except EvaluationError:
+            return base
+        context = base.child()
+        context.add(("images",), dict(found))
+        return context
+
+    def __call__(self, context: Context, request: Request) -> RuleResult | None:
+        """Says what is wrong with signatures and digests; None where nothing is asked of them."""
+        found = self._verify(context, request)
+        results = [self._answer(*one) for one in found.spoken]
+        if not results:
+            return None
+        patched = with_images(request.resource.body, found.pinned)
+        if not _is_offline(context) and found.standing:
+            patched = with_record(patched, self._key, self.rule.name, found.standing)
+        is_changed = patched is not request.resource.body
+        return replace(
+            results[0], others=tuple(results[1:]), patched=patched if is_changed else None
+        )
+
+    def validate(self, context: Context, request: Request) -> RuleResult | None:
+        """Judges the images as they are; None where that takes a signature that nobody could
+        verify."""
+        is_open = False
+        standing: Mapping[str, Standing] = {}
+        if _is_offline(context):
+            try:
+                standing = self._verify(context, request).standing
+            except SubstitutionFailed:
+                is_open = any(block.is_signed for block in self.blocks)
+        found: list[tuple[Standing | None, str]] = []
+        images = self._images(request)
+        context.budget.spend(len(self.blocks) * len(images), _COMPARED)
+        for block in self.blocks:
+            for image in images:
+                if not block.speaks_of(image.reference):
+                    continue
+                try:
+                    now = self._stand(block, image, standing, request)
+                except EvaluationError as error:
+                    return self._answer(Status.FAIL, error.message)
+                found.append((now, image.reference))
+        if is_open or any(now is Standing.UNKNOWN for now, _ in found):
+            return None
+        return self._judged(found)
+
+    def _stand(
+        self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
+    ) -> Standing | None:
+        """Where an image stands; None: nothing is asked. Raises EvaluationError with its fault."""
+        found = standing.get(image.reference)
+        is_open = found is Standing.UNKNOWN
+        if block.verifies_digest and not image.digest and not (is_open and block.mutates_digest):
+            raise EvaluationError(f"missing digest for {image.reference}")
+        if is_open:
+            return found
+        if not block.required:
+            return None
+        if found is None and self._is_unchanged(request, image):
+            found = Standing.PASSED
+        if found is None:
+            found = self._recorded(request.resource.body, image.reference)
+        if found is Standing.FAILED:
+            raise EvaluationError(f"unverified image {image.reference}")
+        return found
+
+    def _judged(self, found: Sequence[tuple[Standing | None, str]]) -> RuleResult:
+        skipped = [image for now, image in found if now is Standing.SKIPPED]
+        if not skipped:
+            return self._answer(Status.PASS, "image verified")
+        if any(now is Standing.PASSED for now, _ in found):
+            text = " ".join(["image verified, skipped images:", *skipped])
+            return self._answer(Status.PASS, text)
+        return self._answer(Status.SKIP, " ".join(["image skipped, skipped images:", *skipped]))
+
+    def _verify(self, context: Context, request: Request) -> _Answers:
+        answers = _Answers([], {})
+        images = self._matching(context.budget, request)
+        blocks = self._substituted(context)
+        context.budget.spend(ITERATION * len(blocks) * len(images), _COMPARED)
+        # The secrets of an object's first image are taken for those of all.
+        secrets = pull_secrets(request.resource.body, images[0]) if images else ()
+        context = context.child()
+        check = _Check(blocks, context, Verifier(context.lookups.signatures, secrets))
+        for block in blocks:
+            for image in images:
+                if self._is_unchanged(request, image):
+                    answers.standing[image.reference] = Standing.PASSED
+                else:
+                    self._verify_image(check, block, image, answers)
+        return answers
+
+    def _verify_image(
+        self, check: _Check, block: ImageBlock, image: Image, answers: _Answers
+    ) -> None:
+        found = self._find(check, block, image) if block.is_signed else None
+        name = image.reference
+        if block.mutates_digest and not image.digest:
+            digest = self._digest(check, block, image, found, answers)
+            if digest:
+                answers.pinned[image.path] = f"{name}@{digest}"
+                name = image.at(digest)
+                if found is None:
+                    answers.spoken.append((Status.PASS, "mutated image digest"))
+        if found is not None:
+            standing = _STANDINGS.get(found.status, Standing.FAILED)
+            is_open = found.is_open and _is_offline(check.context)
+            answers.standing[name] = Standing.UNKNOWN if is_open else standing
+            answers.spoken.append((found.status, found.message))
+
+    def _find(self, check: _Check, block: ImageBlock, image: Image) -> Finding:
+        """What comes of the attestors and attestations of an entry."""
+        name, verifier = image.reference, check.verifier
+        check.context.add(("image",), {**_NO_PARTS, **image.parts})
+        if not block.speaks_of(name) or block.skips(name):
+            text = (
+                f"skipping image reference image {name}, policy {self.policy.name} "
+                f"ruleName {self.rule.name}"
+            )
+            return Finding(Status.SKIP, text)
+        signed = check_attestors(block.attestors, verifier, name) if block.attestors else None
+        if signed is not None and (signed.status is not Status.PASS or not block.attestations):
+            return signed
+        digest = "" if signed is None else signed.digest
+        validations = [one.validation for one in check.blocks if one.validation is not None]
+        attested = AttestationCheck(check.context, verifier, image, digest)
+        return attested.run(block, self.rule.name, validations)
+
+    def _digest(
+        self,
+        check: _Check,
+        block: ImageBlock,
+        image: Image,
+        found: Finding | None,
+        answers: _Answers,
+    ) -> str:
+        """The digest of an image that is named without one; empty where it is not to be had."""
+        if found is not None and found.digest:
+            return found.digest
+        try:
+            credentials = check.verifier.with_secrets(block.credentials)
+            return check.context.lookups.image_digest(image.reference, credentials)
+        except LookupFailed as error:
+            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
+            return ""
+
+    def _is_unchanged(self, request: Request, image: Image) -> bool:
+        """Whether an update leaves an image as it was when it was verified."""
+        if request.old is None:
+            return False
+        now, before = (_at(one.body, image.path) for one in (request.resource, request.old))
+        if now is None or now != before:
+            return False
+        try:
+            found = self._recorded(request.old.body, image.reference)
+        except EvaluationError:
+            return False
+        return found in (Standing.PASSED, Standing.SKIPPED)
+
+    @property
+    def _key(self) -> str:
+        return f"{self.policy.namespace}/{self.policy.name}"
+
+    def _recorded(self, body: Body, image: str) -> Standing | None:
+        status = recorded_status(body, self._key, self.rule.name, image)
+        return next((one for one in _KNOWN if one == status), None)
+
+    def _substituted(self, context: Context) -> Sequence[ImageBlock]:
+        if self.template.is_constant:
+            return self.blocks
+        try:
+            bodies = self.template.resolve(context)
+            return read_blocks(_restored(bodies, self.rule.verify_images))
+        except ChartkitError as error:
+            raise SubstitutionFailed(f"failed to substitute variables: {error.message}") from error
+
+    def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
+        """An image stands there once for each entry that names it, as Kyverno has it."""
+        images = self._images(request)
+        budget.spend(len(self.blocks) * len(images), _COMPARED)
+        return [
+            image for image in images for block in self.blocks if block.speaks_of(image.reference)
+        ]
+
+    def _images(self, request: Request) -> Sequence[Image]:
+        resource = request.resource
+        if request.named is not None and not self.rule.body.get("imageExtractors"):
+            resource = request.named
+        try:
+            return images_in(self.extract(resource.body))
+        except EvaluationError as error:
+            raise EvaluationError(
+                f"failed to instantiate handler: failed to extract images: {error.message}"
+            ) from error
+
+    def _answer(self, status: Status, message: str) -> RuleResult:
+        return RuleResult(self.policy.key, self.rule.name, self.rule.kind.type, status, message)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRule(CompiledRule):
+    """A verifyImages rule for one kind of object, in one of its two passes."""
+
+    images: ImagesHandler
+
+    def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
+        # An object with no image of the rule is passed over before context and preconditions.
+        if not self.images.concerns(request):
+            return None
+        if self.rule.body.get("imageExtractors"):
+            base = self.images.shown(base, request)
+        return CompiledRule._run(self, base, request, facts)
+
+
+def compile_verify_images(rule: Rule, policy: Policy) -> ImagesHandler:
+    """The handler of a verifyImages rule; raises what compiling conditions raises."""
+    template = compile_template(
+        [_without_conditions(body) for body in rule.verify_images], "/verifyImages"
+    )
+    extract = compile_extractors(rule.body.get("imageExtractors") or {})
+    return ImagesHandler(rule, policy, read_blocks(rule.verify_images), template, extract)
+
+
+def _is_offline(context: Context) -> bool:
+    return context.lookups.signatures is UNASKED
+
+
+def _without_conditions(body: Body) -> Body:
+    """Their variables name what is attested, which is not known before."""
+    kept = dict(body)
+    if body.get("attestations"):
+        kept["attestations"] = [{**one, "conditions": None} for one in body["attestations"]]
+    if body.get("validate"):
+        kept["validate"] = {**body["validate"], "deny": None}
+    return kept
+
+
+def _restored(bodies: Sequence[Body], written: Sequence[Body]) -> Sequence[Body]:
+    """Entries whose variables were replaced, with the conditions as they were written."""
+    return [_with_conditions(*one) for one in zip(bodies, written, strict=True)]
+
+
+def _with_conditions(body: Body, written: Body) -> Body:
+    kept = dict(body)
+    if written.get("attestations"):
+        pairs = zip(body["attestations"], written["attestations"], strict=True)
+        kept["attestations"] = [
+            {**one, "conditions": before.get("conditions")} for one, before in pairs
+        ]
+    if written.get("validate"):
+        kept["validate"] = {**body["validate"], "deny": written["validate"].get("deny")}
+    return kept
+
+
+def _at(value: Json, path: Sequence[str]) -> Json:
+    for step in path:
+        if isinstance(value, list):
+            value = value[int(step)] if step.isdigit() and int(step) < len(value) else None
+        else:
+            value = value.get(step) if isinstance(value, dict) else None
+    return value

@@ -1,0 +1,136 @@
+"""Whether an image is signed by the attestors of an entry: sets, counts, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from chartkit.engine.cluster_policy.verify_images.attestors import Attestor, AttestorSet, Unusable
+from chartkit.engine.ports.signatures import (
+    Credentials,
+    Question,
+    SignatureError,
+    SignatureSource,
+    UnknownKeyError,
+    Verified,
+)
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.model import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of an image's signatures. digest: of the image that is signed, empty where that
+    is not known; is_open: nobody could be asked."""
+
+    status: Status
+    message: str
+    digest: str = ""
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why one attestor does not count. status: FAIL where it did not sign, ERROR where that could
+    not be found out; is_open: because there is nobody to ask."""
+
+    text: str
+    status: Status = Status.FAIL
+    is_open: bool = False
+
+    def under(self, path: str) -> Fault:
+        """The same behind the place of an entry."""
+        return replace(self, text=f"{path}: {self.text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Verifier:
+    """Who is asked about the images of an object. secrets: with which its pods' images are pulled,
+    as `namespace/name`."""
+
+    source: SignatureSource
+    secrets: tuple[str, ...] = ()
+
+    def signature(self, question: Question, image: str) -> Verified:
+        """As a source answers; raises LookupFailed."""
+        return self.source.signature(self._about(question, image))
+
+    def attestations(self, question: Question, image: str) -> Verified:
+        """As a source answers; raises LookupFailed."""
+        return self.source.attestations(self._about(question, image))
+
+    def with_secrets(self, credentials: Credentials) -> Credentials:
+        """A policy's credentials, and those of the pods behind them."""
+        if not self.secrets:
+            return credentials
+        return replace(credentials, secrets=(*credentials.secrets, *self.secrets))
+
+    def _about(self, question: Question, image: str) -> Question:
+        return replace(question, image=image, credentials=self.with_secrets(question.credentials))
+
+
+def fault_of(error: LookupFailed) -> Fault:
+    """What an unanswered question, or the verdict that somebody did not sign, amounts to."""
+    is_verdict = isinstance(error, SignatureError)
+    status = Status.FAIL if is_verdict else Status.ERROR
+    if isinstance(error, UnknownKeyError):
+        return Fault(str(error), status, is_open=True)
+    return Fault(error.message, status, isinstance(error, NoSource))
+
+
+def unusable_fault(entry: Unusable) -> Fault:
+    """An entry that cannot be asked."""
+    return Fault(entry.fault, Status.FAIL if entry.is_refusal else Status.ERROR)
+
+
+def joined(faults: Sequence[Fault]) -> str:
+    """All texts in one."""
+    return "; ".join(fault.text for fault in faults)
+
+
+def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str) -> Finding:
+    """Every set must be satisfied; the digest is that of the last."""
+    digest = ""
+    for at, wanted in enumerate(sets):
+        found = _check_set(wanted, verifier, image, f".attestors[{at}]")
+        if not isinstance(found, Verified):
+            text = f"failed to verify image {image}: {joined(found)}"
+            return Finding(worst(found), text, is_open=any(one.is_open for one in found))
+        digest = found.digest
+    return Finding(Status.PASS, f"verified image signatures for {image}", digest)
+
+
+def worst(faults: Sequence[Fault]) -> Status:
+    """A question that nobody answered leaves open whether an image is signed."""
+    is_error = any(fault.status is Status.ERROR for fault in faults)
+    return Status.ERROR if is_error else Status.FAIL
+
+
+def _check_set(
+    wanted: AttestorSet, verifier: Verifier, image: str, path: str
+) -> Verified | Sequence[Fault]:
+    faults: list[Fault] = []
+    verified = 0
+    for at, entry in enumerate(wanted.entries):
+        found = _check_entry(entry, verifier, image, f"{path}.entries[{at}]")
+        if not isinstance(found, Verified):
+            faults += found
+            continue
+        verified += 1
+        if verified >= wanted.required:
+            return found
+    return faults
+
+
+def _check_entry(
+    entry: Attestor | AttestorSet | Unusable, verifier: Verifier, image: str, path: str
+) -> Verified | Sequence[Fault]:
+    if isinstance(entry, AttestorSet):
+        return _check_set(entry, verifier, image, f"{path}.attestor")
+    if isinstance(entry, Unusable):
+        fault = unusable_fault(entry)
+        return [fault if entry.is_refusal else fault.under(path)]
+    try:
+        return verifier.signature(entry.question, image)
+    except LookupFailed as error:
+        return [fault_of(error).under(path + entry.place)]

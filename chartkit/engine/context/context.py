@@ -1,0 +1,278 @@
+"""The data that expressions see: the admission request, foreach elements and context entries.
+
+A context is made once per resource and policy and costs the same for any size of object: nothing
+is copied. Rules and foreach elements work on a `child`, which shares everything with its parent
+and keeps its changes to itself. Context entries are deferred: they are loaded when an expression
+first names them, with the order, limits and reloading of Kyverno's `pkg/engine/context`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.context.images import ImagesLoader, has_images
+from chartkit.engine.context.loader import NOTHING, Loader
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.go.int64 import Int64
+from chartkit.model import Body, Json
+
+
+class QueryError(EvaluationError):
+    """An expression that could not be searched in the context; the text is Kyverno's."""
+
+
+MAX_CONTEXT_SIZE = 2 * 1024 * 1024
+"""How much JSON the entries of one context may hold, in bytes; Kyverno's own limit."""
+
+
+class _Slot:
+    """A loader in one evaluation, and how far it has come."""
+
+    __slots__ = ("level", "loaded", "loader", "matched", "value")
+
+    def __init__(self, loader: Loader, level: int) -> None:
+        self.loader = loader
+        self.level = level
+        self.loaded = False
+        self.matched = False
+        self.value: Json = None
+
+
+class _Shared:
+    """What a context and all its children have in common."""
+
+    __slots__ = ("depth", "limit", "size")
+
+    def __init__(self) -> None:
+        self.limit: tuple[int, int] | None = None
+        self.size = 0
+        self.depth = 0
+
+
+class Context:
+    """What one rule can see of one admission request."""
+
+    __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "lookups")
+
+    def __init__(
+        self,
+        data: dict[str, Json],
+        lookups: Lookups = OFFLINE,
+        is_delete: bool = False,
+        budget: Budget | None = None,
+    ) -> None:
+        """data: the top-level names; is_delete: whether `request.object` means the old object;
+        budget: what all that is done in the context counts on, one of its own by default."""
+        self.data = data
+        self.budget = Budget() if budget is None else budget
+        self.lookups = lookups
+        self.is_delete = is_delete
+        self._level = 0
+        self._slots: list[_Slot] = []
+        self._held: frozenset[_Slot] = frozenset()
+        self._shared = _Shared()
+
+    def child(self) -> Context:
+        """A context for a rule or a foreach element; what is set there stays there."""
+        made = Context(dict(self.data), self.lookups, self.is_delete, self.budget)
+        made._level = self._level + 1
+        made._shared = self._shared
+        slots = self._slots
+        if slots:
+            self._reload()
+            made.data = dict(self.data)
+            for slot in slots:
+                slot.matched = False
+            made._slots = slots.copy()
+            made._held = self._held
+        return made
+
+    def query(self, expression: Expression) -> Json:
+        """What an expression finds; the entries it names are loaded first.
+
+        Raises `QueryError` for a failed search, `BudgetError`, and what a loader raises.
+        """
+        budget = self.budget
+        budget.steps -= expression.steps
+        if self._slots:
+            self._load_named(expression.text)
+        try:
+            return expression.search(self.data, budget)
+        except JMESPathError as error:
+            raise QueryError(f"JMESPath query failed: {error}") from error
+
+    def query_text(self, query: str) -> Json:
+        """As `query`, for an expression that is known only now."""
+        if self._slots:
+            self._load_named(query)
+        query = query.strip()
+        if not query:
+            raise QueryError("invalid query (nil)")
+        try:
+            expression = compile_expression(query)
+        except JMESPathError as error:
+            raise QueryError(f"incorrect query {query}: {error}") from error
+        self.budget.spend(expression.steps + len(query), "an expression")
+        try:
+            return expression.search(self.data, self.budget)
+        except JMESPathError as error:
+            raise QueryError(f"JMESPath query failed: {error}") from error
+
+    def defer(self, loader: Loader) -> None:
+        """Takes a context entry, to be loaded when an expression names it."""
+        self._slots.append(_Slot(loader, self._level))
+
+    def set(self, name: str, value: Json) -> None:
+        """Puts a value under a top-level name, in the place of what was there."""
+        self.data[name] = value
+
+    def add(self, path: tuple[str, ...], value: Json) -> None:
+        """Merges a value in at a path, objects into objects; nothing shared is changed."""
+        for name in reversed(path):
+            value = {name: value}
+        self.data = merge(self.data, value)
+
+    def add_variables(self, values: Mapping[str, Json]) -> None:
+        """Merges a user's values in, by their dotted names (a part may stand in quotes)."""
+        for name, value in values.items():
+            self.add(split_name(name), value)
+
+    def count(self, size: int) -> None:
+        """Counts an entry's size in bytes; raises `QueryError` when there is too much."""
+        total = self._shared.size + size
+        if total > MAX_CONTEXT_SIZE:
+            raise QueryError(
+                f"context size limit exceeded: {total} bytes exceeds limit of "
+                f"{MAX_CONTEXT_SIZE} bytes"
+            )
+        self._shared.size = total
+
+    @contextmanager
+    def nested(self) -> Iterator[int]:
+        """Enters a value that came out of a variable; gives how deep that is."""
+        shared = self._shared
+        shared.depth += 1
+        try:
+            yield shared.depth
+        finally:
+            shared.depth -= 1
+
+    def set_element(self, element: Json, index: int, nesting: int) -> None:
+        """Gives a foreach its element; nesting counts from 0 for the outermost foreach."""
+        data = self.data
+        data["element"] = data[f"element{nesting}"] = element
+        data["elementIndex"] = data[f"elementIndex{nesting}"] = Int64(index)
+
+    def _load_named(self, query: str) -> None:
+        slots = self._slots
+        level, end = self._shared.limit or (self._level, len(slots))
+        found = True
+        while found:
+            found = False
+            for index, slot in enumerate(slots[:end]):
+                if slot.loaded:
+                    if slot not in self._held:
+                        self._load(slot, index, quiet=True)
+                elif not slot.matched and slot.level <= level and slot.loader.matches(query):
+                    slot.matched = True
+                    self._load(slot, index)
+                    found = True
+                    break
+
+    def _load(self, slot: _Slot, index: int, quiet: bool = False) -> None:
+        # A nested load lifts the limit of the one around it; Kyverno's does the same.
+        self._shared.limit = (slot.level, index)
+        self._held |= {slot}
+        try:
+            if not (slot.loaded and slot.loader.cached):
+                slot.value = slot.loader.fetch(self)
+            slot.loaded = True
+            self._store(slot)
+        except ChartkitError:
+            # Rules without entries share the admission's own context: each meets the failure.
+            slot.matched = self._level > 0
+            if not quiet:
+                raise
+        finally:
+            self._shared.limit = None
+
+    def _store(self, slot: _Slot) -> None:
+        if slot.value is NOTHING:
+            return
+        name = slot.loader.name
+        if slot.loader.replaces:
+            self.data[name] = slot.value
+        else:
+            self.data = merge(self.data, {name: slot.value})
+
+    def _reload(self) -> None:
+        for index, slot in enumerate(self._slots):
+            if slot.loaded and slot not in self._held:
+                self._load(slot, index, quiet=True)
+
+
+def merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:
+    """A new object: `extra` over `base`, objects merged into objects all the way down."""
+    merged = dict(base)
+    for key, value in extra.items():
+        there = merged.get(key)
+        if isinstance(value, dict) and isinstance(there, dict):
+            merged[key] = merge(there, value)
+        else:
+            merged[key] = value
+    return merged
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """The parts of a dotted name; `a."b.c"` has two."""
+    if '"' not in name:
+        return tuple(name.split("."))
+    return tuple(next(csv.reader([name], delimiter=".")))
+
+
+def admission_context(
+    resource: Body | None,
+    *,
+    old: Body | None = None,
+    operation: str = "CREATE",
+    namespace: str = "",
+    user: Mapping[str, Json] | None = None,
+    lookups: Lookups = OFFLINE,
+    budget: Budget | None = None,
+) -> Context:
+    """The context of one admission request, as Kyverno's command-line program makes it.
+
+    resource, old: `request.object` and `request.oldObject`, left out where None; namespace:
+    `request.namespace`; user: what stands beside it in the request (`userInfo`, `roles`,
+    `clusterRoles`), from which the service account's name and namespace are read.
+    """
+    request: dict[str, Json] = {"namespace": namespace, "operation": operation}
+    if resource is not None:
+        request["object"] = resource
+    if old is not None:
+        request["oldObject"] = old
+    data: dict[str, Json] = {"request": request}
+    if user is not None:
+        request.update(user)
+        info = user.get("userInfo")
+        name = info.get("username") if isinstance(info, dict) else None
+        data.update(service_account(name if isinstance(name, str) else ""))
+    context = Context(data, lookups, operation == "DELETE", budget)
+    if resource is not None and has_images(resource):
+        context.defer(ImagesLoader(resource))
+    return context
+
+
+_SERVICE_ACCOUNT = len("system:serviceaccount:")
+
+
+def service_account(username: str) -> dict[str, str]:
+    """`serviceAccountName` and `serviceAccountNamespace` of a user name; empty for other users."""
+    parts = username[_SERVICE_ACCOUNT:].split(":")
+    namespace, name = parts[:2] if len(parts) >= 2 else ("", "")
+    return {"serviceAccountName": name, "serviceAccountNamespace": namespace}

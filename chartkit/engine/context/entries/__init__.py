@@ -1,0 +1,6 @@
+"""Context entries of rules and foreach blocks, compiled once and loaded when they are named."""
+
+from chartkit.engine.context.entries.check import check_entries
+from chartkit.engine.context.entries.compiled import ContextEntries, compile_entries
+
+__all__ = ["ContextEntries", "check_entries", "compile_entries"]

@@ -1,0 +1,98 @@
+"""What every context entry shares: its name, when it is named, and how its value is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+
+import re2
+
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import Template, compile_template
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+_QUIET = re2.Options()
+_QUIET.log_errors = False
+
+
+class EntryNameError(ValueError):
+    """An entry's name that Kyverno cannot look for in an expression."""
+
+
+class EntryLoader(ABC):
+    """A compiled context entry (see `chartkit.engine.context.context.Loader`)."""
+
+    replaces = False
+    cached = True
+
+    def __init__(self, name: str, body: Body, namespace: str) -> None:
+        """namespace: that of a namespaced policy, else empty. Raises `EntryNameError`."""
+        self.name = name
+        self.body = body
+        self.namespace = namespace
+        self._is_plain = bool(_PLAIN_NAME.fullmatch(name))
+        try:
+            # Kyverno's own test: `x` is named by `x.y` and `f(x)`, but not by `y.x`.
+            pattern = rf"(?:\A|\z|\s|[^.0-9A-Za-z]){name}\b"
+            self._find = re2.compile(pattern, _QUIET).search
+        except re2.error as error:
+            raise EntryNameError(name) from error
+
+    def matches(self, query: str) -> bool:
+        """Whether a query names the entry, by its text alone."""
+        if self._is_plain and self.name not in query:
+            return False
+        return self._find(query) is not None
+
+    @abstractmethod
+    def fetch(self, context: Context) -> Json:
+        """The entry's value, or `NOTHING`; raises `EvaluationError`."""
+
+    def text(self, key: str) -> str:
+        """A text of the entry's body; empty where it is missing."""
+        value = self.body.get(key)
+        return value if isinstance(value, str) else ""
+
+    def template(self, key: str) -> Template:
+        """The template of a text of the entry's body."""
+        return compile_template(self.text(key))
+
+
+class Path:
+    """An entry's `jmesPath`: compiled once, unless variables in it make it another each time."""
+
+    __slots__ = ("_expression", "template", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.template = compile_template(text)
+        self._expression: Expression | None = None
+        if self.template.is_constant and text:
+            try:
+                self._expression = compile_expression(self.template.value)
+            except JMESPathError:
+                self._expression = None
+
+    def expression(self, resolved: str) -> Expression:
+        """The expression of the resolved text; raises `JMESPathError`."""
+        return self._expression or compile_expression(resolved)
+
+
+def stored(value: Json, context: Context, failure: str) -> Json:
+    """The value as it stands in a context: passed through JSON, its size counted.
+
+    failure: what stands before the cause where it cannot be kept (`EvaluationError`). Raises
+    `BudgetError` for one that no text could hold.
+    """
+    context.budget.weigh(value, "a context entry")
+    try:
+        text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise EvaluationError(f"{failure}: json: unsupported value") from error
+    context.count(len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
+    return json.loads(text)

@@ -1,0 +1,154 @@
+"""The context entries that ask for one object: `configMap`, `globalReference`, `imageRegistry`."""
+
+from __future__ import annotations
+
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.entries.loader import EntryLoader, Path, stored
+from chartkit.engine.context.loader import NOTHING
+from chartkit.engine.context.variables import SubstitutionError, Template
+from chartkit.engine.jmespath import JMESPathError
+from chartkit.engine.ports.signatures import read_credentials
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
+from chartkit.go.fmt import go_sprint
+from chartkit.model import Body, Json
+
+
+class ConfigMapLoader(EntryLoader):
+    """Loads a ConfigMap's `data` and `metadata`."""
+
+    def __init__(self, name: str, body: Body, namespace: str) -> None:
+        super().__init__(name, body, namespace)
+        self._name = self.template("name")
+        self._namespace = self.template("namespace")
+
+    def fetch(self, context: Context) -> Json:
+        try:
+            value = self._configmap(context)
+        except NoSource:
+            return NOTHING
+        except (EvaluationError, LookupFailed) as error:
+            raise EvaluationError(
+                f"failed to retrieve config map for context entry {self.name}: {error.message}"
+            ) from error
+        return stored(value, context, f"failed to add config map for context entry {self.name}")
+
+    def _configmap(self, context: Context) -> Body:
+        name = self._text(self._name, "name", context)
+        namespace = self._text(self._namespace, "namespace", context)
+        namespace = namespace or self.namespace or "default"
+        if self.namespace and namespace != self.namespace:
+            raise EvaluationError(
+                f'context entry {self.name}: configMap namespace "{namespace}" is different from '
+                f'policy namespace "{self.namespace}"'
+            )
+        try:
+            found = context.lookups.configmap(namespace, name)
+        except NoSource:
+            raise
+        except LookupFailed as error:
+            raise EvaluationError(
+                f"failed to get configmap {namespace}/{name} : {error.message}"
+            ) from error
+        return {"data": found.get("data"), "metadata": found.get("metadata", {})}
+
+    def _text(self, template: Template, key: str, context: Context) -> str:
+        place = (
+            f"failed to substitute variables in context {self.name} configMap.{key} "
+            f"{template.value}: "
+        )
+        try:
+            value = template.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(place + error.message) from error
+        if not isinstance(value, str):
+            raise EvaluationError(f"{place}expected string, got {_go_type(value)}")
+        return value
+
+
+class GlobalReferenceLoader(EntryLoader):
+    """Loads the data of a GlobalContextEntry; a dot in the name leads to a projection."""
+
+    def __init__(self, name: str, body: Body, namespace: str) -> None:
+        super().__init__(name, body, namespace)
+        self._name = self.template("name")
+        self._path = Path(self.text("jmesPath"))
+
+    def fetch(self, context: Context) -> Json:
+        failure = f"failed to marshal APICall data for context entry {self.name}"
+        try:
+            value = self._global(context)
+        except NoSource:
+            return NOTHING
+        except (EvaluationError, LookupFailed) as error:
+            raise EvaluationError(f"{failure}: {error.message}") from error
+        return stored(value, context, failure)
+
+    def _global(self, context: Context) -> Json:
+        name = self._name.resolve(context)
+        path = self._path.template.resolve(context)
+        first, _, rest = (name if isinstance(name, str) else go_sprint(name)).partition(".")
+        data = context.lookups.global_context(first, rest.partition(".")[0])
+        if not path:
+            return data
+        try:
+            return self._path.expression(path).search(data, context.budget)
+        except JMESPathError as error:
+            raise EvaluationError(
+                f"failed to apply JMESPath {path} for context entry {self.name}: {error}"
+            ) from error
+
+
+class ImageRegistryLoader(EntryLoader):
+    """Loads what a registry knows of an image."""
+
+    def __init__(self, name: str, body: Body, namespace: str) -> None:
+        super().__init__(name, body, namespace)
+        self._reference = self.template("reference")
+        self._path = Path(self.text("jmesPath"))
+        self._credentials = read_credentials(self.body.get("imageRegistryCredentials"))
+
+    def fetch(self, context: Context) -> Json:
+        # The missing letter is Kyverno's.
+        reference = self._resolve(self._reference, self.text("reference"), "ailed", context)
+        if not isinstance(reference, str):
+            raise EvaluationError(
+                f"invalid image reference {go_sprint(reference)}, image reference must be a string"
+            )
+        path = self._resolve(self._path.template, self._path.text, "failed", context)
+        try:
+            data: Json = context.lookups.image(reference, self._credentials)
+        except NoSource:
+            return NOTHING
+        except LookupFailed as error:
+            raise EvaluationError(error.message) from error
+        if path:
+            data = self._apply(path, data, context)
+        return stored(data, context, f"failed to add resource data to context: {self.name}")
+
+    def _resolve(self, template: Template, written: str, failed: str, context: Context) -> Json:
+        try:
+            return template.resolve(context)
+        except SubstitutionError as error:
+            raise EvaluationError(
+                f"{failed} to substitute variables in context entry {self.name} {written}: "
+                f"{error.message}"
+            ) from error
+
+    def _apply(self, path: str, data: Json, context: Context) -> Json:
+        try:
+            return self._path.expression(path).search(data, context.budget)
+        except JMESPathError as error:
+            raise EvaluationError(
+                f"failed to apply JMESPath ({self._path.text}) results to context entry "
+                f"{self.name}, error: {error}"
+            ) from error
+
+
+def _go_type(value: Json) -> str:
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    return "[]interface {}" if isinstance(value, list) else "float64"

@@ -1,0 +1,167 @@
+"""GlobalContextEntry (kyverno.io/v2, v2beta1, v2alpha1): data that every policy may refer to.
+
+What an entry holds comes from what the user gave: the objects that are there, or the recorded
+answer to its call; a service is called where the user allows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served
+from chartkit.engine.context.entries.service_call import call_service
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.services import NotAllowedError
+from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource
+from chartkit.go.duration import parse_duration
+from chartkit.go.json_decoder import JsonError
+from chartkit.go.quoting import quote
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+
+API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1", "kyverno.io/v2alpha1")
+KINDS: Final = ("GlobalContextEntry",)
+ENTRY_RULE: Final = "global-context-entry"
+"""The id of diagnostics for what Kyverno's webhook refuses."""
+_RETRY_LIMIT: Final = 3
+"""That of the definition."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalContextEntry:
+    """A compiled entry: of objects (group, version, plural and namespace) or of a call."""
+
+    name: str
+    resource: Body | None
+    call: Body | None
+    projections: Mapping[str, Expression]
+
+    def data(self, projection: str, lookups: Lookups) -> Json:
+        """What it holds, or what one of its projections makes of that (empty: the whole).
+
+        Raises LookupFailed for a projection that is missing or fails, and where the call has no
+        recorded answer and cannot be made.
+        """
+        held = self._held(lookups)
+        if not projection:
+            return held
+        expression = self.projections.get(projection)
+        if expression is None:
+            raise LookupFailed(f"projection {quote(projection)} not found")
+        try:
+            return expression.search(held)
+        except JMESPathError as error:
+            raise LookupFailed(
+                f"failed to apply projection {quote(projection)}: {error}"
+            ) from error
+
+    @property
+    def tries(self) -> int:
+        """How often its call is made, at most, where it fails."""
+        return int((self.call or {}).get("retryLimit") or _RETRY_LIMIT)
+
+    def _held(self, lookups: Lookups) -> Json:
+        if self.resource is not None:
+            return _listed(lookups.cluster("", ""), self.resource)
+        call = self.call or {}
+        method, service = call.get("method") or "GET", call.get("service")
+        url = call.get("urlPath") or "" if service is None else service["url"]
+        answer = lookups.recorded(method, url)
+        if answer is None and service is not None:
+            return _called(call, lookups, self.tries)
+        if answer is None:
+            raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
+        if not 200 <= answer.status < 300:
+            raise LookupFailed(f"HTTP {answer.status}")
+        return answer.body
+
+
+def _called(call: Body, lookups: Lookups, tries: int) -> Json:
+    try:
+        return call_service("globalcontext", call, lookups, tries).value()
+    except NotAllowedError as error:
+        raise LookupFailed(error.message) from error
+    except NoSource as error:
+        raise LookupFailed("no data available", hint=error.hint) from error
+    except EvaluationError as error:
+        raise LookupFailed(error.message) from error
+    except JsonError as error:
+        raise LookupFailed(str(error)) from error
+
+
+def _listed(cluster: Cluster, resource: Body) -> list[Body]:
+    group, version = resource.get("group") or "", resource["version"]
+    api_version = f"{group}/{version}" if group else version
+    return list(cluster.listed(api_version, resource["resource"], resource.get("namespace") or ""))
+
+
+def read_global_context_entry(resource: Resource) -> GlobalContextEntry:
+    """Compiles an entry; raises CompileError with everything that Kyverno would refuse in it."""
+    check_schema(definition_check("GlobalContextEntry"), resource)
+    check_served(resource, API_VERSIONS, KINDS)
+    spec: Body = resource.body["spec"]
+    projections: dict[str, Expression] = {}
+    faults = _faults(spec)
+    for index, one in enumerate(spec.get("projections") or ()):
+        name, path = one["name"], one["jmesPath"]
+        place = f"spec.projections[{index}]"
+        if not name:
+            faults.append(f"{place}.name: Required value: A projection entry requires a name")
+        if name == resource.name:
+            faults.append(
+                f"{place}.name: Required value: A projection entry requires a name different from "
+                "the global context entry name"
+            )
+        try:
+            projections[name] = compile_expression(path)
+        except JMESPathError as error:
+            faults.append(f"{place}.jmesPath: Invalid value: {quote(path)}: {error}")
+    if faults:
+        location = resource.location
+        raise CompileError(
+            [Diagnostic(ENTRY_RULE, Severity.ERROR, fault, location) for fault in faults]
+        )
+    return GlobalContextEntry(
+        resource.name, spec.get("kubernetesResource"), spec.get("apiCall"), projections
+    )
+
+
+def _faults(spec: Body) -> list[str]:
+    listed = spec.get("kubernetesResource")
+    if listed is not None:
+        missing = [key for key in ("version", "resource") if not listed[key]]
+        if not listed.get("group") and listed["version"] != "v1":
+            missing.insert(0, "group")
+        return [
+            f"spec.resource.{key}: Required value: A Resource entry requires a {key}"
+            for key in missing
+        ]
+    return _call_faults(spec["apiCall"])
+
+
+def _call_faults(call: Body) -> list[str]:
+    faults = []
+    try:
+        interval = parse_duration(call.get("refreshInterval") or "10m")
+    except ValueError:
+        interval = 0
+    if not interval:
+        faults.append(
+            "spec.apiCall.refreshIntervalSeconds: Required value: A Resource entry requires a "
+            "refresh interval greater than 0 seconds"
+        )
+    if (call.get("service") is None) == (not call.get("urlPath")):
+        faults.append(
+            "spec.apiCall.service: Forbidden: An External API call should either have Service or "
+            "URLPath"
+        )
+    if call.get("data") is not None and call.get("method") != "POST":
+        faults.append(
+            "spec.apiCall.method: Forbidden: An External API call with data should have method as "
+            "POST"
+        )
+    return faults

@@ -1,0 +1,147 @@
+"""The variable `images`: the images of a workload's containers, in their parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from chartkit.engine.context.loader import NOTHING
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json, kind_of
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.context import Context
+
+_NAMED = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+_TEMPLATE = ("spec", "template", "spec")
+_POD_SPECS: dict[str, tuple[str, ...]] = {
+    "Pod": ("spec",),
+    "DaemonSet": _TEMPLATE,
+    "Deployment": _TEMPLATE,
+    "ReplicaSet": _TEMPLATE,
+    "ReplicationController": _TEMPLATE,
+    "StatefulSet": _TEMPLATE,
+    "Job": _TEMPLATE,
+    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+}
+
+
+class ImagesLoader:
+    """Loads `images` when an expression names it, and nothing for other kinds."""
+
+    name = "images"
+    replaces = False
+    cached = True
+
+    __slots__ = ("_resource",)
+
+    def __init__(self, resource: Body) -> None:
+        self._resource = resource
+
+    def matches(self, query: str) -> bool:
+        """Whether a query names the variable, by its text alone."""
+        return "images" in query and _NAMED.search(query) is not None
+
+    def fetch(self, _: Context) -> Json:
+        """The images by kind of container and container name."""
+        return extract_images(self._resource) or NOTHING
+
+
+def has_images(resource: Body) -> bool:
+    """Whether objects of this kind have containers at all."""
+    return kind_of(resource) in _POD_SPECS
+
+
+def extract_images(resource: Body) -> dict[str, Json]:
+    """The images of a workload: `{containers: {name: {registry, path, name, tag, …}}}`.
+
+    Empty for kinds that have no pods. Raises `EvaluationError` for a container without a name and
+    for an image that is no reference.
+    """
+    steps = _POD_SPECS.get(kind_of(resource))
+    if steps is None:
+        return {}
+    images: dict[str, Json] = {}
+    for kind in _CONTAINERS:
+        found = _images_of(resource, steps, kind)
+        if found:
+            images[kind] = found
+    return images
+
+
+def _images_of(resource: Body, steps: Sequence[str], kind: str) -> dict[str, Json]:
+    value: Json = resource
+    for step in (*steps, kind):
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise EvaluationError("invalid image config")
+        value = value.get(step)
+    if value is None:
+        return {}
+    place = "/" + "/".join((*steps, kind))
+    if isinstance(value, dict):
+        members = list(value.items())
+    elif isinstance(value, list):
+        members = [(str(index), container) for index, container in enumerate(value)]
+    else:
+        raise EvaluationError("invalid type")
+    found = {}
+    for key, container in members:
+        if container is not None:
+            found.update(_image_of(container, f"{place}/{key}/image"))
+    return found
+
+
+def _image_of(container: Json, pointer: str) -> dict[str, Json]:
+    if not isinstance(container, dict):
+        raise EvaluationError("invalid image config")
+    name = container.get("name")
+    if not isinstance(name, str):
+        raise EvaluationError("invalid key")
+    text = container.get("image")
+    if not isinstance(text, str) or not text.strip():
+        return {}
+    return {name: image_parts(text, pointer)}
+
+
+def image_parts(text: str, pointer: str) -> dict[str, str]:
+    """An image in its parts, as expressions see it; raises `EvaluationError` for no reference.
+
+    pointer: where it stands in the object, as a JSON pointer.
+    """
+    try:
+        image = parse_image(text)
+    except ImageReferenceError as error:
+        raise EvaluationError(f"invalid image '{text}' ({error})") from error
+    parts = {
+        "registry": image.registry,
+        "name": image.name,
+        "path": image.path,
+        "tag": image.tag,
+        "digest": image.digest,
+        "reference": str(image),
+        "referenceWithTag": f"{image.registry}/{image.path}:{image.tag}",
+        "jsonPointer": pointer,
+    }
+    return {key: value for key, value in parts.items() if value}
+
+
+def with_images(body: Body, images: Mapping[tuple[str, ...], str]) -> Body:
+    """An object with other images at the keys and indexes that lead to them."""
+    for path, image in images.items():
+        body = _with(body, path, image)
+    return body
+
+
+def _with(value: Json, path: Sequence[str], image: str) -> Json:
+    if not path:
+        return image
+    step, rest = path[0], path[1:]
+    if isinstance(value, list):
+        index = int(step)
+        return [*value[:index], _with(value[index], rest, image), *value[index + 1 :]]
+    return {**value, step: _with(value[step], rest, image)}

@@ -1,0 +1,311 @@
+"""Policy text with variables, compiled once and resolved for every request.
+
+A value that is one variable and nothing else becomes what the variable gives, whatever its type;
+a text with variables inside becomes a text again. A text that comes out of an embedded variable
+is searched for variables anew, pass after pass, until there are none; what a whole variable gives
+is not, but the texts inside an object or list that it gives are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from chartkit.engine.budget import Budget
+from chartkit.engine.context.variables.pointer import join_path, own_query
+from chartkit.engine.context.variables.references import (
+    UnresolvedReferenceError,
+    resolve_references,
+)
+from chartkit.engine.context.variables.syntax import (
+    ESCAPED,
+    OPEN,
+    Variable,
+    find_variables,
+    is_whole,
+    split_text,
+    unescape,
+)
+from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
+from chartkit.errors import EvaluationError
+from chartkit.go.fmt import embedded_json, go_sprint
+from chartkit.model import Json
+
+if TYPE_CHECKING:
+    from chartkit.engine.context.context import Context
+
+MAX_PASSES = 64
+"""How often a text may be searched for variables anew; Kyverno itself would never come back."""
+MAX_LENGTH = 1024 * 1024
+"""How long a text may grow through variables that name each other, in characters."""
+_SMALL = 1024
+"""How long a text may be that is made without being counted, in characters."""
+
+_VARIABLES = "the values of variables"
+_ENDLESS = "they name each other without end"
+
+Resolve = Callable[["Context"], Json]
+
+
+class SubstitutionError(EvaluationError):
+    """A variable or reference that could not be substituted; the text is Kyverno's."""
+
+
+class Template:
+    """A JSON value of a policy, ready to be resolved in a context."""
+
+    __slots__ = ("_resolve", "is_constant", "value")
+
+    def __init__(self, value: Json, resolve: Resolve | None) -> None:
+        """value: what is returned where there is nothing to resolve."""
+        self.value = value
+        self._resolve = resolve
+        self.is_constant = resolve is None
+
+    def resolve(self, context: Context) -> Json:
+        """The value with its variables substituted; a constant is returned uncopied.
+
+        Raises `SubstitutionError`.
+        """
+        return self.value if self._resolve is None else self._resolve(context)
+
+
+def compile_template(value: Json, path: str = "") -> Template:
+    """A template of a JSON value. Never raises: what is wrong is raised on `resolve`.
+
+    path: where the value stands in the document it is substituted with, as errors and the
+    variable `{{ @ }}` show it (`/spec/containers/0`; empty for the document itself).
+    """
+    try:
+        value = resolve_references(value)
+    except UnresolvedReferenceError as error:
+        return Template(value, _failing(error.message))
+    return _template(value, path)
+
+
+def _template(value: Json, path: str) -> Template:
+    if isinstance(value, str):
+        return _text(value, path)
+    if isinstance(value, dict):
+        return _object(value, path)
+    if isinstance(value, list):
+        return _list(value, path)
+    return Template(value, None)
+
+
+def _failing(message: str) -> Resolve:
+    def resolve(_: Context) -> Json:
+        raise SubstitutionError(message)
+
+    return resolve
+
+
+def _list(value: list[Json], path: str) -> Template:
+    members = [_template(member, f"{path}/{index}") for index, member in enumerate(value)]
+    if all(member.is_constant for member in members):
+        same = all(new.value is old for new, old in zip(members, value, strict=True))
+        return Template(value if same else [member.value for member in members], None)
+
+    def resolve(context: Context) -> Json:
+        context.budget.steps -= len(members)
+        return [member.resolve(context) for member in members]
+
+    return Template(value, resolve)
+
+
+def _object(value: dict[str, Json], path: str) -> Template:
+    members = [
+        (key, _text(key, path), _template(member, join_path(path, key)))
+        for key, member in value.items()
+    ]
+    if all(name.is_constant and member.is_constant for _, name, member in members):
+        same = all(name.value == key and m.value is value[key] for key, name, m in members)
+        return Template(value if same else {n.value: m.value for _, n, m in members}, None)
+
+    def resolve(context: Context) -> Json:
+        context.budget.steps -= len(members)
+        return {
+            _key(key, name.resolve(context)): member.resolve(context)
+            for key, name, member in members
+        }
+
+    return Template(value, resolve)
+
+
+def _key(key: str, name: Json) -> str:
+    if name is None:
+        return key
+    if not isinstance(name, str):
+        raise SubstitutionError(f'expected string after substituting variables in key "{key}"')
+    return name
+
+
+def _text(text: str, path: str) -> Template:
+    if OPEN not in text:
+        return Template(text, None)
+    variables = find_variables(text)
+    if not variables:
+        return Template(unescape(text), None)
+    if is_whole(variables, text):
+        return Template(text, _whole(variables[0], path))
+    return Template(text, _embedded(text, variables, path))
+
+
+def _whole(variable: Variable, path: str) -> Resolve:
+    query = _lookup(variable.query, path)
+
+    def resolve(context: Context) -> Json:
+        value = query(context)
+        if isinstance(value, dict | list) and _mentions(value, context.budget):
+            return _nested(value, path, context)
+        return value
+
+    return resolve
+
+
+def _nested(value: Json, path: str, context: Context) -> Json:
+    with context.nested() as depth:
+        if depth > MAX_PASSES:
+            raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
+        return _template(value, path).resolve(context)
+
+
+def _mentions(value: Json, budget: Budget) -> bool:
+    """Whether a list or an object holds a variable."""
+    kind = type(value)
+    if kind is dict:
+        if any(OPEN in key for key in value):
+            return True
+        value = value.values()
+    elif kind is not list:
+        return False
+    budget.spend(len(value), _VARIABLES)
+    for member in value:
+        kind = type(member)
+        if kind is str:
+            if OPEN in member:
+                return True
+        elif (kind is dict or kind is list) and _mentions(member, budget):
+            return True
+    return False
+
+
+def _embedded(text: str, variables: list[Variable], path: str) -> Resolve:
+    fill = _compile_pass(text, variables, path)
+    stops = variables[-1].shallow
+
+    def resolve(context: Context) -> Json:
+        result = fill(context)
+        if OPEN not in result:
+            return result
+        return unescape(result) if stops else _again(result, path, context)
+
+    return resolve
+
+
+def _again(text: str, path: str, context: Context) -> Json:
+    for _ in range(MAX_PASSES):
+        variables = find_variables(text)
+        if not variables:
+            return unescape(text)
+        if is_whole(variables, text):
+            return _whole(variables[0], path)(context)
+        text = _compile_pass(text, variables, path)(context)
+        if variables[-1].shallow:
+            return unescape(text)
+        if len(text) > MAX_LENGTH:
+            break
+    raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
+
+
+def _compile_pass(text: str, variables: list[Variable], path: str) -> Callable[[Context], str]:
+    queries = [(_lookup(variable.query, path), variable) for variable in variables]
+    literals = split_text(text, variables)
+    first = literals[0]
+    steps = list(zip(queries, literals[1:], strict=True))
+
+    def fill(context: Context) -> str:
+        parts = [first]
+        for (query, variable), literal in steps:
+            value = query(context)
+            if not isinstance(value, str) or variable.shallow:
+                value = _as_text(value, variable, path, context.budget)
+            parts.append(value)
+            parts.append(literal)
+        size = sum(map(len, parts))
+        if size > _SMALL:
+            context.budget.take(size, _VARIABLES)
+        return "".join(parts)
+
+    return fill
+
+
+def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
+    place = f"failed to resolve {variable.query} at path {path}: "
+    if variable.shallow and value is not None:
+        if not isinstance(value, str):
+            raise SubstitutionError(
+                f"{place}a variable written {{{{- }}}} inside a text must give a string"
+            )
+        return value.replace(OPEN, ESCAPED)
+    if isinstance(value, dict | list):
+        budget.weigh(value, _VARIABLES)
+    try:
+        return embedded_json(value)
+    except ValueError as error:
+        raise SubstitutionError(f"{place}failed to marshal float64: {go_sprint(value)}") from error
+
+
+def _lookup(query: str, path: str) -> Resolve:
+    if query == "@":
+        return _own_lookup(path)
+    plain = _query(query, path)
+    if "request.object" not in query:
+        return plain
+    deleted: list[Resolve] = []
+
+    def resolve(context: Context) -> Json:
+        if not context.is_delete:
+            return plain(context)
+        if not deleted:
+            deleted.append(_query(query.replace("request.object", "request.oldObject"), path))
+        return deleted[0](context)
+
+    return resolve
+
+
+def _own_lookup(path: str) -> Resolve:
+    target = _lookup(own_query(path, "target"), path)
+    resource = _lookup(own_query(path, "request.object"), path)
+
+    def resolve(context: Context) -> Json:
+        return target(context) if "target" in context.data else resource(context)
+
+    return resolve
+
+
+def _query(query: str, path: str) -> Resolve:
+    expression: Expression | None
+    try:
+        expression = compile_expression(query) if query else None
+    except JMESPathError:
+        expression = None
+    place = f"failed to resolve {query} at path {path}: "
+    if expression is None:
+        # What an entry of the context fails with comes before the syntax error.
+        def resolve_text(context: Context) -> Json:
+            try:
+                return context.query_text(query)
+            except EvaluationError as error:
+                raise SubstitutionError(place + error.message) from error
+
+        return resolve_text
+    compiled = expression
+
+    def resolve(context: Context) -> Json:
+        try:
+            return context.query(compiled)
+        except EvaluationError as error:
+            raise SubstitutionError(place + error.message) from error
+
+    return resolve

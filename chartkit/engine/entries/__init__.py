@@ -1,6 +1,0 @@
-"""Context entries of rules and foreach blocks, compiled once and loaded when they are named."""
-
-from chartkit.engine.entries.check import check_entries
-from chartkit.engine.entries.compiled import ContextEntries, compile_entries
-
-__all__ = ["ContextEntries", "check_entries", "compile_entries"]

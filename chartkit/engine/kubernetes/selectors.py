@@ -1,0 +1,158 @@
+"""Label selectors as Kubernetes has them, with the wildcards that Kyverno adds to `matchLabels`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+
+Labelled = Callable[[Mapping[str, str]], bool]
+
+_NAME: Final = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NAME_LENGTH: Final = 63
+_SUBDOMAIN_LENGTH: Final = 253
+_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def compile_selector(selector: LabelSelector) -> Labelled:
+    """Whether labels fit; a selector that Kubernetes refuses fits nothing."""
+    if any(selector_problem(LabelSelector(expressions=(one,))) for one in selector.expressions):
+        return lambda _labels: False
+    tests = [_label_test(key, value) for key, value in selector.labels.items()]
+    tests += [_requirement_test(one) for one in selector.expressions]
+    if len(tests) == 1:
+        return tests[0]
+    return lambda labels: all(test(labels) for test in tests)
+
+
+def _label_test(key: str, value: str) -> Labelled:
+    if has_wildcard(key) or has_wildcard(value):
+        return _wild_label_test(key, value)
+    if key_problem(key) or value_problem(value):
+        return lambda _labels: False
+    return lambda labels: labels.get(key) == value
+
+
+def _wild_label_test(key: str, value: str) -> Labelled:
+    fits_key, fits_value = compile_wildcard(key), compile_wildcard(value)
+    # Without a label that fits, Kyverno looks for the text with 0 in the wildcards' place.
+    literal_key, literal_value = _zeroed(key), _zeroed(value)
+
+    def test(labels: Mapping[str, str]) -> bool:
+        if any(fits_key(name) and fits_value(text) for name, text in labels.items()):
+            return True
+        return labels.get(literal_key) == literal_value
+
+    return test
+
+
+def _zeroed(text: str) -> str:
+    return text.replace("*", "0").replace("?", "0")
+
+
+def _requirement_test(one: Requirement) -> Labelled:
+    key, values = one.key, frozenset(one.values)
+    if one.operator == "In":
+        return lambda labels: labels.get(key) in values
+    if one.operator == "NotIn":
+        return lambda labels: labels.get(key) not in values
+    if one.operator == "Exists":
+        return lambda labels: key in labels
+    return lambda labels: key not in labels
+
+
+def selector_problem(selector: LabelSelector) -> str:
+    """What Kubernetes says of a selector that it refuses; empty where it takes it."""
+    for key, value in sorted(selector.labels.items()):
+        problem = _requirement_problem(Requirement(key, "In", (value,)))
+        if problem:
+            return problem
+    for one in selector.expressions:
+        if one.operator not in _OPERATORS:
+            return f'"{one.operator}" is not a valid label selector operator'
+        problem = _requirement_problem(one)
+        if problem:
+            return problem
+    return ""
+
+
+def _requirement_problem(one: Requirement) -> str:
+    problems = [f'key: Invalid value: "{one.key}": {text}' for text in key_problem(one.key)]
+    if one.operator in ("In", "NotIn"):
+        if not one.values:
+            problems.append(
+                "values: Invalid value: null: for 'in', 'notin' operators, "
+                "values set can't be empty"
+            )
+    elif one.values:
+        shown = "[" + ",".join(f'"{value}"' for value in sorted(one.values)) + "]"
+        problems.append(
+            f"values: Invalid value: {shown}: "
+            "values set must be empty for exists and does not exist"
+        )
+    for index, value in enumerate(sorted(one.values)):
+        problems += [
+            f'values[{index}][{one.key}]: Invalid value: "{value}": {text}'
+            for text in value_problem(value)
+        ]
+    return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
+
+
+def key_problem(key: str) -> list[str]:
+    """What is wrong with a label's key, in Kubernetes' words."""
+    prefix, slash, name = key.rpartition("/")
+    problems = []
+    if slash:
+        if "/" in prefix:
+            return [f"a qualified name {_NAME_RULE}{_QUALIFIED}"]
+        problems += [f"prefix part {text}" for text in _subdomain_problem(prefix)]
+    if not name:
+        problems.append("name part must be non-empty")
+    elif len(name) > _NAME_LENGTH:
+        problems.append("name part must be no more than 63 characters")
+    if not _NAME.fullmatch(name):
+        problems.append(f"name part {_NAME_RULE}")
+    return problems
+
+
+_NAME_RULE: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    "validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_QUALIFIED: Final = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+
+
+def _subdomain_problem(prefix: str) -> list[str]:
+    if not prefix:
+        return ["must be non-empty"]
+    problems = []
+    if len(prefix) > _SUBDOMAIN_LENGTH:
+        problems.append("must be no more than 253 characters")
+    if not _SUBDOMAIN.fullmatch(prefix):
+        problems.append(
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+            "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'example.com', regex used for validation is "
+            "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+        )
+    return problems
+
+
+def value_problem(value: str) -> list[str]:
+    """What is wrong with a label's value, in Kubernetes' words."""
+    problems = []
+    if len(value) > _NAME_LENGTH:
+        problems.append("must be no more than 63 characters")
+    if value and not _NAME.fullmatch(value):
+        problems.append(
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', "
+            "'_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  "
+            "or 'my_value',  or '12345', regex used for validation is "
+            "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+        )
+    return problems

@@ -1,7 +1,0 @@
-"""`validate.manifests`: who signed a manifest, and whether the object is what was signed."""
-
-from __future__ import annotations
-
-from chartkit.engine.manifests.rule import compile_manifests
-
-__all__ = ["compile_manifests"]

@@ -1,7 +1,0 @@
-"""Mutation: strategic merge, JSON patches, foreach and existing targets, as in Kyverno 1.19."""
-
-from chartkit.engine.mutate.patch_text import patch_problem
-from chartkit.engine.mutate.rule import compile_mutate
-from chartkit.engine.mutate.targets import compile_mutate_existing
-
-__all__ = ["compile_mutate", "compile_mutate_existing", "patch_problem"]

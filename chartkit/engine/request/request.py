@@ -1,0 +1,83 @@
+"""What the engine is asked: one object, as an API server would send it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.model import Body, Json, Resource
+
+
+class Operation(StrEnum):
+    """What is being done to the object, in the words of an AdmissionReview."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who asks: name and groups from the API server, roles as `namespace:name`."""
+
+    name: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Json] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
+    cluster_roles: tuple[str, ...] = ()
+
+    def info(self) -> Body:
+        """As `userInfo` of a request shows it: what is empty is not there."""
+        shown: Body = {}
+        if self.name:
+            shown["username"] = self.name
+        if self.uid:
+            shown["uid"] = self.uid
+        if self.groups:
+            shown["groups"] = list(self.groups)
+        if self.extra:
+            shown["extra"] = dict(self.extra)
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One object and what is being done to it.
+
+    resource: the object that the rules judge (the one to be deleted for a DELETE); old: the
+    object before an UPDATE; user: None where it is not known, and then roles and subjects in a
+    match are not looked at; namespace_labels: the labels of the object's namespace; namespace: the
+    whole Namespace object, None where only labels are known; subresource: `status`, `scale` …
+    or empty; kind: that of the whole object where the request is about a subresource with a kind
+    of its own; variables: values that the user gave (dotted names), by the policy's name; is_json:
+    whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak;
+    plural: the name of the object's kind in URLs as an API server has it, empty where that is
+    guessed; named: the object with its images as they were before rules added digests to them,
+    None where none did; plain: a mutated object without the marks that JMESPath wants at its
+    numbers, None where it has none.
+    """
+
+    resource: Resource
+    old: Resource | None = None
+    operation: Operation = Operation.CREATE
+    user: User | None = None
+    namespace_labels: Mapping[str, str] = field(default_factory=dict)
+    namespace: Body | None = None
+    subresource: str = ""
+    kind: GroupVersionKind | None = None
+    variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    is_json: bool = False
+    plural: str = ""
+    named: Resource | None = None
+    plain: Resource | None = None
+
+    def unmarked(self) -> Request:
+        """The request as CEL sees it, with plain numbers."""
+        if self.plain is None:
+            return self
+        old = self.plain if self.old is self.resource else self.old
+        return replace(self, resource=self.plain, old=old, plain=None)

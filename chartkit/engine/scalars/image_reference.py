@@ -1,0 +1,95 @@
+"""Image references as Kyverno takes them apart: registry, path, name, tag and digest.
+
+The grammar is that of distribution/reference. Kyverno puts the default registry before a name
+without one, and unlike Docker adds no `library/`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from chartkit.go.letters import to_lower
+
+DEFAULT_REGISTRY = "docker.io"
+_MAX_PATH = 255
+
+_LABEL = r"(?:[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]|[a-zA-Z0-9])"
+_DOMAIN = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
+_COMPONENT = r"[a-z0-9]+(?:(?:__|[._]|-+)[a-z0-9]+)*"
+_REFERENCE = re.compile(
+    rf"(?:(?P<domain>{_DOMAIN})/)?(?P<path>{_COMPONENT}(?:/{_COMPONENT})*)"
+    r"(?::(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?"
+    r"(?:@(?P<digest>[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,}))?\Z"
+)
+_DIGEST_LENGTHS = {"sha256": 64, "sha384": 96, "sha512": 128}
+_LOWER_HEX = re.compile(r"[a-f0-9]+\Z")
+_MAX_LENGTH = 4096
+
+
+class ImageReferenceError(ValueError):
+    """A text that names no image; the message is Kyverno's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageReference:
+    """An image: `registry/path:tag` or `registry/path@digest`; tag and digest may be empty."""
+
+    registry: str
+    path: str
+    tag: str
+    digest: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+    def __str__(self) -> str:
+        last = f"@{self.digest}" if self.digest else f":{self.tag}"
+        return f"{self.registry}/{self.path}{last}" if self.registry else f"{self.path}{last}"
+
+
+def parse_image(image: str, default_registry: str = DEFAULT_REGISTRY) -> ImageReference:
+    """The parts of an image name; a missing tag and digest become the tag `latest`.
+
+    Raises `ImageReferenceError`.
+    """
+    full = _with_registry(image, default_registry)
+    try:
+        return _parse(full)
+    except ImageReferenceError as error:
+        settings = f"defaultRegistry: {default_registry}, enableDefaultRegistryMutation: true"
+        raise ImageReferenceError(f"bad image: {full}, {settings}: {error}") from None
+
+
+def _with_registry(image: str, default: str) -> str:
+    first, slash, _ = image.partition("/")
+    named = "." in first or ":" in first or first == "localhost" or to_lower(first) != first
+    return image if slash and named else f"{default}/{image}"
+
+
+def _parse(full: str) -> ImageReference:
+    match = _REFERENCE.match(full) if len(full) <= _MAX_LENGTH else None
+    if match is None:
+        if len(full) <= _MAX_LENGTH and _REFERENCE.match(to_lower(full)):
+            raise ImageReferenceError("repository name must be lowercase")
+        raise ImageReferenceError("invalid reference format")
+    if len(match["path"]) > _MAX_PATH:
+        raise ImageReferenceError(f"repository name must not be more than {_MAX_PATH} characters")
+    digest, tag = match["digest"] or "", match["tag"] or ""
+    if digest:
+        _check_digest(digest)
+    elif not tag:
+        tag = "latest"
+    return ImageReference(match["domain"] or "", match["path"], tag, digest)
+
+
+def _check_digest(digest: str) -> None:
+    algorithm, _, encoded = digest.partition(":")
+    if algorithm not in _DIGEST_LENGTHS:
+        raise ImageReferenceError("unsupported digest algorithm")
+    if len(encoded) != _DIGEST_LENGTHS[algorithm]:
+        raise ImageReferenceError("invalid checksum digest length")
+    if not _LOWER_HEX.match(encoded):
+        raise ImageReferenceError("invalid checksum digest format")

@@ -1,0 +1,215 @@
+"""JSON as Go's `encoding/json` reads it, with its error messages."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import NoReturn
+
+from chartkit.documents.json_text import without_surrogates
+from chartkit.go.quoting import quote_byte
+from chartkit.model import Json
+
+_MAX_DEPTH = 10_000
+_SPACE = " \t\r\n"
+_END_OF_INPUT = "unexpected end of JSON input"
+
+
+class JsonError(ValueError):
+    """A text that is no JSON; the message is that of `json.Unmarshal`."""
+
+
+def parse_json(text: str) -> Json:
+    """The value of a JSON text; raises `JsonError`.
+
+    Whole numbers become int, others float, and `-0` the float; both stand for a float64. Half a
+    surrogate pair becomes U+FFFD. A number beyond float64 is an error.
+    """
+    try:
+        value = _DECODER.decode(text)
+    except (json.JSONDecodeError, JsonError) as error:
+        # Go looks at the whole text before it makes a number of any part.
+        raise JsonError(_Scanner(text).problem() or str(error)) from None
+    except RecursionError:
+        raise JsonError("exceeded max depth") from None
+    return without_surrogates(value) if "\\u" in text else value
+
+
+def parse_first(text: str) -> Json:
+    """The first value of a text, as Go's `Decoder` reads it; raises `JsonError`. What follows is
+    not looked at."""
+    try:
+        value, _ = _DECODER.raw_decode(text.lstrip(_SPACE))
+    except json.JSONDecodeError as error:
+        raise JsonError(error.msg) from None
+    except RecursionError:
+        raise JsonError("exceeded max depth") from None
+    return without_surrogates(value) if "\\u" in text else value
+
+
+def _integer(text: str) -> int | float:
+    if len(text) < 16 and text != "-0":
+        return int(text)
+    # What float64 cannot hold exactly is rounded, as Go rounds every number.
+    return _float(text)
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise JsonError(f"json: cannot unmarshal number {text} into Go value of type float64")
+    return number
+
+
+def _constant(_: str) -> NoReturn:
+    raise json.JSONDecodeError("constant", "", 0)
+
+
+_DECODER = json.JSONDecoder(parse_float=_float, parse_int=_integer, parse_constant=_constant)
+
+
+class _StopError(Exception):
+    """The scan found what is wrong."""
+
+
+class _Scanner:
+    """Finds what `encoding/json` would say of a text that is no JSON."""
+
+    def __init__(self, text: str) -> None:
+        self._bytes = text.encode("utf-8", "replace")
+        self._at = 0
+
+    def problem(self) -> str | None:
+        """What is wrong; None where the text is JSON."""
+        try:
+            self._value("looking for beginning of value", 0)
+            self._space()
+            if self._at < len(self._bytes):
+                self._fail("after top-level value")
+        except _StopError as stop:
+            return str(stop)
+        return None
+
+    def _peek(self) -> int:
+        # At the end Go's scanner is given one more space.
+        return self._bytes[self._at] if self._at < len(self._bytes) else ord(" ")
+
+    def _fail(self, context: str) -> NoReturn:
+        if self._at >= len(self._bytes) and not context.startswith(_REFUSES_SPACE):
+            raise _StopError(_END_OF_INPUT)
+        raise _StopError(f"invalid character {quote_byte(self._peek())} {context}")
+
+    def _space(self) -> None:
+        while self._at < len(self._bytes) and self._bytes[self._at] in b" \t\r\n":
+            self._at += 1
+
+    def _value(self, context: str, depth: int) -> None:
+        self._space()
+        first = self._peek()
+        if depth > _MAX_DEPTH:
+            raise _StopError("exceeded max depth")
+        if first in b"{[":
+            self._container(first, depth)
+        elif first == ord('"'):
+            self._string()
+        elif first in b"-0123456789":
+            self._number()
+        elif first in _LITERALS:
+            self._literal(_LITERALS[first])
+        else:
+            self._fail(context)
+
+    def _container(self, first: int, depth: int) -> None:
+        is_object = first == ord("{")
+        close, after = (
+            (ord("}"), "after object key:value pair")
+            if is_object
+            else (ord("]"), "after array element")
+        )
+        self._at += 1
+        self._space()
+        if self._peek() == close:
+            self._at += 1
+            return
+        while True:
+            if is_object:
+                self._key()
+            self._value("looking for beginning of value", depth + 1)
+            self._space()
+            separator = self._peek()
+            if separator not in (ord(","), close):
+                self._fail(after)
+            self._at += 1
+            if separator == close:
+                return
+
+    def _key(self) -> None:
+        self._space()
+        if self._peek() != ord('"'):
+            self._fail("looking for beginning of object key string")
+        self._string()
+        self._space()
+        if self._peek() != ord(":"):
+            self._fail("after object key")
+        self._at += 1
+
+    def _string(self) -> None:
+        self._at += 1
+        while self._peek() != ord('"'):
+            if self._at >= len(self._bytes) or self._peek() < 0x20:
+                self._fail("in string literal")
+            if self._peek() == ord("\\"):
+                self._escape()
+            self._at += 1
+        self._at += 1
+
+    def _escape(self) -> None:
+        self._at += 1
+        if self._peek() not in b'bfnrt\\/"u':
+            self._fail("in string escape code")
+        if self._peek() == ord("u"):
+            for _ in range(4):
+                self._at += 1
+                if self._peek() not in b"0123456789abcdefABCDEF":
+                    self._fail("in \\u hexadecimal character escape")
+
+    def _number(self) -> None:
+        if self._peek() == ord("-"):
+            self._at += 1
+        if self._peek() == ord("0"):
+            self._at += 1
+        else:
+            self._digits("in numeric literal")
+        if self._next_in(b"."):
+            self._digits("after decimal point in numeric literal")
+        if self._next_in(b"eE"):
+            self._next_in(b"+-")
+            self._digits("in exponent of numeric literal")
+
+    def _next_in(self, wanted: bytes) -> bool:
+        found = self._at < len(self._bytes) and self._bytes[self._at] in wanted
+        self._at += found
+        return found
+
+    def _digits(self, context: str) -> None:
+        if self._peek() not in b"0123456789":
+            self._fail(context)
+        while self._next_in(b"0123456789"):
+            pass
+
+    def _literal(self, word: bytes) -> None:
+        for expected in word:
+            if self._peek() != expected:
+                self._fail(f"in literal {word.decode()} (expecting '{chr(expected)}')")
+            self._at += 1
+
+
+_REFUSES_SPACE = (
+    "in literal",
+    "in numeric literal",
+    "after decimal point",
+    "in exponent",
+    "in string escape code",
+    "in \\u",
+)
+_LITERALS = {ord("t"): b"true", ord("f"): b"false", ord("n"): b"null"}

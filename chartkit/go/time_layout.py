@@ -1,0 +1,346 @@
+"""Times read by a layout such as `2006-01-02 15:04`, as Go's `time.Parse` reads them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from chartkit.go.calendar import Moment, days_before, days_in, is_leap
+from chartkit.go.quoting import quote_ascii
+
+RFC3339 = "2006-01-02T15:04:05Z07:00"
+
+_LONG_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_LONG_DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+_CHUNK = re.compile(
+    r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|0[1-6]|002|15|1|2006|2"
+    r"|_(?=2006)|_2|__2|3|4|5|PM|pm"
+    r"|-(?:070000|07:00:00|0700|07:00|07)|Z(?:070000|07:00:00|0700|07:00|07)"
+    r"|[.,](?:0+|9+)(?![0-9])"
+)
+_LITERAL_UNDERSCORE = "_"
+_ZONE_NAME = re.compile(
+    r"ChST|MeST|GMT(?:[+-](?:2[0-3]|[01]?[0-9])(?![0-9]))?|[+-](?:2[0-3]|[01]?[0-9])(?![0-9])"
+    r"|(?:[A-Z]{4}T|[A-Z]{3}T|WITA|[A-Z]{3})(?![A-Z])"
+)
+_FRACTION = re.compile(r"[.,][0-9]+")
+
+
+class TimeError(ValueError):
+    """A text that does not fit a layout; the message is that of `time.Parse`."""
+
+
+class _BadError(Exception):
+    """The text does not fit this element of the layout."""
+
+
+class _RangeError(Exception):
+    """A number is out of its range; the argument names it."""
+
+
+@dataclass(slots=True)
+class _Fields:
+    """What has been read so far; rest is what is still to be read."""
+
+    rest: str
+    year: int = 0
+    month: int = -1
+    day: int = -1
+    year_day: int = -1
+    hour: int = 0
+    minute: int = 0
+    second: int = 0
+    nanosecond: int = 0
+    half: str = ""
+    is_utc: bool = False
+    offset: int | None = None
+    named_offset: int = 0
+    following: str = ""
+
+    def take(self, length: int) -> str:
+        if len(self.rest) < length:
+            raise _BadError
+        text, self.rest = self.rest[:length], self.rest[length:]
+        return text
+
+    def number(self, fixed: bool, digits: int = 2) -> int:
+        found = 0
+        while found < digits and self.rest[found : found + 1] in tuple("0123456789"):
+            found += 1
+        if found == 0 or (fixed and found != digits):
+            raise _BadError
+        return int(self.take(found))
+
+
+def parse_time(layout: str, text: str) -> Moment:
+    """The moment that a text stands for; raises `TimeError`. Without a zone it is in UTC."""
+    fields = _Fields(text)
+    for prefix, element, following in _chunks(layout):
+        if not _skip(fields, prefix):
+            raise TimeError(_mismatch(text, layout, fields.rest, prefix))
+        if not element:
+            if fields.rest:
+                extra = f": extra text: {quote_ascii(fields.rest)}"
+                raise TimeError(f"parsing time {quote_ascii(text)}{extra}")
+            break
+        before, fields.following = fields.rest, following
+        try:
+            _READERS[element[0] if element[0] in ".," else element](fields, element)
+        except _RangeError as error:
+            raise TimeError(f"parsing time {quote_ascii(text)}: {error} out of range") from None
+        except _BadError:
+            raise TimeError(_mismatch(text, layout, before, element)) from None
+    return _moment(fields, text)
+
+
+def _mismatch(text: str, layout: str, value: str, element: str) -> str:
+    place = f"parsing time {quote_ascii(text)} as {quote_ascii(layout)}"
+    return f"{place}: cannot parse {quote_ascii(value)} as {quote_ascii(element)}"
+
+
+@lru_cache(maxsize=256)
+def _chunks(layout: str) -> tuple[tuple[str, str, str], ...]:
+    """The elements of a layout: the text before each, the element, the element after it."""
+    pieces: list[tuple[str, str]] = []
+    start = position = 0
+    while match := _CHUNK.search(layout, position):
+        position = match.end()
+        if match[0] != _LITERAL_UNDERSCORE:
+            pieces.append((layout[start : match.start()], match[0]))
+            start = position
+    pieces.append((layout[start:], ""))
+    following = [*(element for _, element in pieces[1:]), ""]
+    return tuple((*piece, after) for piece, after in zip(pieces, following, strict=True))
+
+
+def _skip(fields: _Fields, prefix: str) -> bool:
+    while prefix:
+        if prefix[0] == " ":
+            if fields.rest and fields.rest[0] != " ":
+                return False
+            prefix, fields.rest = prefix.lstrip(" "), fields.rest.lstrip(" ")
+            continue
+        if not fields.rest.startswith(prefix[0]):
+            return False
+        prefix, fields.rest = prefix[1:], fields.rest[1:]
+    return True
+
+
+def _moment(fields: _Fields, text: str) -> Moment:
+    if fields.half == "pm" and fields.hour < 12:
+        fields.hour += 12
+    elif fields.half == "am" and fields.hour == 12:
+        fields.hour = 0
+    if fields.year_day >= 0:
+        _apply_year_day(fields, text)
+    month = 1 if fields.month < 0 else fields.month
+    day = 1 if fields.day < 0 else fields.day
+    if not 1 <= day <= days_in(month, fields.year):
+        raise TimeError(f"parsing time {quote_ascii(text)}: day out of range")
+    seconds = (fields.hour * 60 + fields.minute) * 60 + fields.second
+    date = fields.year, month, day
+    if fields.offset is not None and not fields.is_utc:
+        return Moment.of(date, seconds, fields.nanosecond, fields.offset)
+    moment = Moment.of(date, seconds, fields.nanosecond, 0)
+    # Go reads the time as UTC and shows it at the offset that a name such as GMT+2 gives.
+    return moment if fields.is_utc else replace(moment, offset=fields.named_offset)
+
+
+def _apply_year_day(fields: _Fields, text: str) -> None:
+    day = fields.year_day
+    place = f"parsing time {quote_ascii(text)}: day-of-year"
+    leap_day = is_leap(fields.year) and day == 60
+    if is_leap(fields.year) and day > 60:
+        day -= 1
+    if not 1 <= day <= 365:
+        raise TimeError(f"{place} out of range")
+    if leap_day:
+        month, of_month = 2, 29
+    else:
+        month = next(month for month in range(12, 0, -1) if days_before(month) < day)
+        of_month = day - days_before(month)
+    if fields.month >= 0 and fields.month != month:
+        raise TimeError(f"{place} does not match month")
+    if fields.day >= 0 and fields.day != of_month:
+        raise TimeError(f"{place} does not match day")
+    fields.month, fields.day = month, of_month
+
+
+def _ranged(value: int, least: int, most: int, name: str) -> int:
+    if not least <= value <= most:
+        raise _RangeError(name)
+    return value
+
+
+def _long_year(fields: _Fields, _: str) -> None:
+    digits = fields.take(4)
+    if not re.fullmatch("[0-9]{4}", digits):
+        raise _BadError
+    fields.year = int(digits)
+
+
+def _short_year(fields: _Fields, _: str) -> None:
+    digits = fields.take(2)
+    if not re.fullmatch("[+-]?[0-9]+", digits):
+        raise _BadError
+    year = int(digits)
+    fields.year = year + (1900 if year >= 69 else 2000)
+
+
+def _name(fields: _Fields, names: Sequence[str], length: int | None) -> int:
+    for index, name in enumerate(names):
+        wanted = name[:length]
+        if fields.rest[: len(wanted)].lower() == wanted.lower():
+            fields.rest = fields.rest[len(wanted) :]
+            return index
+    raise _BadError
+
+
+def _month_name(fields: _Fields, element: str) -> None:
+    fields.month = _name(fields, _LONG_MONTHS, 3 if element == "Jan" else None) + 1
+
+
+def _day_name(fields: _Fields, element: str) -> None:
+    _name(fields, _LONG_DAYS, 3 if element == "Mon" else None)
+
+
+def _month(fields: _Fields, element: str) -> None:
+    fields.month = _ranged(fields.number(element == "01"), 1, 12, "month")
+
+
+def _day(fields: _Fields, element: str) -> None:
+    if element == "_2":
+        fields.rest = fields.rest.removeprefix(" ")
+    fields.day = fields.number(element == "02")
+
+
+def _day_of_year(fields: _Fields, element: str) -> None:
+    if element == "__2":
+        fields.rest = fields.rest.removeprefix(" ").removeprefix(" ")
+    fields.year_day = fields.number(element == "002", digits=3)
+
+
+def _hour(fields: _Fields, element: str) -> None:
+    most = 23 if element == "15" else 12
+    fields.hour = _ranged(fields.number(element == "03"), 0, most, "hour")
+
+
+def _minute(fields: _Fields, element: str) -> None:
+    fields.minute = _ranged(fields.number(element == "04"), 0, 59, "minute")
+
+
+def _second(fields: _Fields, element: str) -> None:
+    fields.second = _ranged(fields.number(element == "05"), 0, 59, "second")
+    fraction = _FRACTION.match(fields.rest)
+    if fraction and fields.following[:1] not in {".", ","}:
+        fields.nanosecond = _nanoseconds(fields.take(len(fraction[0])))
+
+
+def _fraction(fields: _Fields, element: str) -> None:
+    if element[1] == "9":
+        found = _FRACTION.match(fields.rest)
+        if found:
+            fields.nanosecond = _nanoseconds(fields.take(len(found[0])))
+        return
+    text = fields.take(len(element))
+    if not _FRACTION.fullmatch(text):
+        raise _BadError
+    fields.nanosecond = _nanoseconds(text)
+
+
+def _nanoseconds(fraction: str) -> int:
+    return int(fraction[1:10].ljust(9, "0"))
+
+
+def _half(fields: _Fields, element: str) -> None:
+    text = fields.take(2)
+    if text.lower() not in {"am", "pm"} or text.isupper() != element.isupper():
+        raise _BadError
+    fields.half = text.lower()
+
+
+def _zone(fields: _Fields, element: str) -> None:
+    if element[0] == "Z" and fields.rest.startswith("Z"):
+        fields.rest, fields.is_utc = fields.rest[1:], True
+        return
+    digits = element[1:]
+    text = fields.take(len(element))
+    parts = re.fullmatch(digits.translate(_ZONE_PATTERN), text[1:])
+    if parts is None or text[0] not in "+-":
+        raise _BadError
+    numbers = text[1:].replace(":", "")
+    hours, minutes, seconds = (int(numbers[at : at + 2] or 0) for at in (0, 2, 4))
+    for value, most, name in (
+        (hours, 24, "hour"),
+        (minutes, 60, "minute"),
+        (seconds, 60, "second"),
+    ):
+        _ranged(value, 0, most, f"time zone offset {name}")
+    offset = (hours * 60 + minutes) * 60 + seconds
+    fields.offset = -offset if text[0] == "-" else offset
+
+
+_ZONE_PATTERN = {ord("0"): "[0-9]", ord("7"): "[0-9]"}
+
+
+def _zone_name(fields: _Fields, _: str) -> None:
+    if fields.rest.startswith("UTC"):
+        fields.rest, fields.is_utc = fields.rest[3:], True
+        return
+    match = _ZONE_NAME.match(fields.rest)
+    if match is None:
+        raise _BadError
+    fields.rest = fields.rest[match.end() :]
+    if match[0].startswith("GMT") and len(match[0]) > 3:
+        # Other names are unknown where the local zone is UTC, and count as it.
+        fields.named_offset = int(match[0][3:]) * 3600
+
+
+_READERS: dict[str, Callable[[_Fields, str], None]] = {
+    "2006": _long_year,
+    "06": _short_year,
+    "January": _month_name,
+    "Jan": _month_name,
+    "Monday": _day_name,
+    "Mon": _day_name,
+    "1": _month,
+    "01": _month,
+    "2": _day,
+    "_2": _day,
+    "02": _day,
+    "002": _day_of_year,
+    "__2": _day_of_year,
+    "15": _hour,
+    "3": _hour,
+    "03": _hour,
+    "4": _minute,
+    "04": _minute,
+    "5": _second,
+    "05": _second,
+    "PM": _half,
+    "pm": _half,
+    "MST": _zone_name,
+    ".": _fraction,
+    ",": _fraction,
+    **{
+        sign + digits: _zone
+        for sign in "-Z"
+        for digits in ("070000", "07:00:00", "0700", "07:00", "07")
+    },
+}

@@ -1,0 +1,262 @@
+"""Decodes objects into Go types, as `encoding/json` does, with its errors.
+
+Field names are matched exactly or else without regard to case; null is as good as missing; unknown
+fields are dropped. The first wrong type, by the order of keys, is the error; a text that its own
+type cannot read stops at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NoReturn
+
+from chartkit.engine.scalars.quantity import Quantity, QuantityError
+from chartkit.errors import EvaluationError
+from chartkit.go.fmt import go_json
+from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.model import Body, Json
+
+_INT32: Final = (-(2**31), 2**31 - 1)
+_INT64: Final = (-(2**63), 2**63 - 1)
+
+
+@dataclass(slots=True)
+class _State:
+    """Where the decoder stands: the struct, the fields on the way; and the first wrong type."""
+
+    struct: str = ""
+    fields: list[str] = field(default_factory=list)
+    wrong: str | None = None
+
+    def refuse(self, what: str, wanted: str) -> None:
+        if self.wrong is None:
+            place = f"Go struct field {self.struct}.{'.'.join(self.fields)}"
+            if not self.fields:
+                place = "Go value"
+            self.wrong = f"json: cannot unmarshal {what} into {place} of type {wanted}"
+
+
+Decoder = Callable[[Json, _State], Json]
+
+_MAP: Final = "map[string]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field: its name with the types embedded before it, and what decodes it."""
+
+    name: str
+    steps: tuple[str, ...]
+    decode: Decoder
+
+
+class GoTypes:
+    """Struct types by name, each with its fields by their JSON names.
+
+    A field's entry is its type after the names of the structs that are embedded on the way to it:
+    `[]T`, `map[string]T`, a struct's name, `bool`, `int32`, `int64`, `string`; `name=T` for a
+    type that has a name; `Quantity`, `IntOrString`, `Time` and `Raw` are read as Kubernetes does.
+    A name is printed from its last slash on.
+    """
+
+    __slots__ = ("_decoders", "_structs", "_types")
+
+    def __init__(self, types: Mapping[str, Mapping[str, str]]) -> None:
+        self._types = types
+        self._decoders: dict[str, Decoder] = {}
+        self._structs: dict[str, tuple[dict[str, _Field], dict[str, _Field]]] = {}
+
+    def decode(self, root: str, body: Json) -> Body:
+        """The object as a struct has it: only known fields, none null.
+
+        Raises EvaluationError with Go's text.
+        """
+        state = _State()
+        decoded: Body = self._decoder(root)(body, state)
+        if state.wrong is not None:
+            raise EvaluationError(state.wrong)
+        return decoded
+
+    def _decoder(self, entry: str) -> Decoder:
+        found = self._decoders.get(entry)
+        if found is None:
+            found = self._decoders[entry] = self._compile(entry, _shown(entry))
+        return found
+
+    def _compile(self, entry: str, shown: str) -> Decoder:
+        if entry.startswith("[]"):
+            return _list_of(self._decoder(entry.removeprefix("[]")), shown)
+        if entry.startswith(_MAP):
+            return _map_of(self._decoder(entry.removeprefix(_MAP)), shown)
+        if "=" in entry:
+            return self._compile(entry.partition("=")[2], shown)
+        if entry in self._types:
+            return self._struct(entry, shown)
+        return _READERS.get(entry) or _scalar(entry, shown)
+
+    def _fields(self, struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
+        """The fields of a struct by their names, and by their names in lower case."""
+        known = self._structs.get(struct)
+        if known is None:
+            found = {}
+            for name, entry in self._types[struct].items():
+                *embedded, kind = entry.split(" ")
+                found[name] = _Field(name, (*embedded, name), self._decoder(kind))
+            known = self._structs[struct] = (
+                found,
+                {_folded(name): one for name, one in found.items()},
+            )
+        return known
+
+    def _struct(self, name: str, shown: str) -> Decoder:
+        title = shown.rpartition(".")[2]
+
+        def decode_struct(value: Json, state: _State) -> Body:
+            if not isinstance(value, dict):
+                if value is not None:
+                    state.refuse(_kind(value), shown)
+                return {}
+            exact, folded = self._fields(name)
+            outer, depth = state.struct, len(state.fields)
+            decoded: Body = {}
+            for key in sorted(value):
+                found = exact.get(key) or folded.get(_folded(key))
+                member = value[key]
+                if found is None or member is None:
+                    continue
+                state.struct = title
+                state.fields += found.steps
+                decoded[found.name] = found.decode(member, state)
+                del state.fields[depth:]
+            state.struct = outer
+            return decoded
+
+        return decode_struct
+
+
+def _shown(entry: str) -> str:
+    """A type as Go prints it."""
+    for prefix in ("[]", _MAP):
+        if entry.startswith(prefix):
+            return prefix + _shown(entry.removeprefix(prefix))
+    return entry.partition("=")[0].rpartition("/")[2]
+
+
+def _folded(name: str) -> str:
+    return name.replace("\u017f", "s").replace("\u212a", "k").lower()
+
+
+def _list_of(decode_one: Decoder, shown: str) -> Decoder:
+    def decode_list(value: Json, state: _State) -> list[Json]:
+        if not isinstance(value, list):
+            if value is not None:
+                state.refuse(_kind(value), shown)
+            return []
+        return [decode_one(one, state) for one in value]
+
+    return decode_list
+
+
+def _map_of(decode_one: Decoder, shown: str) -> Decoder:
+    def decode_map(value: Json, state: _State) -> Body:
+        if not isinstance(value, dict):
+            if value is not None:
+                state.refuse(_kind(value), shown)
+            return {}
+        return {key: decode_one(value[key], state) for key in sorted(value)}
+
+    return decode_map
+
+
+def _scalar(kind: str, shown: str) -> Decoder:
+    if kind in _LIMITS:
+        return _integer(_LIMITS[kind], shown)
+    zero = "" if kind == "string" else False
+    wanted = type(zero)
+
+    def decode_scalar(value: Json, state: _State) -> Json:
+        if type(value) is wanted:
+            return value
+        if value is not None:
+            state.refuse(_kind(value), shown)
+        return zero
+
+    return decode_scalar
+
+
+_LIMITS: Final = {"int32": _INT32, "int64": _INT64}
+
+
+def _integer(limits: tuple[int, int], shown: str) -> Decoder:
+    least, most = limits
+
+    def decode_integer(value: Json, state: _State) -> int:
+        if value is None:
+            return 0
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            state.refuse(_kind(value), shown)
+            return 0
+        text = _number(value)
+        if not text.removeprefix("-").isdigit() or not least <= int(text) <= most:
+            state.refuse(f"number {text}", shown)
+            return 0
+        return int(text)
+
+    return decode_integer
+
+
+def _number(value: float) -> str:
+    """A number as JSON has it: what fits into an int64 is one."""
+    is_whole = isinstance(value, int) and _INT64[0] <= value <= _INT64[1]
+    return str(int(value)) if is_whole else go_json(value)
+
+
+def _kind(value: Json) -> str:
+    """What JSON calls a value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    return "object" if isinstance(value, dict) else "number"
+
+
+def _quantity(value: Json, _state: _State) -> Json:
+    if value is None:
+        return None
+    try:
+        Quantity.parse(value.strip() if isinstance(value, str) else go_json(value))
+    except QuantityError as error:
+        _stop(error)
+    return value
+
+
+def _int_or_string(value: Json, state: _State) -> Json:
+    return value if isinstance(value, str) else _INT32_VALUE(value, state)
+
+
+def _time(value: Json, state: _State) -> Json:
+    if not isinstance(value, str):
+        if value is not None:
+            state.refuse(_kind(value), "string")
+        return None
+    try:
+        parse_time(RFC3339, value)
+    except TimeError as error:
+        _stop(error)
+    return value
+
+
+def _stop(error: ValueError) -> NoReturn:
+    raise EvaluationError(str(error)) from error
+
+
+_INT32_VALUE: Final = _integer(_LIMITS["int32"], "int32")
+_READERS: Final[dict[str, Decoder]] = {
+    "Quantity": _quantity,
+    "IntOrString": _int_or_string,
+    "Time": _time,
+    "Raw": lambda value, _state: value,
+}

@@ -1,0 +1,332 @@
+"""URLs as Go's `net/url` takes them apart and writes them again."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.go.ip_address import AddressError, parse_address
+from chartkit.go.quoting import quote
+
+_PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
+_PATH: Final = _PLAIN | frozenset("$&+,/:;=@")
+_FRAGMENT: Final = _PATH | frozenset("?!()*")
+_USER: Final = _PLAIN | frozenset("$&+,;=")
+_HOST: Final = _PLAIN | frozenset("!\"$&'()*+,:;<=>[]")
+"""What stands in each part without being escaped."""
+
+_VALID: Final = frozenset("!$&'()*+,;=:@[]%")
+"""What a part may hold besides without being written anew."""
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:")
+_ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
+_PORT = re.compile(r"(?::[0-9]*)?\Z")
+_USER_INFO = re.compile(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*\Z")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BROKEN = re.compile("[\ud800-\udfff]")
+_MAX_PARAMETERS: Final = 10_000
+
+
+class UrlError(ValueError):
+    """A text that is no URL; the message is that of `url.Parse` or `url.ParseRequestURI`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """The parts of a URL; in each of them a character stands for a byte.
+
+    user: name and password, decoded; path and fragment are decoded, beside what was written.
+    """
+
+    scheme: str = ""
+    opaque: str = ""
+    user: tuple[str, str | None] | None = None
+    authority: str = ""
+    path: str = ""
+    written_path: str = ""
+    query: str = ""
+    has_query: bool = False
+    fragment: str = ""
+    written_fragment: str = ""
+    has_authority: bool = False
+
+    def __str__(self) -> str:
+        """The URL as Go writes it."""
+        parts = [self.scheme + ":" if self.scheme else ""]
+        if self.opaque:
+            parts.append(self.opaque)
+        else:
+            parts.append(self._written_authority())
+            path = _written(self.path, self.written_path, _PATH)
+            if self.authority and path and path[0] != "/":
+                parts.append("/")
+            if not "".join(parts) and ":" in path.partition("/")[0]:
+                parts.append("./")
+            parts.append(path)
+        if self.has_query or self.query:
+            parts.append("?" + self.query)
+        if self.fragment:
+            parts.append("#" + _written(self.fragment, self.written_fragment, _FRAGMENT))
+        return _text("".join(parts))
+
+    def _written_authority(self) -> str:
+        if not (self.has_authority or self.authority or self.user):
+            return ""
+        text = "//" if self.authority or self.path or self.user else ""
+        if self.user is not None:
+            name, password = self.user
+            text += _escape(name, _USER)
+            text += "" if password is None else ":" + _escape(password, _USER)
+            text += "@"
+        return text + _escape(self.authority, _HOST)
+
+    @property
+    def host(self) -> str:
+        """Host and port, an IPv6 address in brackets."""
+        return _text(self.authority)
+
+    @property
+    def host_name(self) -> str:
+        """The host without brackets and port."""
+        return _text(self._split_host()[0])
+
+    @property
+    def port(self) -> str:
+        """The port; empty where none is given."""
+        return self._split_host()[1]
+
+    def _split_host(self) -> tuple[str, str]:
+        host, port = self.authority, ""
+        colon = host.rfind(":")
+        if colon >= 0 and _PORT.match(host[colon:]):
+            host, port = host[:colon], host[colon + 1 :]
+        return host[1:-1] if host.startswith("[") and host.endswith("]") else host, port
+
+    @property
+    def escaped_path(self) -> str:
+        """The path, escaped as it was written where that is right."""
+        return _text(_written(self.path, self.written_path, _PATH))
+
+    @property
+    def parameters(self) -> dict[str, list[str]]:
+        """The query's values by name; a pair that cannot be decoded is left out."""
+        found: dict[str, list[str]] = {}
+        pairs = self.query.split("&")
+        if len(pairs) > _MAX_PARAMETERS:
+            return found
+        for pair in pairs:
+            if not pair or ";" in pair:
+                continue
+            name, _, value = pair.replace("+", " ").partition("=")
+            try:
+                key, text = _text(_unescape(name)), _text(_unescape(value))
+            except UrlError:
+                continue
+            found.setdefault(key, []).append(text)
+        return found
+
+
+def parse_url(text: str) -> Url:
+    """Go's `url.Parse`; raises `UrlError`."""
+    url, _, fragment = _bytes(text).partition("#")
+    try:
+        return _parse(url, fragment, strict=False)
+    except UrlError as error:
+        raise UrlError(f"parse {quote(_text(url))}: {error}") from None
+    except _FragmentError as error:
+        raise UrlError(f"parse {quote(text)}: {error}") from None
+
+
+def parse_request_uri(text: str) -> Url:
+    """Go's `url.ParseRequestURI`: an absolute URL or path, without a fragment.
+
+    Raises `UrlError`.
+    """
+    try:
+        return _parse(_bytes(text), "", strict=True)
+    except UrlError as error:
+        raise UrlError(f"parse {quote(text)}: {error}") from None
+
+
+def host_name(text: str) -> str:
+    """The host of a URL, without brackets and port; empty where it has none.
+
+    Raises `UrlError`.
+    """
+    return parse_url(text).host_name
+
+
+class _FragmentError(ValueError):
+    """A fragment that cannot be decoded: the message names the whole URL."""
+
+
+def _parse(url: str, fragment: str, *, strict: bool) -> Url:
+    if _CONTROL.search(url):
+        raise UrlError("net/url: invalid control character in URL")
+    if not url and strict:
+        raise UrlError("empty url")
+    if url == "*":
+        return _complete(Url(path="*", written_path="*"), fragment)
+    scheme, rest = _split_scheme(url)
+    has_query = rest.endswith("?") and rest.count("?") == 1
+    rest, _, query = rest.partition("?")
+    if not rest.startswith("/"):
+        if scheme:
+            opaque = Url(scheme=scheme, opaque=rest, query=query, has_query=has_query)
+            return _complete(opaque, fragment)
+        if strict:
+            raise UrlError("invalid URI for request")
+        if ":" in rest.partition("/")[0]:
+            raise UrlError("first path segment in URL cannot contain colon")
+    user, authority = None, ""
+    has_authority = bool(scheme)
+    if rest.startswith("//") and (scheme or (not strict and not rest.startswith("///"))):
+        whole, slash, path = rest[2:].partition("/")
+        user, authority = _authority(scheme, whole)
+        rest = slash + path
+    elif scheme:
+        has_authority = False
+    parsed = Url(
+        scheme=scheme,
+        user=user,
+        authority=authority,
+        path=_unescape(rest),
+        written_path=rest,
+        query=query,
+        has_query=has_query,
+        has_authority=has_authority,
+    )
+    return _complete(parsed, fragment)
+
+
+def _complete(url: Url, fragment: str) -> Url:
+    if not fragment:
+        return url
+    try:
+        decoded = _unescape(fragment)
+    except UrlError as error:
+        raise _FragmentError(str(error)) from None
+    return replace(url, fragment=decoded, written_fragment=fragment)
+
+
+def _split_scheme(url: str) -> tuple[str, str]:
+    match = _SCHEME.match(url)
+    if match is None:
+        return "", url
+    if not match[1]:
+        raise UrlError("missing protocol scheme")
+    return match[1].lower(), url[match.end() :]
+
+
+def _authority(scheme: str, authority: str) -> tuple[tuple[str, str | None] | None, str]:
+    user, at, host = authority.rpartition("@")
+    host = _bracketed(host) if "[" in host else _plain_host(scheme, host)
+    if not at:
+        return None, host
+    if not _USER_INFO.match(user):
+        raise UrlError("net/url: invalid userinfo")
+    name, colon, password = user.partition(":")
+    return (_unescape(name), _unescape(password) if colon else None), host
+
+
+def _bracketed(host: str) -> str:
+    if host.rfind("[") > 0:
+        raise UrlError("invalid IP-literal")
+    close = host.rfind("]")
+    if close < 0:
+        raise UrlError("missing ']' in host")
+    port = host[close + 1 :]
+    _check_port(port)
+    address, percent, zone = host[1:close].partition("%25")
+    address = _unescape_host(address) + ("%" + _unescape_zone(zone) if percent else "")
+    try:
+        parsed, _ = parse_address(_text(address))
+    except AddressError as error:
+        raise UrlError(f"invalid host: {error}") from None
+    if parsed.version == 4:
+        raise UrlError("invalid IP-literal")
+    return f"[{address}]{port}"
+
+
+def _plain_host(scheme: str, host: str) -> str:
+    if ":" in host:
+        strict = scheme in {"http", "https"}
+        _check_port(host[host.find(":") if strict else host.rfind(":") :])
+    return _unescape_host(host)
+
+
+def _check_port(port: str) -> None:
+    if not _PORT.match(port):
+        raise UrlError(f"invalid port {quote(_text(port))} after host")
+
+
+def _unescape_host(host: str) -> str:
+    """The host decoded; only what is no ASCII character may be escaped, and the percent sign."""
+    for index, character in enumerate(host):
+        if character == "%":
+            _check_escape(host, index)
+            if int(host[index + 1], 16) < 8 and host[index : index + 3] != "%25":
+                raise UrlError(f"invalid URL escape {quote(host[index : index + 3])}")
+        else:
+            _check_host(character)
+    return _decode(host)
+
+
+def _unescape_zone(zone: str) -> str:
+    """The zone decoded; what stands in a host as it is may be escaped, and a space."""
+    for index, character in enumerate(zone):
+        if character == "%":
+            _check_escape(zone, index)
+            escape = zone[index : index + 3]
+            decoded = chr(int(escape[1:], 16))
+            if escape != "%25" and decoded != " " and decoded not in _HOST:
+                raise UrlError(f"invalid URL escape {quote(escape)}")
+        else:
+            _check_host(character)
+    return _decode(zone)
+
+
+def _check_host(character: str) -> None:
+    if character.isascii() and character not in _HOST:
+        raise UrlError(f"invalid character {quote(character)} in host name")
+
+
+def _unescape(text: str) -> str:
+    start = text.find("%")
+    while start >= 0:
+        _check_escape(text, start)
+        start = text.find("%", start + 3)
+    return _decode(text)
+
+
+def _check_escape(text: str, index: int) -> None:
+    if not _ESCAPE.match(text, index):
+        raise UrlError(f"invalid URL escape {quote(_text(text[index : index + 3]))}")
+
+
+def _decode(text: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "%" in text else text
+
+
+def _escape(text: str, plain: frozenset[str]) -> str:
+    return "".join(c if c in plain else f"%{ord(c):02X}" for c in text)
+
+
+def _written(decoded: str, written: str, plain: frozenset[str]) -> str:
+    """A part as it was written where that is valid, else written anew."""
+    if (plain | _VALID).issuperset(written):
+        return written
+    return _escape(decoded, plain)
+
+
+def _bytes(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("latin-1")
+
+
+def _text(characters: str) -> str:
+    """The text of a part; a byte that is no UTF-8 becomes U+FFFD."""
+    if characters.isascii():
+        return characters
+    decoded = characters.encode("latin-1").decode("utf-8", "surrogateescape")
+    return _BROKEN.sub("\ufffd", decoded)

@@ -1,0 +1,127 @@
+"""Reads the files of a chart's folder as Helm does, and refuses what leads out of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from chartkit.helm.ignore import FILE, Ignored
+from chartkit.helm.model import ChartError
+from chartkit.helm.sandbox.limits import size
+
+MOST_FILES: Final = 20_000
+MOST_BYTES: Final = 100 * 1024 * 1024
+"""As much Helm itself takes of a packed chart."""
+_DEEPEST: Final = 64
+_OUT: Final = "charts are read without what is outside of them: put a copy into the chart"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file or folder of a chart: its path in the chart, the real one, and what tells it from its
+    next version."""
+
+    name: str
+    path: str
+    folder: bool
+    version: tuple[int, int, int, int]
+
+
+def entries(chart: Path) -> list[Entry]:
+    """Everything that Helm reads of a chart, links followed. Raises ChartError for links that lead
+    out of it or in circles, for what is no file, and for too much."""
+    root = os.path.realpath(chart)
+    ignored = Ignored(_rules(root))
+    found: list[Entry] = []
+    total = 0
+    for entry in _walk(_Folder(root, "", (root,)), root, ignored):
+        found.append(entry)
+        total += 0 if entry.folder else entry.version[0]
+        if len(found) > MOST_FILES:
+            raise ChartError(f"has more than {MOST_FILES:,} files")
+        if total > MOST_BYTES:
+            raise ChartError(f"has more than {size(MOST_BYTES)} of files", "", _IGNORE)
+    return found
+
+
+_IGNORE: Final = f"{FILE} leaves out what is not part of the chart"
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """A folder to walk: where it really is, its name in the chart, and the real folders that lead
+    to it."""
+
+    path: str
+    name: str
+    chain: tuple[str, ...]
+
+
+def _walk(folder: _Folder, root: str, ignored: Ignored) -> Iterator[Entry]:
+    if len(folder.chain) > _DEEPEST:
+        raise ChartError(f"has folders more than {_DEEPEST} deep", folder.name)
+    try:
+        listed = sorted(os.listdir(folder.path))
+    except OSError as error:
+        raise ChartError(f"cannot be read: {error.strerror}", folder.name) from None
+    for each in listed:
+        name = f"{folder.name}/{each}".removeprefix("/")
+        path = os.path.join(folder.path, each)
+        if ignored(name, os.path.isdir(path)):
+            continue
+        real = _real(path, name, root)
+        known = os.lstat(real)
+        is_folder = stat.S_ISDIR(known.st_mode)
+        if not is_folder and not stat.S_ISREG(known.st_mode):
+            raise ChartError("is neither a file nor a folder", name)
+        version = (known.st_size, known.st_mtime_ns, known.st_ino, known.st_dev)
+        yield Entry(name, real, is_folder, (0, 0, 0, 0) if is_folder else version)
+        if is_folder:
+            if real in folder.chain:
+                raise ChartError("is a link that leads in a circle", name)
+            yield from _walk(_Folder(real, name, (*folder.chain, real)), root, ignored)
+
+
+def _real(path: str, name: str, root: str) -> str:
+    """Return a path with links followed; raise ChartError where it is not in the chart."""
+    if not os.path.islink(path):
+        return path
+    try:
+        real = os.path.realpath(path, strict=True)
+    except OSError as error:
+        raise ChartError(f"is a link that cannot be followed: {error.strerror}", name) from None
+    if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
+        raise ChartError(f"is a link that leads out of the chart, to {real}", name, _OUT)
+    return real
+
+
+def _rules(root: str) -> str:
+    """The text of .helmignore, which must be a file of the chart, too."""
+    path = os.path.join(root, FILE)
+    if not os.path.lexists(path):
+        return ""
+    real = _real(path, FILE, root)
+    if not os.path.isfile(real):
+        raise ChartError("is no file", FILE)
+    return read(real, FILE).decode("utf-8", "replace")
+
+
+def read(path: str, name: str) -> bytes:
+    """The content of a file of a chart, for which nothing is waited; raises ChartError."""
+    try:
+        # A pipe that was put there meanwhile must not be waited for, nor a link be followed.
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        opened = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        with os.fdopen(opened, "rb") as file:
+            if not stat.S_ISREG(os.fstat(opened).st_mode):
+                raise ChartError("is no file", name)
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ChartError(f"cannot be read: {error.strerror}", name) from None
+    if len(content) > MOST_BYTES:
+        raise ChartError(f"is larger than {size(MOST_BYTES)}", name)
+    return content

@@ -1,0 +1,92 @@
+"""Picks the Helm to use: the library, or the `helm` program."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from chartkit.errors import RenderError
+from chartkit.helm.sandbox.limits import DEFAULT, Limits
+
+if TYPE_CHECKING:
+    from chartkit.helm.door import Door
+
+VARIABLE: Final = "CHARTKIT_HELM"
+"""Names the Helm to use: `library`, `program`, or the path of a program."""
+LIBRARY: Final = "library"
+PROGRAM: Final = "program"
+
+
+@cache
+def helm() -> Door:
+    """The Helm that the user chose, started when it is first asked."""
+    atexit.register(close)
+    return connect(DEFAULT)
+
+
+def connect(limits: Limits) -> Door:
+    """The Helm that the user chose, within these limits; raises RenderError where it is missing."""
+    # Most commands import this and render no chart.
+    from chartkit.helm.door import Door
+    from chartkit.helm.library import HelmLibrary
+    from chartkit.helm.program import HelmProgram
+
+    program = chosen_program()
+    if program is not None:
+        return Door(lambda place: HelmProgram(program, place, limits))
+    return Door(lambda place: HelmLibrary(str(library_folder()), place, limits))
+
+
+def start() -> None:
+    """Has Helm start in parallel, for someone who will ask it soon."""
+    helm().start()
+
+
+def stop() -> None:
+    """Ends Helm's child processes: calls that wait for one fail, and so do others until `close`."""
+    if helm.cache_info().currsize:
+        helm().stop()
+
+
+def close() -> None:
+    """Ends Helm and removes its copies of charts, once nobody waits for it. The next call starts
+    it anew."""
+    if helm.cache_info().currsize:
+        helm().close()
+        helm.cache_clear()
+
+
+def choose(name: str) -> None:
+    """Uses another Helm from here on, named as `CHARTKIT_HELM` names it."""
+    close()
+    os.environ[VARIABLE] = name
+
+
+def chosen_program() -> str | None:
+    """The program to use, None for the library; the library where nothing is chosen and it is
+    installed. Raises RenderError where the chosen one is missing."""
+    named = os.environ.get(VARIABLE) or None
+    if named == LIBRARY or (named is None and library_folder() is not None):
+        if library_folder() is None:
+            hint = f"install helm-python-sdk, or choose `{PROGRAM}`"
+            raise RenderError("Helm's library is not installed", hint=hint)
+        return None
+    if named is not None and named != PROGRAM:
+        return named
+    found = shutil.which("helm")
+    if found is None:
+        hint = f"install Helm 3.18 or newer, or name it with --helm PATH or {VARIABLE}=PATH"
+        raise RenderError("there is no `helm` program on PATH", hint=hint)
+    return found
+
+
+@cache
+def library_folder() -> Path | None:
+    """The folder that holds the module `helm_python`, None where it is not installed."""
+    found = find_spec("helm_python")
+    return Path(found.origin).parents[1] if found is not None and found.origin else None

@@ -1,0 +1,344 @@
+"""Policies that others wrote as text for the chart: what Helm runs of it, what it only prints.
+
+Kyverno's `{{ }}` is escaped (`chartkit.helm.escaping`). Helm code that the text carries already
+is told from it by reading what stands between the braces, and kept: literals that print braces,
+guards around the document (`if`, `with`), values, labels. It sees `.Values`, `.Release`, `.Chart`
+and `.Capabilities`, and calls functions of a short list; everything else that is Helm code is
+refused, so that a policy from elsewhere reads no file, no secret, no clock, and cannot grow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.documents.reader import Source
+from chartkit.errors import InputError
+from chartkit.helm.escaping import end_of_variable, literal
+from chartkit.helm.functions import OTHERS, PURE, SELECTING
+from chartkit.helm.syntax import (
+    CLOSE,
+    KEYWORDS,
+    OPEN,
+    Action,
+    Call,
+    Inner,
+    Literal,
+    Path,
+    Term,
+    read_action,
+    terms,
+)
+from chartkit.model import Location
+
+UNKNOWN: Final = "helm-value"
+"""Stands in an outline for what only Helm can tell."""
+LIBRARY_TEMPLATES: Final = ("kyverno-policies.labels", "kyverno-policies.name")
+"""The chart's own templates that a policy may include."""
+_TEMPLATE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,200}")
+_OWN_TEMPLATES: Final = "kyverno-policies."
+_ROOTS: Final = ("Values", "Release", "Chart", "Capabilities")
+_HAS_API: Final = ".Capabilities.APIVersions.Has"
+_FORMAT: Final = re.compile(r"(?:[^%]|%[sdvqt%])*")
+_FROM_VALUES: Final = 2_000
+"""Characters that a value is taken to have."""
+_GROWTH: Final = 6
+"""How many characters a function makes of one at most (escapes in texts)."""
+_LARGEST: Final = 4_000_000
+_INDENT: Final = 64
+_MOST_ACTIONS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignText:
+    """A text for the chart.
+
+    template: what Helm is given; outline: what that comes to as far as can be told without Helm,
+    UNKNOWN for values; has_code: whether Helm decides anything about it (else the outline is what
+    Helm prints, to the letter); guards: templates that its guards ask, of which the chart has none.
+    """
+
+    template: str
+    outline: str
+    has_code: bool
+    guards: tuple[str, ...] = ()
+
+
+def read_foreign(source: Source) -> ForeignText:
+    """A policy's text, looked through; raises InputError for code that it may not have."""
+    if OPEN not in source.text:
+        return ForeignText(source.text, source.text, False)
+    return _Reader(source).read()
+
+
+@dataclass(slots=True)
+class _Block:
+    action: Action
+    is_first: bool = True
+    variables: int = 0
+
+
+@dataclass(slots=True)
+class _Reader:
+    source: Source
+    template: list[str] = field(default_factory=list)
+    outline: list[str] = field(default_factory=list)
+    blocks: list[_Block] = field(default_factory=list)
+    variables: list[tuple[str, Term | None, int]] = field(default_factory=list)
+    guards: dict[str, None] = field(default_factory=dict)
+    has_code: bool = False
+    actions: int = 0
+
+    def read(self) -> ForeignText:
+        text, position = self.source.text, 0
+        while (start := text.find(OPEN, position)) >= 0:
+            self._plain(text[position:start])
+            action = None if _is_escaped(text, start) else self._code(start)
+            if action is None:
+                position = end_of_variable(text, start)
+                self.template.append(literal(text[start:position]))
+                self._told(text[start:position])
+            else:
+                position = action.end
+        self._plain(text[position:])
+        if self.blocks:
+            raise self._refusal(self.blocks[-1].action, "has no end")
+        outline = "".join(self.outline)
+        if self.has_code:
+            outline = _without_code_lines(outline)
+        return ForeignText("".join(self.template), outline, self.has_code, tuple(self.guards))
+
+    def _plain(self, text: str) -> None:
+        self.template.append(text)
+        self._told(text)
+
+    def _told(self, text: str) -> None:
+        """Text of a branch that is not the first is no part of the outline but for its lines."""
+        if all(block.is_first for block in self.blocks):
+            self.outline.append(text)
+        else:
+            self.outline.append(_MARK + _MARK.join("\n" * text.count("\n")) + _MARK)
+
+    def _code(self, start: int) -> Action | None:
+        """The Helm action that begins here, kept; None where it is a variable of Kyverno's."""
+        action = read_action(self.source.text, start)
+        if action is None:
+            self._require_no_keyword(start)
+            return None
+        if not self._is_helm(action):
+            return None
+        self.actions += 1
+        if self.actions > _MOST_ACTIONS:
+            raise self._refusal(action, f"is one of more than {_MOST_ACTIONS} actions")
+        printed = self._printed(action)
+        if printed is not None and not action.trims:
+            self.template.append(self.source.text[start : action.end])
+            self._told(printed)
+            return action
+        self.has_code = True
+        self._checked(action)
+        self.template.append(self.source.text[start : action.end])
+        self._outlined(action)
+        return action
+
+    def _require_no_keyword(self, start: int) -> None:
+        """`{{ if …` is Helm's beyond doubt: as text it would leave half of a guard behind."""
+        words = self.source.text[start + len(OPEN) : start + 100].removeprefix("-").split(None, 1)
+        if len(words) == 2 and words[0] in KEYWORDS - {"end", "else", "break", "continue"}:
+            second = words[1][:1]
+            if second in ("$", ".", '"', "`", "(") or words[1].split(None, 1)[0] in PURE:
+                raise self._at(start, f"'{{{{ {words[0]} …' is no Helm code that can be read")
+
+    def _is_helm(self, action: Action) -> bool:
+        if action.keyword in ("end", "else", "break", "continue"):
+            return bool(self.blocks)
+        if action.keyword or action.declares:
+            return True
+        parts = list(terms(action.value))
+        if any(isinstance(each, Path) or _is_method(each) for each in parts):
+            return True
+        calls = [each.name for each in parts if isinstance(each, Call)]
+        known = all(name in PURE or name in OTHERS for name in calls)
+        return known and any(map(_is_evidence, parts))
+
+    def _printed(self, action: Action) -> str | None:
+        """What an action prints for sure: a literal with braces in it."""
+        value = action.value
+        if action.keyword or action.declares or not isinstance(value, Literal):
+            return None
+        return value.value if value.is_text else None
+
+    def _checked(self, action: Action) -> None:
+        """Raises InputError for what the action may not do."""
+        if action.keyword in ("define", "block", "template"):
+            raise self._refusal(action, "a policy from elsewhere has no templates of its own")
+        if action.keyword in ("break", "continue"):
+            raise self._refusal(action, "loops of a policy run to their end")
+        guard = _guard(action)
+        for each in terms(action.value):
+            if isinstance(each, Call):
+                self._require_call(action, each, guard)
+            elif isinstance(each, Path):
+                self._require_path(action, each)
+        if self._size(action.value) > _LARGEST:
+            raise self._refusal(action, "could make a text of many megabytes")
+        if action.keyword == "range" and not isinstance(action.value, Path):
+            raise self._refusal(action, "may go through a list of .Values alone")
+
+    def _require_call(self, action: Action, call: Call, guard: str | None) -> None:
+        if call.name.removeprefix("$") == _HAS_API:
+            return
+        if call.name not in PURE:
+            method = "a policy may read no file and call no method"
+            unknown = method if _is_method(call) else "Helm has no such function"
+            why = OTHERS.get(call.name, unknown)
+            raise self._refusal(action, f"calls '{call.name}': {why}")
+        first = call.arguments[0] if call.arguments else None
+        text = first.value if isinstance(first, Literal) and first.is_text else None
+        if call.name == "printf" and (text is None or not _FORMAT.fullmatch(text)):
+            raise self._refusal(action, "needs a form of %s, %d, %v, %q and %t for printf")
+        if call.name in ("indent", "nindent"):
+            width = first.value if isinstance(first, Literal) else ""
+            if not width.isdecimal() or int(width) > _INDENT:
+                raise self._refusal(action, f"indents by something else than 0 to {_INDENT}")
+        if call.name == "include":
+            self._require_include(action, text, guard)
+
+    def _require_include(self, action: Action, name: str | None, guard: str | None) -> None:
+        if name in LIBRARY_TEMPLATES:
+            return
+        if name is None or name != guard:
+            shown = f"'{name}'" if name else "a template without a name of its own"
+            known = " and ".join(LIBRARY_TEMPLATES)
+            message = f"includes {shown}: beside a guard, a policy may include {known}"
+            raise self._refusal(action, message)
+        if not _TEMPLATE_NAME.fullmatch(name):
+            raise self._refusal(action, f"'{name}' is no name of a template")
+        self.guards[name] = None
+
+    def _require_path(self, action: Action, path: Path) -> None:
+        inside = path.root == "" and any(
+            block.action.keyword in ("with", "range") for block in self.blocks
+        )
+        if path.root in ("", "$") and path.fields and not inside:
+            if path.fields[0] not in _ROOTS:
+                known = ", ".join(f".{each}" for each in _ROOTS)
+                raise self._refusal(action, f"reads .{path.fields[0]}: a policy may read {known}")
+        elif path.root.strip("$") and not any(name == path.root for name, _, _ in self.variables):
+            raise self._refusal(action, f"reads {path.root}, which is not set before")
+
+    def _size(self, value: Term | None) -> int:
+        """How long a text a term can make at most."""
+        if isinstance(value, Literal):
+            return len(value.value) * _GROWTH
+        if isinstance(value, Inner):
+            return self._size(value.value)
+        if isinstance(value, Path):
+            sizes = [size for name, _, size in self.variables if name == value.root]
+            return sizes[-1] if sizes else _FROM_VALUES
+        if value is None:
+            return 0
+        growth = _INDENT if value.name in ("indent", "nindent") else _GROWTH
+        if value.name in SELECTING:
+            growth = 1
+        return _GROWTH + growth * sum(map(self._size, value.arguments))
+
+    def _outlined(self, action: Action) -> None:
+        """What the outline has in the place of the action."""
+        keyword = action.keyword
+        lines = "\n" * self.source.text.count("\n", action.start, action.end)
+        if keyword == "end":
+            closed = self.blocks.pop()
+            del self.variables[closed.variables :]
+        elif keyword.startswith("else"):
+            self.blocks[-1].is_first = False
+        elif keyword in ("if", "with", "range"):
+            self.blocks.append(_Block(action, True, len(self.variables)))
+        for name in action.declares:
+            self.variables.append((name, action.value, self._size(action.value)))
+        if keyword or action.declares:
+            self.outline.append(_MARK + lines)
+            return
+        self.outline.append(self._value(action.value))
+        if not isinstance(action.value, Literal):
+            self.outline.append(lines)
+
+    def _value(self, value: Term | None) -> str:
+        if isinstance(value, Path) and not value.fields:
+            for name, given, _ in reversed(self.variables):
+                if name == value.root and isinstance(given, Literal):
+                    return given.value
+        if isinstance(value, Literal):
+            return value.value
+        if isinstance(value, Call) and value.name in ("quote", "squote"):
+            return f'"{self._value(value.arguments[0])}"' if value.arguments else UNKNOWN
+        return _VALUE
+
+    def _refusal(self, action: Action, message: str) -> InputError:
+        text = " ".join(self.source.text[action.start : action.end].split())
+        shown = text if len(text) <= 80 else f"{text[:78]}…"
+        return self._at(action.start, f"'{shown}' {message}")
+
+    def _at(self, start: int, message: str) -> InputError:
+        line = self.source.text.count("\n", 0, start) + 1
+        hint = "write it plainly; what differs between environments is for values to say"
+        place = Location(self.source.file, line)
+        return InputError(f"Helm code in a policy: {message}", place, hint)
+
+
+_MARK: Final = "\ue000"
+"""Where code stood, in an outline that is being made; no letter of any script."""
+_VALUE: Final = "\ue001"
+
+
+def _without_code_lines(outline: str) -> str:
+    """The outline without lines that hold code alone; their numbers stay."""
+    kept = []
+    for line in outline.split("\n"):
+        bare = line.replace(_MARK, "").replace(_VALUE, "").strip()
+        code = _MARK in line or _VALUE in line
+        kept.append("" if code and not bare else line.replace(_MARK, "").replace(_VALUE, UNKNOWN))
+    return "\n".join(kept)
+
+
+def _is_escaped(text: str, start: int) -> bool:
+    r"""Whether braces are plain text to Kyverno: `\{{ x }}`."""
+    return start > 0 and text[start - 1] == "\\"
+
+
+def _is_method(term: Term) -> bool:
+    return isinstance(term, Call) and "." in term.name
+
+
+def _is_evidence(term: Term) -> bool:
+    """Whether a part of an action has no meaning but Helm's."""
+    if isinstance(term, Path):
+        return True
+    if isinstance(term, Call):
+        return term.is_adjacent
+    return isinstance(term, Literal) and (OPEN in term.value or CLOSE in term.value)
+
+
+def _guard(action: Action) -> str | None:
+    """The template that a guard asks: `if eq (include "x" …) "true"`, or `if include "x" …`."""
+    if action.keyword not in ("if", "else if"):
+        return None
+    asked = list(_included(action.value))
+    return asked[0] if len(asked) == 1 else None
+
+
+def _included(value: Term | None) -> Iterator[str]:
+    parts = [value]
+    if isinstance(value, Call) and value.name == "eq":
+        others = [each for each in value.arguments if isinstance(each, Literal)]
+        if [each.value for each in others] != ["true"]:
+            return
+        parts = [each for each in value.arguments if not isinstance(each, Literal)]
+    for each in parts:
+        call = each.value if isinstance(each, Inner) else each
+        if isinstance(call, Call) and call.name == "include" and call.arguments:
+            name = call.arguments[0]
+            if isinstance(name, Literal) and name.is_text:
+                yield name.value

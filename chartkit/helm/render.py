@@ -1,0 +1,354 @@
+"""Renders, lints and dry-runs charts with Helm, and gives what comes out as objects with places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import Document, read_file, read_text, resources
+from chartkit.errors import InputError, RenderError
+from chartkit.helm import ChartError, DryRun, Finding, Target, helm
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.schemas.json_schema import require_single_keys
+from chartkit.temporary import temporary_folder
+
+ValuesSource = Path | Document | Mapping[str, Any]
+"""A values file, one that was read already, or values as they are."""
+
+HOOK = "helm.sh/hook"
+WARNING_RULE = "helm-warning"
+"""The id of what Helm warns of in its log, or says of a schema."""
+_NOTES = "/NOTES.txt"
+_PLACE = re.compile(r"([\w.-]+)/((?:[\w.-]+/)*[\w.-]+\.(?:yaml|yml|tpl|txt|json)):(\d+)(?::(\d+))?")
+_PLACE_BEFORE = re.compile(r"^(?:(?:execution|parse) error at \([^)]*\): )?(?:[\w./-]+:[\d:]+ )?")
+_VALUES_TEXT = re.compile(r"error calling tpl: cannot parse template .*: template: \S+ (.*)$")
+_ESCAPED = (
+    "there Kyverno's {{ x }} is written {{ `{{ x }}` }}; in a policy library chartkit escapes it"
+)
+_SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
+_SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
+_SCHEMA_KEY = re.compile(r"'([^']*)'")
+_LOGGED = 0
+_SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3: Severity.ERROR}
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a chart gives.
+
+    resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
+    certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
+    Helm gives it; notes: what an installation prints; warnings: Helm's own. A resource's place is
+    its template, at the line that names its kind.
+    """
+
+    resources: tuple[Resource, ...]
+    hooks: tuple[Resource, ...]
+    crds: tuple[Resource, ...]
+    texts: Mapping[str, str] = field(repr=False)
+    notes: str = field(default="", repr=False)
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def render_chart(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    release: str = "release",
+    namespace: str = "default",
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    shown: Path | None = None,
+) -> Rendered:
+    """Renders a chart folder, or a plan with its values.yaml, as `helm template` does.
+
+    values_files: values files or values, the last wins; kube_version: `v1.34.0`; api_versions:
+    what the cluster has besides; shown: the folder that messages speak of in place of chart.
+    Chart.yaml's kubeVersion is not enforced: that is `dry_run`. Raises RenderError, or InputError
+    for a values file that cannot be used, with the place in the template or values file.
+    """
+    values = read_values(values_files)
+    target = Target(release, namespace, kube_version or "", tuple(api_versions))
+    with _chart_folder(chart, shown) as (folder, name):
+        with _explained(folder, name, values):
+            answer = helm().render(folder, values.merged, target)
+            crds = helm().crds(folder) if _may_have_crds(folder) else {}
+        rendered = answer.files
+        texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
+        found = _objects(texts, folder, name)
+        return Rendered(
+            resources=tuple(each for each in found if not is_hook(each)),
+            hooks=tuple(each for each in found if is_hook(each)),
+            crds=tuple(_objects(crds, folder, name)),
+            texts=texts,
+            notes=_notes(rendered),
+            warnings=tuple(_warning(each, name) for each in answer.warnings),
+        )
+
+
+def _notes(rendered: Mapping[str, str]) -> str:
+    """The chart's own: Helm prints those of subcharts where it is asked to."""
+    own = (file for file in rendered if file.endswith(f"/templates{_NOTES}"))
+    return next((rendered[file] for file in own if file.count("/") == 2), "")
+
+
+def _may_have_crds(folder: Path) -> bool:
+    """Whether a look is worth it, for which Helm loads the chart once more: CRDs stand in one
+    folder of a chart and of its subcharts."""
+    return (folder / "crds").is_dir() or (folder / "charts").is_dir()
+
+
+def dry_run(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    release: str = "release",
+    namespace: str = "default",
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    shown: Path | None = None,
+) -> DryRun:
+    """What `helm install --dry-run=client` says on a cluster of this version.
+
+    Raises RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where
+    its schema refuses the values, or where it does not render.
+    """
+    values = read_values(values_files)
+    target = Target(release, namespace, kube_version or "", tuple(api_versions))
+    with _chart_folder(chart, shown) as (folder, name), _explained(folder, name, values):
+        return helm().dry_run(folder, values.merged, target)
+
+
+def admit(
+    chart: Path, *, namespace: str = "default", kube_version: str, shown: Path | None = None
+) -> None:
+    """Raises RenderError, as `dry_run` does, where the chart does not admit a cluster of this
+    version. For a chart that names no dependencies and is known to render."""
+    target = Target(chart.name, namespace, kube_version)
+    with _explained(chart, shown or chart, Values({}, ())):
+        helm().admit(chart, target)
+
+
+def check_chart(chart: Path) -> None:
+    """Raises RenderError for a chart that leads out of its folder, by links or by references of its
+    schema; whatever asks Helm of a chart has it checked."""
+    with _explained(chart, chart, Values({}, ())):
+        helm().check(chart)
+
+
+def lint_chart(
+    chart: Path | ChartPlan,
+    values_files: Sequence[ValuesSource] = (),
+    *,
+    namespace: str = "default",
+    kube_version: str | None = None,
+    shown: Path | None = None,
+    schema: bool = True,
+) -> list[Diagnostic]:
+    """What `helm lint` says of a chart with these values; infos become notes.
+
+    schema: whether it has to look at values.schema.json, where nothing else renders the chart.
+    """
+    values = read_values(values_files)
+    target = Target("release", namespace, kube_version or "")
+    with _chart_folder(chart, shown) as (folder, name):
+        with _explained(folder, name, values):
+            findings = helm().lint(folder, values.merged, target, schema)
+        return [_diagnostic(found, folder, name, values) for found in findings]
+
+
+def is_hook(resource: Resource) -> bool:
+    """Whether Helm runs an object at certain moments instead of installing it."""
+    return bool(hook_moments(resource))
+
+
+def hook_moments(resource: Resource) -> frozenset[str]:
+    """The moments at which Helm runs an object (`pre-delete`, `test` …); none for no hook."""
+    text = mapping_at(resource.body, "metadata", "annotations").get(HOOK)
+    return frozenset(part.strip() for part in str(text).split(",")) if text else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """merged: what Helm is given; documents: the files it comes from, the last wins."""
+
+    merged: Body
+    documents: tuple[Document, ...]
+
+    def locate(self, path: Sequence[str | int]) -> Location | None:
+        """The place of a key in the last file that has all of it, or most of it."""
+        found: Location | None = None
+        for document in reversed(self.documents):
+            location = document.locate(*path)
+            if found is None or location.path.count("/") > found.path.count("/"):
+                found = location
+        return found
+
+
+def read_values(sources: Sequence[ValuesSource]) -> Values:
+    """Values merged as Helm merges them: maps key by key, anything else whole, null kept."""
+    merged: Body = {}
+    documents: list[Document] = []
+    for source in sources:
+        if isinstance(source, Mapping):
+            body = source
+        else:
+            read = [source] if isinstance(source, Document) else read_file(source)
+            documents.extend(read[:1])
+            body = _values_body(read, source)
+        merged = merge(merged, body)
+    return Values(merged, tuple(documents))
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Body:
+    """One values map laid over another, as Helm lays values files over one another."""
+    merged = dict(base)
+    for key, value in over.items():
+        below = merged.get(key)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(below, value) if both and below is not None else value
+    return merged
+
+
+def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapping[str, Any]:
+    if not documents or documents[0].body is None:
+        return {}
+    body = documents[0].body
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    if not isinstance(body, dict):
+        file = str(source) if isinstance(source, Path) else source.source.file
+        raise InputError("must be a mapping of values", Location(file, 1))
+    if isinstance(source, Path):
+        require_single_keys(documents[0])
+    return body
+
+
+@contextmanager
+def _chart_folder(chart: Path | ChartPlan, shown: Path | None) -> Iterator[tuple[Path, Path]]:
+    """The folder to render from, and the one that messages speak of."""
+    if isinstance(chart, Path):
+        yield chart, shown or chart
+        return
+    with temporary_folder() as parent:
+        folder = parent / chart.name
+        for name, text in {**chart.files, **chart.values}.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        yield folder, shown or Path(chart.name)
+
+
+@contextmanager
+def _explained(folder: Path, shown: Path, values: Values) -> Iterator[None]:
+    """Gives Helm's errors the place they speak of."""
+    try:
+        yield
+    except ChartError as error:
+        place = Location(str(shown / error.file))
+        raise RenderError(error.message, place, error.hint) from None
+    except RenderError as error:
+        location, message, hint = _explain(error.message, folder, shown, values)
+        raise RenderError(message, location, error.hint or hint) from None
+
+
+def _explain(
+    text: str, folder: Path, shown: Path, values: Values
+) -> tuple[Location, str, str | None]:
+    refused = _SCHEMA_LINE.findall(text)
+    if refused:
+        return _refused(refused, shown, values)
+    places = _PLACE.finditer(text)
+    found = next((place for place in places if (folder / place[2]).exists()), None)
+    message = " ".join(text.split())
+    if found:
+        place = Location(str(shown / found[2]), int(found[3]), int(found[4] or 0))
+        in_values = _VALUES_TEXT.search(message)
+        if in_values:
+            return place, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
+        return place, f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}", None
+    return Location(str(shown)), f"Helm refuses the chart: {message}", None
+
+
+def _refused(
+    refused: Sequence[tuple[str, str, str]], shown: Path, values: Values
+) -> tuple[Location, str, str | None]:
+    """The first thing that the schema refuses: of nested reasons, the one farthest in."""
+    tops = [at for at, (indent, _, _) in enumerate(refused) if not indent] or [0]
+    first = refused[tops[0] : tops[1] if len(tops) > 1 else None]
+    _, pointer, problem = max(first, key=lambda line: len(line[0]))
+    path: list[str | int] = [_step(step) for step in pointer.split("/")[1:]]
+    if problem.startswith("additional properties"):
+        path.extend(_SCHEMA_KEY.findall(problem)[:1])
+    place = values.locate(path) or Location(str(shown / "values.yaml"))
+    name = ".".join(map(str, path)) or "the values"
+    more = f"and {len(tops) - 1} more of the kind" if len(tops) > 1 else None
+    reason = _SCHEMA_REASON.fullmatch(problem)
+    why = reason[1] if reason else problem
+    return place, f"the chart's schema refuses '{name}': {why}", more
+
+
+def _step(text: str) -> str | int:
+    return int(text) if text.isdigit() else text.replace("~1", "/").replace("~0", "~")
+
+
+def _warning(text: str, shown: Path) -> Diagnostic:
+    return Diagnostic(WARNING_RULE, Severity.NOTE, f"Helm warns: {text}", Location(str(shown)))
+
+
+def _diagnostic(found: Finding, folder: Path, shown: Path, values: Values) -> Diagnostic:
+    if found.severity == _LOGGED:
+        return _warning(found.message, shown)
+    location, message, hint = _explain(found.message, folder, shown, values)
+    if location.line == 0:
+        location = Location(str(shown / found.path) if found.path else str(shown))
+        message = " ".join(found.message.split())
+    return Diagnostic("helm-lint", _SEVERITIES[found.severity], message, location, hint)
+
+
+def _objects(texts: Mapping[str, str], folder: Path, shown: Path) -> list[Resource]:
+    return [
+        resource for name in sorted(texts) for resource in _read(name, texts[name], folder, shown)
+    ]
+
+
+def _read(name: str, text: str, folder: Path, shown: Path) -> Iterable[Resource]:
+    inside = name.partition("/")[2] or name
+    file = str(shown / inside)
+    try:
+        found = resources(_documents(text, file))
+    except InputError as error:
+        hint = error.hint or "`helm template` shows the text"
+        message = f"renders to what Kubernetes cannot read: {error.message}"
+        raise RenderError(message, Location(file), hint) from None
+    lines = _kind_lines(folder / inside)
+    return [
+        Resource(each.body, Location(file, lines.get(each.kind, 1), 0, each.location.path))
+        for each in found
+    ]
+
+
+@lru_cache(maxsize=1024)
+def _documents(text: str, file: str) -> tuple[Document, ...]:
+    """Environments share most of their texts, CRDs above all: each is read once."""
+    return tuple(read_text(text, file))
+
+
+@lru_cache(maxsize=1024)
+def _kind_lines(template: Path) -> Mapping[str, int]:
+    """The first line of a template that names each kind."""
+    try:
+        text = template.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return {}
+    lines: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("kind: "):
+            lines.setdefault(line.removeprefix("kind: ").strip(), number)
+    return lines

@@ -1,0 +1,29 @@
+"""Which policies in CEL Kyverno extends from Pods to their controllers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from chartkit.kyverno import cel_policy_fields
+from chartkit.model import Body
+
+_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+
+
+def extends_to_controllers(body: Body) -> bool:
+    """Whether a policy speaks of Pods alone, so that it can be extended to their controllers.
+
+    Source: Kyverno's `CanAutoGen` of CEL policies.
+    """
+    kind = str(body["kind"]).removeprefix(cel_policy_fields.NAMESPACED)
+    if "autogen" not in cel_policy_fields.SETTINGS[kind]:
+        return False
+    constraints = body["spec"].get("matchConstraints") or {}
+    selector = constraints.get("objectSelector") or {}
+    rules = constraints.get("resourceRules") or []
+    if selector or constraints.get("excludeResourceRules") or len(rules) != 1:
+        return False
+    rule = rules[0]
+    return not rule.get("resourceNames") and all(
+        rule.get(key) == value for key, value in _PODS.items()
+    )

@@ -1,0 +1,221 @@
+"""What `check-compat` says of an environment, a chart or a pair of versions."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError, RenderError
+from chartkit.helm.render import dry_run
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.known_faults import faults_of
+from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
+from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.project.project import Environment, PolicyType
+from chartkit.temporary import temporary_folder
+
+_RANGE = compat.RULE_RANGE
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One thing that was checked.
+
+    kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`, or
+    `unknown` where there is no pair to judge; clusters: what the Kyverno version supports;
+    fitting: the Kyverno versions that support the cluster, oldest first.
+    """
+
+    name: str
+    kyverno: Version | None
+    kubernetes: Version | None
+    status: str
+    row: compat.Compatibility | None
+    fitting: tuple[Version, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def supported(self) -> bool:
+        """Whether nothing says that it is not."""
+        return all(each.severity is not Severity.ERROR for each in self.diagnostics)
+
+
+def pair(
+    name: str,
+    kyverno: Version,
+    kubernetes: Version | None,
+    today: date,
+    location: Location | None = None,
+    release: Release | None = None,
+) -> Subject:
+    """A Kyverno version, and a cluster to judge it against if there is one; release: Kyverno's
+    with its patch where that is known, whose known faults are then named."""
+    faults = tuple(faults_of(release, location))
+    if kubernetes is None:
+        row = compat.compatibility(kyverno, location)
+        ended = compat.end_of_life(row, today, location)
+        return Subject(name, kyverno, None, "unknown", row, (), (*ended, *faults))
+    verdict = compat.judge(kyverno, kubernetes, today, location)
+    found = (*compat.diagnostics(verdict, location), *faults)
+    row = verdict.compatibility
+    return Subject(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
+
+
+def cluster(kubernetes: Version) -> Subject:
+    """A cluster alone: which Kyverno versions support it."""
+    fitting = compat.fitting_kyverno(kubernetes)
+    found: tuple[Diagnostic, ...] = ()
+    if not fitting:
+        message = f"no known Kyverno supports Kubernetes {kubernetes}"
+        found = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message),)
+    return Subject(f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, found)
+
+
+def environment(env: Environment, today: date) -> Subject:
+    """A project's environment: its pair of versions, and the form of its policies."""
+    subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"), env.release)
+    if env.policy_type is not PolicyType.ADMISSION:
+        return subject
+    found = compat.admission_policies(env.kubernetes, env.locate_policy_type())
+    return replace(subject, diagnostics=(*subject.diagnostics, *found))
+
+
+def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
+    """A chart's folder: the Kyverno version that its appVersion names.
+
+    Besides the pair, Chart.yaml's kubeVersion must admit clusters that the version supports, and
+    the cluster if one is given. Raises InputError where it names no Kyverno version.
+    """
+    file = folder / "Chart.yaml"
+    documents = read_file(file)
+    body = documents[0].body if documents else None
+    if not isinstance(body, dict):
+        raise InputError("must be a mapping", Location(str(file)))
+    place = documents[0].locate("appVersion")
+    if "appVersion" not in body:
+        hint = "appVersion says which Kyverno the chart is for"
+        raise InputError("names no Kyverno version", place, hint)
+    kyverno = parse_version(body["appVersion"], "Kyverno", place)
+    release = parse_release(body["appVersion"])
+    subject = pair(str(folder), kyverno, kubernetes, today, place, release)
+    given = _given_range(body)
+    if given is None or subject.row is None:
+        return subject
+    text, path = given
+    found = _range(text, subject.row, kubernetes, documents[0].locate(*path))
+    return Subject(
+        subject.name,
+        kyverno,
+        kubernetes,
+        subject.status,
+        subject.row,
+        subject.fitting,
+        (*subject.diagnostics, *found),
+    )
+
+
+def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
+    """The clusters that a chart is for, and the keys where it says so: chartkit's charts refuse
+    others by themselves, as kubeVersion would stop Helm offline, too."""
+    annotations = body.get("annotations")
+    if isinstance(annotations, dict) and CLUSTERS_ANNOTATION in annotations:
+        return annotations[CLUSTERS_ANNOTATION], ("annotations", CLUSTERS_ANNOTATION)
+    return (body["kubeVersion"], ("kubeVersion",)) if "kubeVersion" in body else None
+
+
+def _range(
+    text: object, row: compat.Compatibility, wanted: Version | None, place: Location
+) -> list[Diagnostic]:
+    if not isinstance(text, str):
+        raise InputError("a range of Kubernetes versions must be text", place)
+    known = compat.known_clusters()
+    admitted = _admitted(text, known if wanted is None else [*known, wanted])
+    if wanted is not None and wanted not in admitted:
+        message = f"the chart's range {text} refuses Kubernetes {wanted}"
+        return [Diagnostic(_RANGE, Severity.ERROR, message, place)]
+    if not any(row.support(each) is compat.Support.SUPPORTED for each in admitted):
+        message = f"the chart's range {text} admits no cluster that Kyverno {row.kyverno}"
+        hint = f"it supports {row.clusters}: write {compat.kube_version_range([row.kyverno])}"
+        return [Diagnostic(_RANGE, Severity.ERROR, f"{message} supports", place, hint)]
+    beyond = [str(e) for e in admitted if row.support(e) is not compat.Support.SUPPORTED]
+    if not beyond:
+        return []
+    message = f"the chart's range {text} admits Kubernetes {', '.join(beyond)} too"
+    hint = f"Kyverno {row.kyverno} supports {row.clusters}"
+    return [Diagnostic(_RANGE, Severity.WARNING, message, place, hint)]
+
+
+def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
+    """The clusters that a range admits, asked of Helm itself."""
+    with temporary_folder() as parent:
+        folder = parent / "range"
+        folder.mkdir()
+        lines = ["apiVersion: v2", "name: range", "version: 0.0.0", f"kubeVersion: {text!r}"]
+        (folder / "Chart.yaml").write_text("\n".join(lines) + "\n", "utf-8")
+        admitted = []
+        for each in dict.fromkeys(clusters):
+            # The chart is empty: its range is all that Helm can refuse.
+            with contextlib.suppress(RenderError):
+                dry_run(folder, kube_version=f"v{each}.0")
+                admitted.append(each)
+    return admitted
+
+
+def as_text(subject: Subject) -> str:
+    """A subject in words: the verdict, findings, and what fits."""
+    pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
+    if subject.kyverno is None or subject.kubernetes is None:
+        pair_text = "which versions fit"
+    named = pair_text.startswith(subject.name)
+    lines = [pair_text if named else f"{subject.name}: {pair_text}"]
+    lines += [f"  {each}" for each in subject.diagnostics]
+    if subject.row is not None:
+        dates = _dates(subject.row)
+        lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
+    if subject.kubernetes is not None and subject.fitting:
+        fitting = ", ".join(map(str, subject.fitting))
+        lines.append(f"  Kubernetes {subject.kubernetes} is supported by Kyverno {fitting}")
+    return "\n".join(lines)
+
+
+def as_json(subject: Subject) -> dict[str, Any]:
+    """A subject for programs; dates are ISO 8601, null where they are not known."""
+    row = subject.row
+    return {
+        "name": subject.name,
+        "kyverno": _text(subject.kyverno),
+        "kubernetes": _text(subject.kubernetes),
+        "status": str(subject.status),
+        "supported": subject.supported,
+        "endOfLife": any(each.rule_id == compat.RULE_END_OF_LIFE for each in subject.diagnostics),
+        "released": _text(row and row.released),
+        "endOfLifeDate": _text(row and row.end_of_life),
+        "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,
+        "fittingKyverno": [str(each) for each in subject.fitting],
+        "findings": [
+            {
+                "id": each.rule_id,
+                "severity": str(each.severity),
+                "message": each.message,
+                "location": _text(each.location),
+                "hint": each.hint,
+            }
+            for each in subject.diagnostics
+        ],
+    }
+
+
+def _dates(row: compat.Compatibility) -> str:
+    facts = [("released", row.released), ("end of life", row.end_of_life)]
+    known = ", ".join(f"{name} {day}" for name, day in facts if day)
+    return f" ({known})" if known else ""
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)

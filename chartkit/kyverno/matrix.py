@@ -1,0 +1,225 @@
+"""Which Kyverno runs on which Kubernetes: `data/compatibility.yaml`, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body, Diagnostic, Location, Severity
+
+RULE_UNSUPPORTED = "CK101"
+RULE_END_OF_LIFE = "CK102"
+RULE_RANGE = "CK103"
+RULE_ADMISSION = "CK104"
+ADMISSION_POLICIES = Version(1, 30)
+"""The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
+CLUSTERS_ANNOTATION = "chartkit/kubernetes"
+"""The annotation of Chart.yaml that names the clusters which the chart supports."""
+_DATA = Path(__file__).parent / "data" / "compatibility.yaml"
+
+
+class Support(StrEnum):
+    """How a Kubernetes version stands to what a Kyverno version supports."""
+
+    SUPPORTED = "supported"
+    ABOVE = "above"
+    BELOW = "below"
+
+
+@dataclass(frozen=True, slots=True)
+class Compatibility:
+    """One Kyverno version: the clusters it supports, both ends included; None: date not known."""
+
+    kyverno: Version
+    oldest: Version
+    newest: Version
+    released: date | None
+    end_of_life: date | None
+
+    def support(self, kubernetes: Version) -> Support:
+        """How a cluster's version stands to the supported ones."""
+        if kubernetes < self.oldest:
+            return Support.BELOW
+        return Support.ABOVE if kubernetes > self.newest else Support.SUPPORTED
+
+    @property
+    def clusters(self) -> str:
+        """The supported clusters in words: `1.33–1.35`."""
+        return f"{self.oldest}–{self.newest}"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the matrix says of one pair.
+
+    end_of_life: whether the Kyverno version's support has ended; fitting: the Kyverno versions
+    that support the cluster, oldest first.
+    """
+
+    compatibility: Compatibility
+    kubernetes: Version
+    support: Support
+    end_of_life: bool
+    fitting: tuple[Version, ...]
+
+    @property
+    def supported(self) -> bool:
+        """Whether the pair is supported; a version past its end of life may be."""
+        return self.support is Support.SUPPORTED
+
+
+@cache
+def matrix() -> Mapping[Version, Compatibility]:
+    """Every known Kyverno version, oldest first."""
+    rows = [_row(body) for body in read_file(_DATA)[0].body["kyverno"]]
+    return MappingProxyType({row.kyverno: row for row in rows})
+
+
+@cache
+def _charts() -> Mapping[Version, Version]:
+    """The Kyverno version that each version of its Helm chart installs."""
+    body = read_file(_DATA)[0].body["charts"]
+    return {parse_version(chart, "chart"): parse_version(app, "") for chart, app in body.items()}
+
+
+def compatibility(kyverno: Version, location: Location | None = None) -> Compatibility:
+    """What one Kyverno version supports; raises InputError for a version that is not known."""
+    found = matrix().get(kyverno)
+    if found is None:
+        known = list(matrix())
+        hint = f"known are {known[0]} to {known[-1]}"
+        installed = _charts().get(kyverno)
+        if installed is not None:
+            hint = f"{kyverno} is a version of its Helm chart, which installs Kyverno {installed}"
+        raise InputError(f"Kyverno {kyverno} is not known", location, hint)
+    return found
+
+
+def judge(
+    kyverno: Version, kubernetes: Version, today: date, location: Location | None = None
+) -> Verdict:
+    """What the matrix says of a pair; raises InputError for a version that cannot be."""
+    if kubernetes.major != 1:
+        hint = "Kubernetes versions begin with 1, such as 1.34"
+        raise InputError(f"Kubernetes {kubernetes} is not known", location, hint)
+    row = compatibility(kyverno, location)
+    return Verdict(
+        row,
+        kubernetes,
+        row.support(kubernetes),
+        row.end_of_life is not None and row.end_of_life <= today,
+        fitting_kyverno(kubernetes),
+    )
+
+
+def fitting_kyverno(kubernetes: Version) -> tuple[Version, ...]:
+    """The Kyverno versions that support a cluster, oldest first."""
+    return tuple(
+        row.kyverno for row in matrix().values() if row.support(kubernetes) is Support.SUPPORTED
+    )
+
+
+def kube_version_range(kyverno: Iterable[Version], least: Version | None = None) -> str:
+    """`>=MIN-0 <NEXT-0` over the clusters that any of these Kyverno versions supports.
+
+    least: a cluster version that everything needs besides.
+
+    The `-0` admits the suffixes of vendors (`v1.34.1-eks-113cf36`), which a semver range would
+    otherwise take for pre-releases and refuse. Raises InputError for a version that is not known.
+    """
+    rows = [compatibility(version) for version in kyverno]
+    oldest = min(row.oldest for row in rows)
+    newest = max(row.newest for row in rows)
+    if least is not None:
+        oldest, newest = max(oldest, least), max(newest, least)
+    return f">={oldest}-0 <{newest.next_minor()}-0"
+
+
+def known_clusters() -> list[Version]:
+    """Every Kubernetes version that a known Kyverno supports, and the next one."""
+    rows = matrix().values()
+    cluster = min(row.oldest for row in rows)
+    newest = max(row.newest for row in rows)
+    found = []
+    while cluster <= newest.next_minor():
+        found.append(cluster)
+        cluster = cluster.next_minor()
+    return found
+
+
+def diagnostics(verdict: Verdict, location: Location | None) -> list[Diagnostic]:
+    """A verdict's findings: an error where the pair is not supported, a warning past its end."""
+    row = verdict.compatibility
+    found = []
+    if not verdict.supported:
+        message = (
+            f"Kubernetes {verdict.kubernetes} is {verdict.support} what Kyverno {row.kyverno} "
+            f"supports ({row.clusters})"
+        )
+        found.append(
+            Diagnostic(RULE_UNSUPPORTED, Severity.ERROR, message, location, _way_out(verdict))
+        )
+    if verdict.end_of_life:
+        hint = f"newer and fitting this cluster: {_newer(verdict)}"
+        found.append(_ended(row, location, hint))
+    return found
+
+
+def admission_policies(kubernetes: Version, location: Location | None) -> list[Diagnostic]:
+    """An error where a cluster is too old for policies of type ValidatingAdmissionPolicy."""
+    if kubernetes >= ADMISSION_POLICIES:
+        return []
+    message = (
+        f"ValidatingAdmissionPolicy needs Kubernetes {ADMISSION_POLICIES}, and this is {kubernetes}"
+    )
+    hint = "say policyType: ClusterPolicy, or ValidatingPolicy with Kyverno 1.14 or later"
+    return [Diagnostic(RULE_ADMISSION, Severity.ERROR, message, location, hint)]
+
+
+def end_of_life(
+    row: Compatibility, today: date, location: Location | None = None
+) -> list[Diagnostic]:
+    """A warning where a Kyverno version's support has ended."""
+    if row.end_of_life is None or row.end_of_life > today:
+        return []
+    return [_ended(row, location, f"the newest is {list(matrix())[-1]}")]
+
+
+def _ended(row: Compatibility, location: Location | None, hint: str) -> Diagnostic:
+    message = f"Kyverno {row.kyverno} is past its end of life ({row.end_of_life})"
+    return Diagnostic(RULE_END_OF_LIFE, Severity.WARNING, message, location, hint)
+
+
+def _way_out(verdict: Verdict) -> str:
+    if not verdict.fitting:
+        return f"no known Kyverno supports Kubernetes {verdict.kubernetes}"
+    fitting = ", ".join(map(str, verdict.fitting))
+    return f"Kubernetes {verdict.kubernetes} is supported by Kyverno {fitting}"
+
+
+def _newer(verdict: Verdict) -> str:
+    newer = [str(each) for each in verdict.fitting if each > verdict.compatibility.kyverno]
+    return ", ".join(newer) or "none"
+
+
+def _row(body: Body) -> Compatibility:
+    oldest, newest = (parse_version(text, "Kubernetes") for text in body["kubernetes"])
+    return Compatibility(
+        parse_version(body["version"], "Kyverno"),
+        oldest,
+        newest,
+        _date(body.get("released")),
+        _date(body.get("endOfLife")),
+    )
+
+
+def _date(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None

@@ -1,0 +1,86 @@
+"""What is known of versions beside the matrix: what a Kyverno version changes, and how long EKS
+supports a Kubernetes version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.documents.reader import read_file
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body
+
+_DATA: Final = Path(__file__).parents[1] / "data"
+
+
+class ChangeKind(StrEnum):
+    """What became of something; moved is said of values."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    DEPRECATED = "deprecated"
+    MOVED = "moved"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that a Kyverno version changes for those who run it."""
+
+    kind: ChangeKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EksSupport:
+    """A Kubernetes version on Amazon EKS: the days on which its standard support, without extra
+    cost, and its extended support end."""
+
+    kubernetes: Version
+    released: date
+    standard: date
+    extended: date
+
+    def ended(self, today: date) -> str:
+        """Which support has ended: nothing, `standard` or `extended`."""
+        if today >= self.extended:
+            return "extended"
+        return "standard" if today >= self.standard else ""
+
+
+@cache
+def changes() -> Mapping[Version, Sequence[Change]]:
+    """What each Kyverno version changes."""
+    return MappingProxyType(
+        {
+            parse_version(row["version"], "Kyverno"): tuple(
+                Change(ChangeKind(each["kind"]), each["text"]) for each in row["changes"]
+            )
+            for row in _rows("kyverno-changes.yaml", "kyverno")
+        }
+    )
+
+
+@cache
+def eks_support() -> Mapping[Version, EksSupport]:
+    """The Kubernetes versions that EKS has or had, oldest first."""
+    rows = [_support(row) for row in _rows("eks.yaml", "eks")]
+    return MappingProxyType({row.kubernetes: row for row in rows})
+
+
+def _support(row: Body) -> EksSupport:
+    days = [
+        date.fromisoformat(row[key]) for key in ("released", "standardSupport", "extendedSupport")
+    ]
+    return EksSupport(parse_version(row["version"], "Kubernetes"), *days)
+
+
+def _rows(name: str, key: str) -> list[Body]:
+    rows: list[Body] = read_file(_DATA / name)[0].body[key]
+    return rows

@@ -1,0 +1,191 @@
+"""What `chartkit plan` says: the order of upgrades as text, Markdown or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.kyverno.matrix import compatibility, matrix
+from chartkit.kyverno.upgrade.facts import Change, EksSupport, changes, eks_support
+from chartkit.kyverno.upgrade.path import Pair, Route
+from chartkit.kyverno.versions import Version
+from chartkit.model import Body
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An order of upgrades, or why there is none.
+
+    shortcut: where there is none one minor version at a time, the number of steps of an order
+    that skips minor versions of Kyverno, None where there is none either; eks: whether to say the
+    dates of EKS; today: what they are compared with.
+    """
+
+    start: Pair
+    target: Pair
+    route: Route
+    shortcut: int | None
+    eks: bool
+    today: date
+
+
+def as_text(plan: Plan) -> str:
+    """The plan for a terminal."""
+    lines = [_title(plan)]
+    if not plan.route.exists:
+        return "\n".join([*lines, *(f"  {line}" for line in _reasons(plan))]) + "\n"
+    width = len(str(len(plan.route.steps)))
+    for number, (before, after) in enumerate(plan.route.steps, 1):
+        lines.append(f"{number:>{width}}  {_step(before, after)}")
+        indent = " " * (width + 4)
+        lines += [f"{indent}{line}" for line in _notes(plan, before, after)]
+    return "\n".join([*lines, *_eks_start(plan)]) + "\n"
+
+
+def as_markdown(plan: Plan) -> str:
+    """The plan as a list to work through."""
+    lines = [f"## {_title(plan)}", ""]
+    if not plan.route.exists:
+        return "\n".join([*lines, *(f"- {line}" for line in _reasons(plan))]) + "\n"
+    for before, after in plan.route.steps:
+        lines.append(f"1. [ ] **{_step(before, after)}**")
+        lines += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
+    return "\n".join([*lines, *(f"\n{line}" for line in _eks_start(plan))]) + "\n"
+
+
+def as_json(plan: Plan) -> str:
+    """The plan for programs; dates are ISO 8601."""
+    steps = [_step_body(plan, *step) for step in plan.route.steps]
+    body: Body = {
+        "from": _pair(plan.start),
+        "to": _pair(plan.target),
+        "possible": plan.route.exists,
+        "steps": steps,
+    }
+    if not plan.route.exists:
+        body["stuck"] = [_pair(pair) for pair in plan.route.stuck]
+        body["reasons"] = list(_reasons(plan))
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+FORMATS: Final[Mapping[str, Callable[[Plan], str]]] = MappingProxyType(
+    {"text": as_text, "markdown": as_markdown, "json": as_json}
+)
+"""The writers by what `--output` calls them."""
+
+
+def _title(plan: Plan) -> str:
+    way = f"from {plan.start} to {plan.target}"
+    if not plan.route.exists:
+        return f"There is no order of upgrades {way} in which every step is a supported pair."
+    count = len(plan.route.steps)
+    return f"{'Nothing to do' if not count else _counted(count)} {way}"
+
+
+def _counted(count: int) -> str:
+    return f"{count} step{'' if count == 1 else 's'}"
+
+
+def _step(before: Pair, after: Pair) -> str:
+    if before.kyverno != after.kyverno:
+        return f"Kyverno {before.kyverno} → {after.kyverno} (on Kubernetes {after.kubernetes})"
+    return f"Kubernetes {before.kubernetes} → {after.kubernetes} (under Kyverno {after.kyverno})"
+
+
+def _notes(plan: Plan, before: Pair, after: Pair) -> Iterator[str]:
+    """What to know of a step."""
+    for version, change in _changes(before, after):
+        skipped = f" (with {version})" if version != str(after.kyverno) else ""
+        yield f"{change.kind}{skipped}: {change.text}"
+    support = eks_support().get(after.kubernetes)
+    if plan.eks and before.kubernetes != after.kubernetes:
+        yield _eks_line(support, plan.today) if support else _eks_unknown(after)
+
+
+def _changes(before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
+    for version, found in changes().items():
+        if before.kyverno < version <= after.kyverno:
+            for change in found:
+                yield str(version), change
+
+
+def _eks_start(plan: Plan) -> Iterator[str]:
+    """How long the cluster can stay where it is."""
+    if plan.eks:
+        support = eks_support().get(plan.start.kubernetes)
+        line = _eks_line(support, plan.today) if support else _eks_unknown(plan.start)
+        yield f"Kubernetes {plan.start.kubernetes}, where it is now, on {line}"
+
+
+def _eks_line(support: EksSupport, today: date) -> str:
+    return (
+        f"EKS: standard support {_end(support.standard, today)}, "
+        f"extended {_end(support.extended, today)}"
+    )
+
+
+def _end(day: date, today: date) -> str:
+    return f"{'ended' if today >= day else 'ends'} {day}"
+
+
+def _eks_unknown(pair: Pair) -> str:
+    return f"EKS: no dates are known for Kubernetes {pair.kubernetes}"
+
+
+def _reasons(plan: Plan) -> Iterator[str]:
+    """Which step has none, and what would help."""
+    if not plan.target.supported:
+        yield f"{plan.target} is not a supported pair: {_range(plan.target)}"
+    for pair in plan.route.stuck:
+        wanted = [
+            f"Kyverno {version} ({compatibility(version).clusters})"
+            for version in _next_kyverno(pair, plan.target)
+        ]
+        if pair.kubernetes < plan.target.kubernetes:
+            wanted.append(f"Kubernetes {pair.kubernetes.next_minor()} ({_range(pair)})")
+        if wanted:
+            neither = "neither " if len(wanted) > 1 else "not "
+            yield f"no step leads on from {pair}: {neither}to {' nor to '.join(wanted)}"
+    if plan.shortcut is not None:
+        yield f"with --skip-minors there is one of {_counted(plan.shortcut)}"
+
+
+def _next_kyverno(pair: Pair, target: Pair) -> list[Version]:
+    return [each for each in matrix() if pair.kyverno < each <= target.kyverno][:1]
+
+
+def _range(pair: Pair) -> str:
+    return f"Kyverno {pair.kyverno} supports {compatibility(pair.kyverno).clusters}"
+
+
+def _pair(pair: Pair) -> Body:
+    return {"kyverno": str(pair.kyverno), "kubernetes": str(pair.kubernetes)}
+
+
+def _step_body(plan: Plan, before: Pair, after: Pair) -> Body:
+    body: Body = {
+        "upgrade": "kyverno" if before.kyverno != after.kyverno else "kubernetes",
+        "from": _pair(before),
+        "to": _pair(after),
+        "changes": [
+            {"version": version, "kind": str(change.kind), "text": change.text}
+            for version, change in _changes(before, after)
+        ],
+    }
+    support = eks_support().get(after.kubernetes)
+    if plan.eks and support is not None:
+        body["eks"] = {
+            "standardSupport": support.standard.isoformat(),
+            "extendedSupport": support.extended.isoformat(),
+            "ended": support.ended(plan.today) or None,
+        }
+    return body
+
+
+def _escaped(text: str) -> str:
+    """Text for Markdown: its stars and underscores as they are."""
+    return text.replace("*", "\\*").replace("_", "\\_")

@@ -1,0 +1,97 @@
+"""What a library policy's form in CEL must be, beside its ClusterPolicy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.kyverno import cel_policy_fields
+from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.library.policies import LibraryPolicy
+from chartkit.model import Body, Json, Location, mapping_at
+
+API_VERSION = f"{cel_policy_fields.GROUP}/v1"
+VALIDATING = "ValidatingPolicy"
+_OWN_FIELD = re.compile(
+    r"\b(?:object|oldObject)\.metadata\.(?:name|generateName|uid|ownerReferences)\b"
+)
+_BY_INDEX = re.compile(r"\b(?:object|oldObject)(?:\[|\.\?)")
+
+
+def checked_cel(document: Document, policy: LibraryPolicy, rules: int) -> Body:
+    """A policy's form in CEL, looked through.
+
+    rules: how many its ClusterPolicy has with the same parameters; a ValidatingPolicy has as many
+    validations, one a rule in their order, so that values that name a rule find it. Raises
+    InputError.
+    """
+    body, file = document.body, policy.cel.file if policy.cel else ""
+    place = Location(file, 1)
+    known = [
+        kind
+        for kind in cel_policy_fields.KINDS
+        if not kind.startswith(cel_policy_fields.NAMESPACED)
+    ]
+    if (
+        not isinstance(body, dict)
+        or body.get("apiVersion") != API_VERSION
+        or (body.get("kind") not in known)
+    ):
+        hint = f"it is one document of {API_VERSION}, of kind {', '.join(known)}"
+        raise InputError(f"the CEL form of policy '{policy.name}' is no such policy", place, hint)
+    name = mapping_at(body, "metadata").get("name")
+    if name != policy.name:
+        hint = "name it as its folder is named"
+        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    if not isinstance(body.get("spec"), dict):
+        raise InputError(f"the CEL form of policy '{policy.name}' has no spec", place)
+    if body["kind"] == VALIDATING:
+        _require_validations(body["spec"], policy, rules, place)
+    if extends_to_controllers(body):
+        _require_pod_fields(body["spec"], policy, place)
+    return body
+
+
+def _require_validations(spec: Body, policy: LibraryPolicy, rules: int, place: Location) -> None:
+    validations = spec.get("validations")
+    if not isinstance(validations, list) or not all(
+        isinstance(each, dict) and isinstance(each.get("expression"), str) for each in validations
+    ):
+        message = f"the CEL form of policy '{policy.name}' has no validations with an expression"
+        raise InputError(message, place)
+    if len(validations) != rules:
+        message = (
+            f"the CEL form of policy '{policy.name}' has {len(validations)} validations, and its "
+            f"ClusterPolicy has {rules} rules"
+        )
+        hint = "write one validation for each rule, in their order: values name rules"
+        raise InputError(message, place, hint)
+
+
+def _require_pod_fields(spec: Body, policy: LibraryPolicy, place: Location) -> None:
+    """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
+    thing, and no name in a Pod's template."""
+    for text in _texts(spec):
+        found = _OWN_FIELD.search(text)
+        if found:
+            message = f"policy '{policy.name}' speaks of {found[0]}, which Pods of controllers lack"
+            hint = "take it out, or match other resources beside Pods: then it is not extended"
+            raise InputError(message, place, hint)
+        found = _BY_INDEX.search(text)
+        if found:
+            message = f"policy '{policy.name}' says '{found[0]}', which controllers do not get"
+            hint = "write object.spec or object.metadata: so it is found when it is extended"
+            raise InputError(message, place, hint)
+
+
+def _texts(node: Json) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, dict):
+        for value in node.values():
+            yield from _texts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from _texts(value)

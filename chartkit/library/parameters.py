@@ -1,0 +1,200 @@
+"""How a policy of the library speaks of its parameters, and what Helm gets of it.
+
+`policy.yaml` and `cel.yaml` are jinja2 templates (`chartkit.library.templating`). What they print
+through the vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain
+text, so that Kyverno's `{{ request.object }}` is written as Kyverno reads it
+(`chartkit.helm.escaping`).
+
+Values, each standing as a whole YAML value:
+
+    x: <%= parameter("minimum") %>                               the value itself
+    x: <%= text("at least %d", parameter("minimum")) %>          a text with values in it
+    x: <%= variable("spec.%s", parameter("field")) %>            {{ spec.FIELD }}
+    x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
+    x: <%= each(parameter("registries"), "%s/*") %>              the list, every text put in a form
+    x: <%= either("a", "b", since("podSecurityVersion", "1.27", "c")) %>   a pattern: any of them
+    x: <%= cel("size(object.x) > %s", parameter("minimum")) %>   CEL with values as its literals
+    x: <%= cel(matching(parameter("tags"))) %>                   a regular expression, for matches()
+
+Conditions, around whole lines:
+
+    <% call when(version_at_least("podSecurityVersion", "1.34")) %>
+    …
+    <% endcall %>
+
+A value is printed as JSON, so nothing in it can break out of its place. In CEL it is a literal:
+most readable is a policy that puts its parameters in `variables` and speaks of those. All lines of
+a policy may stand under one `when`: where it does not hold, the policy is an empty document and is
+not written.
+
+The Helm text is the body of a named template. It is included with a mapping whose `parameters`
+holds a value for every parameter that the policy has.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chartkit.documents.reader import Source
+from chartkit.errors import InputError
+from chartkit.helm.escaping import CLOSE, OPEN, escape
+from chartkit.library.metadata import Parameter
+from chartkit.library.policies import LibraryPolicy
+from chartkit.library.templating import render_text
+from chartkit.model import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A Helm expression; printing it into a template prints its value as JSON."""
+
+    code: str
+
+    def __str__(self) -> str:
+        return f"{OPEN} {self.code} | toJson {CLOSE}"
+
+
+def helm_body(policy: LibraryPolicy) -> str:
+    """The body of the policy's named template; raises RenderError or InputError for a bad one."""
+    return _body(policy, policy.template)
+
+
+def helm_cel(policy: LibraryPolicy) -> str | None:
+    """The same of its form in CEL; None where it has none."""
+    return _body(policy, policy.cel) if policy.cel else None
+
+
+def _body(policy: LibraryPolicy, source: Source) -> str:
+    return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
+
+
+def vocabulary(policy: LibraryPolicy, file: str) -> Mapping[str, Callable[..., Any]]:
+    """The functions that a template of the policy may call, by name; file: the template's."""
+
+    def parameter(name: str) -> Expression:
+        return Expression(_reference(_declared(policy, name, file)))
+
+    def version_at_least(name: str, version: str) -> Expression:
+        return _at_least(_declared(policy, name, file), version)
+
+    def since(name: str, version: str, *values: str) -> Expression:
+        condition = _at_least(_declared(policy, name, file), version)
+        return Expression(f"(ternary {_list(values)} (list) {condition.code})")
+
+    return {
+        "parameter": parameter,
+        "version_at_least": version_at_least,
+        "since": since,
+        "join_with": join_with,
+        "each": each,
+        "text": text,
+        "either": either,
+        "variable": variable,
+        "cel": cel,
+        "matching": matching,
+        "when": when,
+    }
+
+
+def join_with(values: Expression, separator: str, form: str = "%s") -> Expression:
+    """A list of texts as one text, every one of them put in a form with one `%s`.
+
+    An empty list is an empty text: a form with nothing in it would be a value of its own.
+    """
+    before, _, after = form.partition("%s")
+    joined = f"(join {_literal(after + separator + before)} {values.code})"
+    if form == "%s":
+        return Expression(joined)
+    formed = f"(print {_literal(before)} {joined} {_literal(after)})"
+    return Expression(f'(ternary "" {formed} (empty {values.code}))')
+
+
+def each(values: Expression, form: str) -> Expression:
+    """A list of texts, every one of them put in a form with one `%s`; none of them has a line
+    break."""
+    joined = join_with(values, "\n", form)
+    return Expression(f'(ternary (list) (splitList "\\n" {joined.code}) (empty {values.code}))')
+
+
+def text(form: str, *values: Expression) -> Expression:
+    """A text with values in it, `%s` for a text and `%d` for a whole number."""
+    arguments = "".join(f" {value.code}" for value in values)
+    return Expression(f"(printf {_literal(form)}{arguments})")
+
+
+def either(*alternatives: str | Expression) -> Expression:
+    """A pattern that accepts any of the texts; an Expression stands for a list of them."""
+    plain = _list([item for item in alternatives if isinstance(item, str)])
+    lists = "".join(f" {item.code}" for item in alternatives if isinstance(item, Expression))
+    return Expression(f'(join " | " (concat {plain}{lists}))')
+
+
+def variable(form: str, *values: Expression) -> Expression:
+    """A Kyverno variable with values in its expression; form as in `text`."""
+    return text(f"{OPEN} {form} {CLOSE}", *values)
+
+
+def cel(form: str | Expression, *values: Expression) -> Expression:
+    """An expression in CEL with values in it as literals, `%s` for each (and `%%` for a `%`).
+
+    A value alone is its literal. Kyverno writes `object.spec` and the like anew for pod controllers
+    wherever it finds the text; in a value it does not find it.
+    """
+    if isinstance(form, Expression):
+        return Expression(_cel_literal(form))
+    literals = "".join(f" {_cel_literal(value)}" for value in values)
+    return Expression(f"(printf {_literal(form)}{literals})")
+
+
+def matching(values: Expression, form: str = "%s") -> Expression:
+    """A regular expression (RE2) for texts that one of the values fits, as wildcards: `*` is any
+    text, `?` one character. form: what stands around each value, wildcards in it too."""
+    joined = join_with(values, "\n", form).code
+    replaced = (("\n", "|"), ("\\*", ".*"), ("\\?", "."))
+    steps = "".join(f" | replace {_literal(old)} {_literal(new)}" for old, new in replaced)
+    return Expression(f'(printf "(?s)^(%s)$" ({joined} | regexQuoteMeta{steps}))')
+
+
+def when(condition: Expression, caller: Callable[[], str]) -> str:
+    """The lines of a call block, under a Helm condition."""
+    return f"{OPEN}- if {condition.code} {CLOSE}\n{caller()}{OPEN}- end {CLOSE}\n"
+
+
+def _cel_literal(value: Expression) -> str:
+    # JSON is CEL; an escaped dot keeps the text from being rewritten.
+    steps = "".join(
+        f" | replace {_literal(word + '.')} {_literal(word + chr(92) + 'u002e')}"
+        for word in ("object", "Object")
+    )
+    return f"({value.code} | toJson{steps})"
+
+
+def _declared(policy: LibraryPolicy, name: str, file: str) -> Parameter:
+    found = policy.parameters.get(name)
+    if found is None:
+        hint = "name it in metadata.yaml, under parameters or sharedParameters"
+        raise InputError(f"the policy has no parameter '{name}'", Location(file), hint)
+    return found
+
+
+def _reference(parameter: Parameter) -> str:
+    path = f"$.parameters.{parameter.name}"
+    # Helm reads every number of a values file as a float.
+    return f"(int64 {path})" if parameter.type == "integer" else path
+
+
+def _at_least(parameter: Parameter, version: str) -> Expression:
+    path = _reference(parameter)
+    newest = f'(eq {path} "latest")'
+    return Expression(f'(or {newest} (semverCompare ">={version}-0" {path}))')
+
+
+def _list(values: tuple[str, ...] | list[str]) -> str:
+    return "(list" + "".join(f" {_literal(value)}" for value in values) + ")"
+
+
+def _literal(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,372 @@
+"""The policy library: a folder a policy, read into `LibraryPolicy`.
+
+`<folder>/<category>/<name>/` holds `policy.yaml` (a template, see `library.parameters`), as a
+rule its second form `cel.yaml` (a template too, of a kind of policies.kyverno.io/v1),
+`metadata.yaml` (format: `schemas/policy.schema.json`), `good.yaml` and `bad.yaml` (resources that
+must pass and must fail, in both forms), and `cases/<case>/` with `parameters.yaml` and its own
+`good.yaml`, `bad.yaml` or both, where other parameter values are to be shown.
+`<folder>/parameters.yaml` holds the parameters that several policies share.
+
+Vendored libraries hold policies as Kyverno reads them (`chartkit.library.upstream`); those are
+read when somebody names them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit import bundled
+from chartkit.documents.reader import Document, Source, read_file, read_source
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.library.metadata import Control, Examples, Parameter
+from chartkit.library.upstream import PlainLibrary, PlainPolicy
+from chartkit.model import Json, Location
+from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
+from chartkit.schemas import json_schema
+
+POLICY_FILE = "policy.yaml"
+CEL_FILE = "cel.yaml"
+METADATA_FILE = "metadata.yaml"
+PARAMETERS_FILE = "parameters.yaml"
+GOOD_FILE = "good.yaml"
+BAD_FILE = "bad.yaml"
+CASES_FOLDER = "cases"
+METADATA_SCHEMA = "policy.schema.json"
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryPolicy:
+    """One policy of the library, as its folder has it.
+
+    group: the category's folder (`baseline`); category, severity, subject, description: what its
+    annotations say; minimum_kyverno: the version that its ClusterPolicy claims to need; template:
+    `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation: what the
+    owner of a refused object changes; counterpart: policies that mend, generate or guard what this
+    one refuses, by name or reference; library: its library's name; plain: the policy itself, where
+    it is one as Kyverno reads it, without metadata.yaml; instead_of: the policies of other
+    libraries, qualified, that the reference means where the project has none of its own.
+    """
+
+    name: str
+    group: str
+    folder: Path
+    title: str
+    category: str
+    severity: str
+    subject: tuple[str, ...]
+    description: str
+    minimum_kyverno: Version
+    control: Control
+    parameters: Mapping[str, Parameter]
+    examples: tuple[Examples, ...]
+    template: Source = field(repr=False)
+    cel: Source | None = field(default=None, repr=False)
+    remediation: str = ""
+    counterpart: tuple[str, ...] = ()
+    library: str = ""
+    plain: PlainPolicy | None = field(default=None, repr=False)
+    instead_of: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def reference(self) -> str:
+        """How profiles name it: `baseline/disallow-privileged-containers`."""
+        if self.plain is not None:
+            return self.plain.reference
+        return f"{self.group}/{self.name}" if self.group else self.name
+
+    @property
+    def qualified(self) -> str:
+        """Its reference with its library's name, unique among all policies."""
+        return f"{self.library}/{self.reference}"
+
+    @property
+    def defaults(self) -> dict[str, Json]:
+        """Every parameter's default value."""
+        return {name: parameter.default for name, parameter in self.parameters.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Policies by library and reference, in the order of their references.
+
+    vendored: the libraries of policies without metadata.yaml, which are read when they are named:
+    a project's own and the vendored ones.
+    """
+
+    policies: Mapping[str, LibraryPolicy]
+    vendored: tuple[PlainLibrary, ...] = ()
+
+    def find(self, reference: str, location: Location | None = None) -> LibraryPolicy:
+        """The policy of a reference: `category/name`, or from the end what is enough of
+        `library/category/name`.
+
+        A project's own libraries go before the built-in one, and that before the vendored ones;
+        see `instead_of` of the policy. Raises InputError where there is none, and where several
+        libraries of one rank have it.
+        """
+        named = [each for each in self._qualified(reference) if each.qualified == reference]
+        if named:
+            return self._hiding(_single(named, reference, location))
+        for look_up in (self._own, self._built_in, self._vendored):
+            found = look_up(reference)
+            if found:
+                policy = _single(found, reference, location)
+                return self._instead(policy, reference) if look_up == self._own else policy
+        raise self._unknown(reference, location)
+
+    def hides(self, reference: str) -> bool:
+        """Return whether a project's own policy goes before the built-in one of a reference."""
+        return bool(self._own(reference))
+
+    def _own(self, reference: str) -> list[LibraryPolicy]:
+        own = (each for each in self.policies.values() if each.library != bundled.LIBRARY)
+        return _meant(own, reference) + self._plain(reference, is_own=True)
+
+    def _built_in(self, reference: str) -> list[LibraryPolicy]:
+        own = (each for each in self.policies.values() if each.library == bundled.LIBRARY)
+        return _meant(own, reference)
+
+    def _vendored(self, reference: str) -> list[LibraryPolicy]:
+        return self._plain(reference, is_own=False)
+
+    def _plain(self, reference: str, is_own: bool) -> list[LibraryPolicy]:
+        return [
+            _plain(each, library)
+            for library in self.vendored
+            if library.is_own == is_own
+            for each in library.find(reference)
+        ]
+
+    def _qualified(self, reference: str) -> list[LibraryPolicy]:
+        """What a reference means in the library that it names."""
+        named = reference.partition("/")[0]
+        found = [self.policies[reference]] if reference in self.policies else []
+        plain = [library for library in self.vendored if library.name == named]
+        # A vendored library of the same name as one of the project's own is passed over.
+        plain = [library for library in plain if library.is_own] or plain
+        return found + [
+            _plain(each, library) for library in plain for each in library.find(reference)
+        ]
+
+    def _instead(self, policy: LibraryPolicy, reference: str) -> LibraryPolicy:
+        """A policy of a project's own, with those that its name would mean without it."""
+        others = self._built_in(reference)
+        with contextlib.suppress(InputError):  # What nobody asks for need not be usable.
+            others = others + self._vendored(reference)
+        return replace(policy, instead_of=tuple(each.qualified for each in others))
+
+    def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
+        """A policy that was named as a whole, with that of a vendored library of the same name,
+        which no name means."""
+        found: list[LibraryPolicy] = []
+        if any(each.is_own and each.name == policy.library for each in self.vendored):
+            with contextlib.suppress(InputError):
+                found = self._vendored(policy.qualified)
+        same = tuple(each.qualified for each in found if each.qualified == policy.qualified)
+        return replace(policy, instead_of=same)
+
+    def _unknown(self, reference: str, location: Location | None) -> InputError:
+        known = [each.reference for each in self.policies.values()]
+        known += [each.name for each in self.policies.values()]
+        known += [each for library in self.vendored for each in library.references]
+        there = [each for library in self.vendored for each in library.below(reference)]
+        if there:
+            hint: str | None = f"it is a folder, say which of it: {', '.join(there)}"
+        else:
+            hint = json_schema.suggestion(reference, known)
+        for library in self.vendored:
+            if library.has_own_format(reference):
+                message = (
+                    f"policy '{reference}' is in chartkit's own format, whose templates are run"
+                )
+                hint = f"where you trust it, name {library.root} under `library` of chartkit.yaml"
+                return InputError(message, location, hint)
+        return InputError(f"there is no policy '{reference}'", location, hint)
+
+
+def _single(
+    found: Sequence[LibraryPolicy], reference: str, location: Location | None
+) -> LibraryPolicy:
+    """The only policy, or the only one that has exactly this reference; raises InputError."""
+    found = [each for each in found if each.reference == reference] or found
+    if len(found) > 1:
+        names = ", ".join(each.qualified for each in found)
+        message = f"there are {len(found)} policies '{reference}'"
+        raise InputError(message, location, f"say which: {names}")
+    return found[0]
+
+
+def _meant(policies: Iterable[LibraryPolicy], reference: str) -> list[LibraryPolicy]:
+    return [each for each in policies if f"/{each.qualified}".endswith(f"/{reference}")]
+
+
+def _plain(policy: PlainPolicy, library: PlainLibrary) -> LibraryPolicy:
+    """A policy as Kyverno reads it: its annotations say what metadata.yaml would."""
+    subjects = (part.strip() for part in policy.about("subject").split(","))
+    return LibraryPolicy(
+        name=policy.name,
+        group=policy.reference.rpartition("/")[0],
+        folder=Path(policy.location.file).parent,
+        title=policy.about("title") or policy.name,
+        category=policy.about("category"),
+        severity=policy.about("severity"),
+        subject=tuple(filter(None, subjects)),
+        description=policy.about("description"),
+        minimum_kyverno=policy.minimum,
+        control=Control("", ""),
+        parameters=MappingProxyType({}),
+        examples=(),
+        template=Source(policy.location.file, policy.text),
+        library=library.name,
+        plain=policy,
+    )
+
+
+def vendored_libraries(root: Path) -> list[PlainLibrary]:
+    """The libraries in `vendor/` of a project's folder: those that have a lock file. Raises
+    InputError for a damaged one."""
+    folder = root / VENDOR
+    found = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [
+        PlainLibrary(each.name, each, read_lock(each).files)
+        for each in found
+        if (each / LOCK_FILE).is_file()
+    ]
+
+
+def plain_library(root: Path) -> PlainLibrary:
+    """What a library of a project's own has of policies without metadata.yaml."""
+    return PlainLibrary(library_name(root), root)
+
+
+def library_name(root: Path) -> str:
+    """What a library is called: its folder's name, and the built-in one by a name of its own."""
+    return bundled.LIBRARY if root == bundled.library_dir() else root.resolve().name
+
+
+def read_library(
+    folders: Sequence[Path],
+    named_at: Mapping[Path, Location] | None = None,
+    vendored: Sequence[PlainLibrary] = (),
+) -> Library:
+    """Every policy below the folders; raises InputError, also for two policies of one reference.
+
+    named_at: where a project file names the folders.
+    """
+    found: dict[str, LibraryPolicy] = {}
+    for root in folders:
+        for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
+            other = found.get(policy.qualified)
+            if other is not None:
+                raise InputError(
+                    f"there are two policies '{policy.reference}'",
+                    Location(str(policy.folder)),
+                    f"the other is {other.folder}; rename one of them",
+                )
+            found[policy.qualified] = policy
+    ordered = sorted(found.values(), key=lambda policy: policy.reference)
+    policies = {policy.qualified: policy for policy in ordered}
+    return Library(MappingProxyType(policies), tuple(vendored))
+
+
+def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
+    if not root.is_dir():
+        hint = "make the folder, or take it out of the list"
+        raise InputError(f"there is no policy library '{root}'", place, hint)
+    shared = _shared_parameters(root)
+    folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
+    if not folders and not plain_library(root).references:
+        hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
+        raise InputError(f"the policy library '{root}' is empty", place, hint)
+    library = library_name(root)
+    for folder in folders:
+        yield read_policy(folder, folder.parent.relative_to(root).as_posix(), shared, library)
+
+
+def read_policy(
+    folder: Path,
+    group: str = "",
+    shared: Mapping[str, Parameter] | None = None,
+    library: str = "",
+) -> LibraryPolicy:
+    """One policy folder; shared: the library's shared parameters by name; library: its name.
+
+    Raises InputError.
+    """
+    document = _one_document(folder / METADATA_FILE)
+    json_schema.require(document, json_schema.load(METADATA_SCHEMA))
+    body = document.body
+    minimum = body["minimumKyverno"]
+    return LibraryPolicy(
+        name=folder.name,
+        group="" if group == "." else group,
+        folder=folder,
+        title=body["title"],
+        category=body["category"],
+        severity=body["severity"],
+        subject=tuple(body["subject"]),
+        description=body["description"],
+        minimum_kyverno=parse_version(minimum, "Kyverno", document.locate("minimumKyverno")),
+        control=Control(**body["control"]),
+        parameters=MappingProxyType(_parameters(document, shared or {})),
+        examples=tuple(_examples(folder)),
+        template=_source(folder / POLICY_FILE),
+        cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
+        remediation=body.get("remediation", ""),
+        counterpart=tuple(body.get("counterpart", ())),
+        library=library,
+    )
+
+
+def _source(file: Path) -> Source:
+    return Source(str(file), read_source(file))
+
+
+def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str, Parameter]:
+    found: dict[str, Parameter] = {}
+    for position, name in enumerate(document.body.get("sharedParameters", [])):
+        if name not in shared:
+            place = document.locate("sharedParameters", position)
+            hint = json_schema.suggestion(name, shared) or f"define it in {PARAMETERS_FILE}"
+            raise InputError(f"there is no shared parameter '{name}'", place, hint)
+        found[name] = shared[name]
+    own = document.body.get("parameters", {})
+    return found | {name: Parameter(name, body) for name, body in own.items()}
+
+
+def _shared_parameters(root: Path) -> dict[str, Parameter]:
+    file = root / PARAMETERS_FILE
+    if not file.is_file():
+        return {}
+    document = _one_document(file)
+    definitions = json_schema.load(METADATA_SCHEMA)["$defs"]
+    json_schema.require(document, {"$ref": "#/$defs/parameters", "$defs": definitions})
+    return {name: Parameter(name, body, shared=True) for name, body in document.body.items()}
+
+
+def _examples(folder: Path) -> Iterable[Examples]:
+    yield Examples("", {}, _present(folder / GOOD_FILE), _present(folder / BAD_FILE))
+    cases = folder / CASES_FOLDER
+    for case in sorted(cases.iterdir()) if cases.is_dir() else ():
+        parameters = _one_document(case / PARAMETERS_FILE).body
+        if not isinstance(parameters, dict):
+            raise InputError("parameters must be a mapping", Location(str(case / PARAMETERS_FILE)))
+        good, bad = _present(case / GOOD_FILE), _present(case / BAD_FILE)
+        yield Examples(case.name, MappingProxyType(parameters), good, bad)
+
+
+def _present(file: Path) -> Path | None:
+    return file if file.is_file() else None
+
+
+def _one_document(file: Path) -> Document:
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError(f"{len(documents)} documents where one is wanted", Location(str(file)))
+    json_schema.require_single_keys(documents[0])
+    return documents[0]

@@ -1,0 +1,129 @@
+"""Policies put into profiles, and profiles into chartkit.yaml: as edits that keep comments."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from chartkit.atomic import replacing
+from chartkit.documents.reader import parse_yaml
+from chartkit.errors import InputError
+from chartkit.model import Body, Location
+from chartkit.output import swap
+
+_NEW = """\
+apiVersion: chartkit.dev/v1
+kind: Profile
+metadata:
+  name: {name}
+spec:
+  title: {title}
+  policies:
+    {reference}: {{}}
+"""
+
+
+def new_profile(name: str, title: str, reference: str) -> str:
+    """A profile's text with one policy."""
+    return _NEW.format(name=name, title=title, reference=reference)
+
+
+def with_policy(text: str, reference: str, file: Path) -> str:
+    """A profile's text with one policy more, the last; raises InputError where it cannot be
+    edited."""
+    body: Body = parse_yaml(text)
+    spec = body["spec"]
+    policies = {**spec.get("policies", {}), reference: {}}
+    wanted: Body = {**body, "spec": {**spec, "policies": policies}}
+
+    def put(root: Any) -> None:
+        from ruamel.yaml.comments import CommentedMap
+
+        from chartkit.output.round_trip import give_following, take_following
+
+        parent, key, value = root["spec"], "policies", CommentedMap({reference: CommentedMap()})
+        if "policies" in parent:
+            parent, key, value = parent["policies"], reference, CommentedMap()
+        following = take_following(parent, list(parent)[-1]) if parent else ""
+        parent[key] = value
+        if following:
+            give_following(parent, key, following)
+
+    return _edited(text, put, wanted, file, f"`{reference}: {{}}` under spec.policies")
+
+
+def with_profile(text: str, profile: str, default: Sequence[str], file: Path) -> str:
+    """chartkit.yaml's text with one profile more, the last; raises InputError where it cannot be
+    edited. default: the profiles that a project has which names none."""
+    wanted: Body = parse_yaml(text)
+    wanted["profiles"] = [*wanted.get("profiles", default), profile]
+
+    def put(root: Any) -> None:
+        from chartkit.output.round_trip import give_following, take_following
+
+        if "profiles" in root:
+            following = take_following(root, "profiles")
+            root["profiles"].append(profile)
+            give_following(root, "profiles", following)
+        else:
+            root.insert(0, "profiles", [*default, profile])
+
+    return _edited(text, put, wanted, file, f"`- {profile}` under profiles")
+
+
+def write_files(texts: Mapping[Path, str], project: Path) -> None:
+    """Write files, all of them or none; raises InputError where one cannot be written, or stands
+    behind a link that leads out of the project."""
+    current = Path()
+    staged: list[tuple[Path, str | None, contextlib.ExitStack]] = []
+    done: list[tuple[Path, str | None]] = []
+    try:
+        with contextlib.ExitStack() as every:
+            for current, text in texts.items():
+                swap.require_inside(current, project)
+                current.parent.mkdir(parents=True, exist_ok=True)
+                before = current.read_text("utf-8") if current.exists() else None
+                stage = every.enter_context(contextlib.ExitStack())
+                stage.enter_context(replacing(current)).write(text.encode("utf-8"))
+                staged.append((current, before, stage))
+            for current, before, stage in staged:
+                stage.close()
+                done.append((current, before))
+    except OSError as error:
+        for file, before in done:
+            _restore(file, before)
+        what = f"cannot be written: {error.strerror or error}"
+        raise InputError(what, Location(str(current))) from None
+
+
+def _restore(file: Path, before: str | None) -> None:
+    with contextlib.suppress(OSError):
+        if before is None:
+            file.unlink()
+        else:
+            file.write_text(before, "utf-8", newline="\n")
+
+
+def _edited(text: str, put: Callable[[Any], None], wanted: Body, file: Path, what: str) -> str:
+    """The text after an edit, with its comments; wanted: the value that it must have then."""
+    from ruamel.yaml.error import YAMLError
+
+    from chartkit.output.round_trip import loaded
+
+    out = io.StringIO()
+    hint = f"put it there by hand: {what}"
+    error = InputError(
+        "cannot be edited without a change to other lines", Location(str(file)), hint
+    )
+    try:
+        yaml, root = loaded(text)
+        put(root)
+        yaml.dump(root, out)
+    except YAMLError:
+        raise error from None
+    if parse_yaml(out.getvalue()) != wanted:
+        raise error
+    return out.getvalue()

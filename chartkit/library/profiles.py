@@ -1,0 +1,260 @@
+"""Profiles: named sets of policies with their settings, and what an environment gets of them.
+
+A profile's format is `schemas/profile.schema.json`. A setting that comes later goes before the
+earlier ones: the profiles that a profile extends, in their order, then the profile itself; the
+next profile of the environment; last the environment's own parameters and policies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit import bundled
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.library.parameter_values import check_for_all, check_for_policy
+from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.model import Body, Json, Location
+from chartkit.project.project import Action, Environment, Exclusion, PolicySettings
+from chartkit.schemas import json_schema
+
+SCHEMA = "profile.schema.json"
+_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One profile file; extends: the profiles it begins with, resolved, in their order."""
+
+    name: str
+    title: str
+    description: str
+    file: Path
+    extends: tuple[Profile, ...]
+    document: Document = field(repr=False, compare=False)
+
+    @property
+    def spec(self) -> Body:
+        """What stands below `spec`."""
+        spec: Body = self.document.body["spec"]
+        return spec
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedPolicy:
+    """A policy as an environment gets it.
+
+    action: None where it follows the environment's, or keeps its own; action_at: the place where
+    it is given; parameters: what was given for this policy; exclude: what it leaves alone in
+    addition to what all leave alone; location: the last word on it.
+    """
+
+    policy: LibraryPolicy
+    enabled: bool
+    location: Location
+    action: Action | None = None
+    action_at: Location | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    exclude: tuple[Exclusion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What profiles and an environment come to.
+
+    profiles: names of the profiles asked for; policies: by name; parameters: those for every
+    policy that has them, by name.
+    """
+
+    profiles: tuple[str, ...]
+    policies: Mapping[str, ResolvedPolicy]
+    parameters: Mapping[str, Json]
+
+
+def read_profile(reference: str, folder: Path, location: Location | None = None) -> Profile:
+    """A built-in profile by name, or a profile file by its path from folder; with what it extends.
+
+    location: who asks for it. Raises InputError, also for a profile that extends itself.
+    """
+    return _read(reference, folder, location, ())
+
+
+def resolve(profiles: Sequence[Profile], library: Library) -> Resolved:
+    """What the profiles come to, the last one's settings first; raises InputError."""
+    resolved = Resolved(tuple(profile.name for profile in profiles), {}, {})
+    for profile in profiles:
+        resolved = _with_profile(resolved, profile, library)
+    return resolved
+
+
+def resolve_environment(environment: Environment, library: Library, root: Path) -> Resolved:
+    """What an environment gets; root: the project's folder. Raises InputError."""
+    profiles = [
+        read_profile(reference, root, environment.locate("profiles", index))
+        for index, reference in enumerate(environment.profiles)
+    ]
+    resolved = resolve(profiles, library)
+    for name, value in environment.parameters.items():
+        place = environment.locate("parameters", name)
+        check_for_all(name, value, library, place)
+    resolved = _with_parameters(resolved, environment.parameters)
+    for reference, settings in environment.policies.items():
+        policy = _meant(resolved, library, reference, settings.location)
+        for name, value in settings.parameters.items():
+            place = environment.locate("policies", reference, "parameters", name)
+            check_for_policy(name, value, policy, place)
+        if policy.name not in resolved.policies and not settings.enabled:
+            message = f"policy '{reference}' is in no profile of environment '{environment.name}'"
+            raise InputError(message, settings.location, "say `enabled: true` to add it")
+        resolved = _with_policy(resolved, policy, settings)
+    return resolved
+
+
+def with_parameters(
+    resolved: Resolved, parameters: Mapping[str, Json], library: Library
+) -> Resolved:
+    """The same with other parameter values; raises InputError.
+
+    parameters: by name, for every policy that has it, or by policy and name (`policy.name`).
+    """
+    general = {name: value for name, value in parameters.items() if "." not in name}
+    for name, value in general.items():
+        check_for_all(name, value, library, None)
+    resolved = _with_parameters(resolved, general)
+    for key, value in parameters.items():
+        reference, _, name = key.rpartition(".")
+        if reference:
+            policy = _meant(resolved, library, reference, None)
+            check_for_policy(name, value, policy, None)
+            settings = PolicySettings(Location(reference), parameters={name: value})
+            resolved = _with_policy(resolved, policy, settings)
+    return resolved
+
+
+def _read(
+    reference: str, folder: Path, location: Location | None, chain: tuple[Path, ...]
+) -> Profile:
+    file = _file(reference, folder, location)
+    if file.resolve() in chain:
+        names = " → ".join(path.stem for path in (*chain, file))
+        raise InputError(f"profile '{file.stem}' extends itself: {names}", location)
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError("a profile is one YAML document", Location(str(file)))
+    document = documents[0]
+    json_schema.require_single_keys(document)
+    json_schema.require(document, json_schema.load(SCHEMA))
+    spec = document.body["spec"]
+    return Profile(
+        name=document.body["metadata"]["name"],
+        title=spec["title"],
+        description=spec.get("description", ""),
+        file=file,
+        extends=tuple(
+            _read(
+                parent,
+                file.parent,
+                document.locate("spec", "extends", index),
+                (*chain, file.resolve()),
+            )
+            for index, parent in enumerate(spec.get("extends", ()))
+        ),
+        document=document,
+    )
+
+
+def _file(reference: str, folder: Path, location: Location | None) -> Path:
+    if "/" in reference or reference.endswith(_SUFFIXES):
+        file = folder / reference
+        if not file.is_file():
+            raise InputError(f"there is no profile file '{reference}'", location)
+        return file
+    built_in = bundled.profiles_dir() / f"{reference}.yaml"
+    if not built_in.is_file():
+        known = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))
+        hint = json_schema.suggestion(reference, known) or (
+            f"built in are {', '.join(known)}; a file of your own is named by its path"
+        )
+        raise InputError(f"there is no profile '{reference}'", location, hint)
+    return built_in
+
+
+def _with_profile(resolved: Resolved, profile: Profile, library: Library) -> Resolved:
+    for parent in profile.extends:
+        resolved = _with_profile(resolved, parent, library)
+    locate = profile.document.locate
+    parameters = profile.spec.get("parameters", {})
+    for name, value in parameters.items():
+        place = locate("spec", "parameters", name)
+        check_for_all(name, value, library, place)
+    resolved = _with_parameters(resolved, parameters)
+    for reference, body in profile.spec.get("policies", {}).items():
+        path = ("spec", "policies", reference)
+        policy = _meant(resolved, library, reference, locate(*path))
+        given = body.get("parameters", {})
+        for name, value in given.items():
+            place = locate(*path, "parameters", name)
+            check_for_policy(name, value, policy, place)
+        settings = PolicySettings(
+            location=locate(*path),
+            enabled=body.get("enabled", True),
+            action=Action(body["action"]) if "action" in body else None,
+            action_at=locate(*path, "action") if "action" in body else None,
+            parameters=given,
+        )
+        resolved = _with_policy(resolved, policy, settings)
+    return resolved
+
+
+def _with_parameters(resolved: Resolved, parameters: Mapping[str, Json]) -> Resolved:
+    """Values for every policy: what was said before of single policies no longer counts."""
+    policies = {
+        name: replace(
+            each,
+            parameters={
+                key: value for key, value in each.parameters.items() if key not in parameters
+            },
+        )
+        for name, each in resolved.policies.items()
+    }
+    return replace(resolved, policies=policies, parameters={**resolved.parameters, **parameters})
+
+
+def _meant(
+    resolved: Resolved, library: Library, reference: str, location: Location | None
+) -> LibraryPolicy:
+    """The policy of a reference; a name alone is first that of a policy that is there already."""
+    there = resolved.policies.get(reference)
+    return there.policy if there else library.find(reference, location)
+
+
+def require_same(one: ResolvedPolicy, policy: LibraryPolicy, location: Location) -> None:
+    """Raises InputError where another policy of the name is there: values speak of names, and
+    Kubernetes has one object of each."""
+    if one.policy.qualified != policy.qualified:
+        raise InputError(
+            f"there are two policies '{policy.name}' in the chart: {policy.qualified} here",
+            location,
+            f"the other is {one.policy.qualified}, {one.location}; take one of them out",
+        )
+
+
+def _with_policy(resolved: Resolved, policy: LibraryPolicy, settings: PolicySettings) -> Resolved:
+    before = resolved.policies.get(policy.name)
+    if before is None:
+        before = ResolvedPolicy(policy, True, settings.location)
+    require_same(before, policy, settings.location)
+    after = replace(
+        before,
+        location=settings.location,
+        enabled=before.enabled if settings.enabled is None else settings.enabled,
+        action=settings.action or before.action,
+        action_at=settings.action_at or before.action_at,
+        parameters={**before.parameters, **settings.parameters},
+        exclude=before.exclude + settings.exclude,
+    )
+    policies = MappingProxyType({**resolved.policies, policy.name: after})
+    return replace(resolved, policies=policies)

@@ -1,0 +1,210 @@
+"""Library policies as Kyverno reads them, apart from any chart: what their templates come to."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.reader import Document, read_file, read_text
+from chartkit.errors import InputError, RenderError
+from chartkit.helm.render import render_chart
+from chartkit.kyverno import cluster_policy_fields
+from chartkit.library.cel_form import checked_cel
+from chartkit.library.cleanup_form import KIND as CLEANUP
+from chartkit.library.cleanup_form import check_cleanup, cleans, require_same_purpose
+from chartkit.library.parameters import helm_body, helm_cel
+from chartkit.library.policies import METADATA_FILE, LibraryPolicy
+from chartkit.model import Body, Json, Location, mapping_at
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_PLAIN, _CEL = ".yaml", "_cel.yaml"
+_SEPARATOR = "---\n"
+_MARK = "# one call of the template\n"
+_CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A policy's Helm text, and what it comes to with its defaults and its examples' parameters.
+
+    cel: the Helm text of its form in CEL, None where it has none; cel_bodies: what that comes to.
+    """
+
+    policy: LibraryPolicy
+    text: str
+    bodies: tuple[Body, ...]
+    cel: str | None = None
+    cel_bodies: tuple[Body, ...] = ()
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The names of all its rules."""
+        rules = [rule for body in self.bodies for rule in body["spec"].get("rules", ())]
+        return tuple(dict.fromkeys(rule["name"] for rule in rules))
+
+    @property
+    def cleans(self) -> bool:
+        """Whether it deletes on a schedule."""
+        return any(cleans(body) for body in self.bodies)
+
+    @property
+    def cel_kind(self) -> str | None:
+        """The kind of its form in CEL; None where it has none."""
+        return str(self.cel_bodies[0]["kind"]) if self.cel_bodies else None
+
+
+def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
+    """The templates of policies, each rendered and looked through; in one run of Helm. A policy
+    without metadata.yaml is known as it is written, and needs none.
+
+    Raises InputError or RenderError for a policy that is no ClusterPolicy or whose second form is
+    of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
+    fields do.
+    """
+    rendered = {each.policy.name: each for each in _rendered(policies)}
+    return [rendered.get(policy.name) or _as_written(policy) for policy in policies]
+
+
+def _as_written(policy: LibraryPolicy) -> Template:
+    plain = policy.plain
+    return Template(policy, policy.template.text, (plain.body,) if plain else ())
+
+
+def _rendered(found: Sequence[LibraryPolicy]) -> list[Template]:
+    policies = [policy for policy in found if policy.plain is None]
+    if not policies:
+        return []
+    for policy in policies:
+        _require_name(policy)
+    texts = {policy.name: helm_body(policy) for policy in policies}
+    cels = {policy.name: helm_cel(policy) for policy in policies}
+    files = {}
+    for policy in policies:
+        files[f"templates/{policy.name}{_PLAIN}"] = _template(policy, texts[policy.name], _PLAIN)
+        cel = cels[policy.name]
+        if cel is not None:
+            files[f"templates/{policy.name}{_CEL}"] = _template(policy, cel, _CEL)
+    rendered = _render(files, policies)
+    return [
+        _read_template(policy, texts[policy.name], cels[policy.name], rendered)
+        for policy in policies
+    ]
+
+
+def _read_template(
+    policy: LibraryPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
+) -> Template:
+    parts = _parts(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
+    bodies = [
+        [_checked(document, policy) for document in read_text(part, policy.template.file)]
+        for part in parts
+    ]
+    plain = tuple(body for found in bodies for body in found)
+    if cel is None or policy.cel is None:
+        return Template(policy, text, plain)
+    cel_bodies = []
+    for found, part in zip(
+        bodies, _parts(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
+    ):
+        documents = read_text(part, policy.cel.file)
+        _require_both(policy, len(found), len(documents))
+        rules = sum(len(body["spec"].get("rules", ())) for body in found)
+        checked = [checked_cel(document, policy, rules) for document in documents]
+        for body, cel_body in zip(found, checked, strict=False):
+            require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
+        cel_bodies += checked
+    return Template(policy, text, plain, cel, tuple(cel_bodies))
+
+
+def _require_both(policy: LibraryPolicy, plain: int, cel: int) -> None:
+    """A parameter that leaves nothing of one form leaves nothing of the other."""
+    if bool(plain) != bool(cel) or cel > 1:
+        place = Location(policy.cel.file if policy.cel else "", 1)
+        message = (
+            f"policy '{policy.name}' has {plain} ClusterPolicy and {cel} in CEL, at its defaults "
+            "or an example's parameters"
+        )
+        raise InputError(message, place, "put both forms under the same `when`")
+
+
+def _parts(text: str) -> list[str]:
+    """What each call of a policy's template gave.
+
+    Helm as a library keeps a text as it is; as a program it leaves out the first separator.
+    """
+    return [part.removesuffix(_SEPARATOR) for part in text.split(_MARK)[1:]]
+
+
+def _require_name(policy: LibraryPolicy) -> None:
+    # The name goes into templates and file names as it stands.
+    if not _NAME.fullmatch(policy.name):
+        hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
+        message = f"'{policy.name}' cannot be the name of a policy"
+        raise InputError(message, Location(str(policy.folder)), hint)
+
+
+def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapping[str, str]:
+    chart = ChartPlan("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
+    try:
+        return render_chart(chart).texts
+    except RenderError as error:
+        name = Path(error.location.file).name if error.location else ""
+        for policy in policies:
+            for suffix, source in ((_PLAIN, policy.template), (_CEL, policy.cel)):
+                if source is not None and f"{policy.name}{suffix}" == name:
+                    message = f"policy '{policy.name}': {error.message}"
+                    raise RenderError(message, Location(source.file), error.hint) from None
+        raise
+
+
+def _template(policy: LibraryPolicy, text: str, suffix: str) -> str:
+    name = policy.name + suffix
+    cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
+    calls = "".join(_call(name, {**policy.defaults, **parameters}) for parameters in cases)
+    return f'{{{{- define "{name}" }}}}\n{text}\n{{{{- end }}}}\n{calls}'
+
+
+def _call(name: str, parameters: Mapping[str, Json]) -> str:
+    given = json.dumps(json.dumps(parameters))
+    return f'{_SEPARATOR}{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
+
+
+def _checked(document: Document, policy: LibraryPolicy) -> Body:
+    body = document.body
+    place = Location(policy.template.file, 1)
+    if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
+        hint = f"a policy of the library is a kyverno.io/v1 ClusterPolicy, or a {CLEANUP}"
+        raise InputError(f"policy '{policy.name}' is no ClusterPolicy", place, hint)
+    name = mapping_at(body, "metadata").get("name")
+    if name != policy.name:
+        hint = "name it as its folder is named"
+        raise InputError(f"policy '{policy.name}' calls itself '{name}'", place, hint)
+    if cleans(body):
+        check_cleanup(body, policy, place)
+        return body
+    rules = mapping_at(body, "spec").get("rules")
+    if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
+        raise InputError(f"policy '{policy.name}' has no rules, or one without a name", place)
+    check_minimum(policy, body)
+    return body
+
+
+def _is_rule(rule: Json) -> bool:
+    return isinstance(rule, dict) and isinstance(rule.get("name"), str)
+
+
+def check_minimum(policy: LibraryPolicy, body: Body) -> None:
+    """Raises InputError where a policy's fields are younger than the Kyverno that it claims."""
+    computed, use = cluster_policy_fields.minimum_version(body)
+    if use is None or computed <= policy.minimum_kyverno:
+        return
+    place = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+    message = (
+        f"policy '{policy.name}' claims Kyverno {policy.minimum_kyverno}, but spec."
+        f"{use.field.text} came with {use.field.since}"
+    )
+    raise InputError(message, place, f'say minimumKyverno: "{computed}"')

@@ -1,0 +1,398 @@
+"""Policies as Kyverno reads them, found by reference in a library's folder.
+
+A library from elsewhere has no metadata.yaml: a policy is a document of a file, and its annotations
+say what it is. It is named by its folder; where a folder has several, by their files and own names
+too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from chartkit.documents.reader import Document, Source, read_source, read_text
+from chartkit.errors import InputError
+from chartkit.helm.embedded_code import UNKNOWN, ForeignText, read_foreign
+from chartkit.helm.escaping import escape_all
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Body, Json, Location
+from chartkit.network.downloads.lockfile import digest
+
+SUFFIXES: Final = (".yaml", ".yml")
+OWN_FORMAT: Final = frozenset({"policy.yaml", "metadata.yaml"})
+"""The files of a policy in chartkit's own format."""
+_CHART: Final = "Chart.yaml"
+_LARGEST: Final = 2_000_000
+"""Bytes: a larger file is no policy that Kubernetes would take."""
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]{0,198}[a-z0-9])?")
+"""A name of Kubernetes that a file can have too."""
+_ANNOTATION: Final = "policies.kyverno.io/"
+_SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
+
+
+class PlainForm(StrEnum):
+    """How the chart writes a policy of a kind; the chart's templates have these words."""
+
+    RULES = "ClusterPolicy"
+    CEL = "ValidatingPolicy"
+    CLEANUP = "CleanupPolicy"
+    ADMISSION = "ValidatingAdmissionPolicy"
+
+
+_ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
+FORMS: Final[Mapping[str, tuple[str, PlainForm]]] = MappingProxyType(
+    {
+        "ClusterPolicy": ("kyverno.io", PlainForm.RULES),
+        "Policy": ("kyverno.io", PlainForm.RULES),
+        "ClusterCleanupPolicy": ("kyverno.io", PlainForm.CLEANUP),
+        "CleanupPolicy": ("kyverno.io", PlainForm.CLEANUP),
+        **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, PlainForm.CEL)),
+        "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, PlainForm.ADMISSION),
+        "MutatingAdmissionPolicy": (_ADMISSION_GROUP, PlainForm.ADMISSION),
+    }
+)
+"""The API group of each kind of policy, and how the chart writes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlainPolicy:
+    """One policy as its file has it.
+
+    reference: folder and name, unique in its library; document: the policy, of a text with Helm
+    code what can be told of it without Helm; text: its text for Helm; bound: the bindings next to
+    an admission policy; guards: see `ForeignText`; minimum: the oldest Kyverno that runs it, by
+    what it claims and by its fields.
+    """
+
+    reference: str
+    document: Document = field(repr=False, compare=False)
+    text: str = field(repr=False)
+    bound: tuple[Document, ...] = field(repr=False, compare=False)
+    has_code: bool
+    guards: tuple[str, ...]
+    minimum: Version
+
+    @property
+    def location(self) -> Location:
+        """The place where it begins."""
+        return self.document.location
+
+    @property
+    def body(self) -> Body:
+        """The policy as an object."""
+        body: Body = self.document.body
+        return body
+
+    @property
+    def bindings(self) -> tuple[str, ...]:
+        """Its bindings as text for Helm."""
+        return tuple(map(_text, self.bound))
+
+    @property
+    def name(self) -> str:
+        """What it calls itself."""
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def kind(self) -> str:
+        """Its kind, as written."""
+        return str(self.body["kind"])
+
+    @property
+    def form(self) -> PlainForm:
+        """How the chart writes it."""
+        return FORMS[self.kind][1]
+
+    def about(self, key: str) -> str:
+        """What an annotation `policies.kyverno.io/KEY` says, in one line; empty for nothing."""
+        value = _mapping(self.body["metadata"].get("annotations")).get(_ANNOTATION + key)
+        if value is None or isinstance(value, dict | list):
+            return ""
+        return " ".join(str(value).split())
+
+
+def written_about(policy: PlainPolicy, group: str) -> Body:
+    """What the chart's templates know of a policy; group: the standard's group that it stands in,
+    `other` for none. See `kyverno-policies.about`."""
+    about: Body = {
+        "group": group if group in ("baseline", "restricted") else "other",
+        "standard": False,
+        "written": True,
+        "form": str(policy.form),
+        "kind": policy.kind,
+        "apiGroup": FORMS[policy.kind][0],
+        "code": policy.has_code,
+        "bindings": len(policy.bindings),
+        "minimum": str(policy.minimum),
+        "shared": [],
+        "defaults": {},
+        "annotations": {},
+    }
+    if policy.form is PlainForm.CEL:
+        minimum = cel_policy_fields.minimum_version(policy.body)[0]
+        pods = extends_to_controllers(policy.body)
+        return about | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
+    return about | {"cel": None}
+
+
+def is_policy(body: Json) -> bool:
+    """Whether a value is a policy of one of the kinds."""
+    if not isinstance(body, dict) or not isinstance(body.get("spec"), dict):
+        return False
+    group = str(body.get("apiVersion") or "").partition("/")[0]
+    return FORMS.get(str(body.get("kind")), ("", None))[0] == group
+
+
+def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """How the policies of a folder are named.
+
+    folder: its path below the library's, empty for the library itself; found: file and own name
+    of each.
+    """
+    files = Counter(file for file, _ in found)
+    for file, name in found:
+        reference = folder
+        if not folder or len(files) > 1:
+            reference = f"{folder}/{Path(file).stem}".lstrip("/")
+        yield f"{reference}/{name}" if files[file] > 1 else reference
+
+
+class PlainLibrary:
+    """A library's folder, looked through when it is first asked for a policy."""
+
+    def __init__(self, name: str, root: Path, locked: Mapping[str, str] | None = None) -> None:
+        """locked: the SHA-256 of every file by its path in the library; None: they may be changed
+        by whoever has the library."""
+        self.name = name
+        self.root = root
+        self._locked = locked
+        self._read: dict[str, list[_Found]] = {}
+        self._answers: dict[str, list[PlainPolicy]] = {}
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the project's, and not one that was vendored."""
+        return self._locked is None
+
+    @cached_property
+    def _folders(self) -> Mapping[str, Sequence[str]]:
+        return dict(_folders(self.root))
+
+    @cached_property
+    def _by_step(self) -> Mapping[str, Sequence[str]]:
+        """The folders that may hold a policy whose reference ends with a word, or with that and
+        another one: by their own names and their files'."""
+        found: dict[str, list[str]] = {}
+        for folder, files in self._folders.items():
+            own = folder.rpartition("/")[2] or self.name
+            for step in {own, *(Path(file).stem for file in files)}:
+                found.setdefault(step, []).append(folder)
+        return found
+
+    def find(self, wanted: str) -> list[PlainPolicy]:
+        """The policies that a name means; raises InputError for one that cannot be used.
+
+        wanted: what follows from the end of `library/folder/name`, or else what the policy calls
+        itself.
+        """
+        answer = self._answers.get(wanted)
+        if answer is None:
+            found = self._find(wanted)
+            for each in found:
+                self._require_locked(Path(each.document.source.file))
+            answer = self._answers[wanted] = [_checked(each) for each in found]
+        return answer
+
+    def _require_locked(self, file: Path) -> None:
+        if self._locked is None:
+            return
+        name = file.relative_to(self.root).as_posix()
+        if self._locked.get(name) != digest(file.read_bytes()):
+            hint = "put it back as it was, or take the policy into a library of your own"
+            raise InputError("was changed since it was vendored", Location(str(file)), hint)
+
+    def _find(self, wanted: str) -> list[_Found]:
+        steps = wanted.split("/")
+        near = {folder: None for step in steps[-2:] for folder in self._by_step.get(step, ())}
+        found = [each for folder in near for each in self._policies(folder)]
+        named = [each for each in found if f"/{self.name}/{each.reference}".endswith(f"/{wanted}")]
+        exact = [each for each in named if each.reference == wanted]
+        if not named and len(steps) == 1:
+            named = list(self._calling_themselves(wanted))
+        return exact or named
+
+    def has_own_format(self, reference: str) -> bool:
+        """Whether a folder is a policy in chartkit's own format; reference: with the library's
+        name or without."""
+        steps = reference.removeprefix(f"{self.name}/").split("/")
+        folder = self.root.joinpath(*steps)
+        return ".." not in steps and all((folder / file).is_file() for file in OWN_FORMAT)
+
+    @property
+    def references(self) -> list[str]:
+        """Every policy's folder and name; reads the whole library, without what cannot be read."""
+        found: list[str] = []
+        for folder in self._folders:
+            with contextlib.suppress(InputError):
+                found += [each.reference for each in self._policies(folder)]
+        return found
+
+    def below(self, folder: str) -> list[str]:
+        """The references of the policies in a folder, named with the library's name or without."""
+        name = folder.removeprefix(f"{self.name}/")
+        return [each.reference for each in self._policies(name)] if name in self._folders else []
+
+    def _policies(self, folder: str) -> list[_Found]:
+        found = self._read.get(folder)
+        if found is None:
+            found = self._read[folder] = _read_folder(self.root, folder, self._folders[folder])
+        return found
+
+    def _calling_themselves(self, name: str) -> Iterator[_Found]:
+        if not _NAME.fullmatch(name):
+            return
+        for folder, files in self._folders.items():
+            # The name may stand in a variable of Helm's; that it is the policy's is seen below.
+            if any(name in text for _, text in _texts(self.root / folder, files)):
+                for each in self._policies(folder):
+                    if _own_name(each.document.body) == name:
+                        yield each
+
+
+def _folders(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """Folders with their YAML files; hidden ones, Helm charts and chartkit's format aside."""
+    for path, below, names in os.walk(root):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        if _CHART in names or set(names) >= OWN_FORMAT:
+            below.clear()
+            continue
+        files = [each for each in sorted(names) if each.endswith(SUFFIXES) and each[0] != "."]
+        if files:
+            folder = Path(path).relative_to(root).as_posix()
+            yield "" if folder == "." else folder, files
+
+
+def _texts(folder: Path, files: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for file in files:
+        path = folder / file
+        if path.is_symlink() or path.stat().st_size > _LARGEST:
+            continue
+        text = read_source(path)
+        if "Policy" in text:
+            yield file, text
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A policy's document; beside: its file's documents, of which alone is the only policy."""
+
+    reference: str
+    foreign: ForeignText
+    document: Document
+    beside: tuple[Document, ...]
+    alone: bool
+
+
+def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
+    read = []
+    for file, text in _texts(root / folder, files):
+        foreign, documents = read_policy_text(Source(str(root / folder / file), text))
+        policies = [each for each in documents if is_policy(each.body)]
+        read += [(file, foreign, each, documents, len(policies) == 1) for each in policies]
+    names = references(folder, [(file, _own_name(each.body)) for file, _, each, _, _ in read])
+    return [
+        _Found(reference, foreign, document, tuple(documents), alone)
+        for reference, (_, foreign, document, documents, alone) in zip(names, read, strict=True)
+    ]
+
+
+def read_policy_text(source: Source) -> tuple[ForeignText, list[Document]]:
+    """A file's text, and its documents as far as they can be told without Helm; raises
+    InputError."""
+    foreign = read_foreign(source)
+    return foreign, read_text(foreign.outline, source.file)
+
+
+def _own_name(body: Json) -> str:
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    return str(_mapping(metadata).get("name") or "")
+
+
+def _checked(found: _Found) -> PlainPolicy:
+    document, has_code = found.document, found.foreign.has_code
+    body: Body = document.body
+    name = _own_name(body)
+    is_text = isinstance(_mapping(body.get("metadata")).get("name"), str)
+    if not is_text or (has_code and UNKNOWN in name) or not _NAME.fullmatch(name):
+        hint = "the chart has to know it: lower-case letters, digits, '-' and '.'"
+        message = f"'{name}' cannot be the name of a policy"
+        raise InputError(message, document.locate("metadata", "name"), hint)
+    if has_code and not found.alone:
+        message = "has several policies and Helm code"
+        raise InputError(message, document.location, "give each policy a file of its own")
+    _require_rules(document)
+    bindings = [each for each in found.beside if not has_code and _binds(each.body, body)]
+    return PlainPolicy(
+        reference=found.reference,
+        document=document,
+        text=found.foreign.template if has_code else _text(document),
+        bound=tuple(bindings),
+        has_code=has_code,
+        guards=found.foreign.guards,
+        minimum=_minimum(body),
+    )
+
+
+def _text(document: Document) -> str:
+    """A document for Helm, to which all that is in it is text."""
+    text = document.source.text[document.start : document.end]
+    return escape_all(_SEPARATOR.sub("", text))
+
+
+def _binds(body: Json, policy: Body) -> bool:
+    if not isinstance(body, dict) or body.get("kind") != f"{policy['kind']}Binding":
+        return False
+    return bool(_mapping(body.get("spec")).get("policyName") == policy["metadata"]["name"])
+
+
+def _require_rules(document: Document) -> None:
+    """Rules of a ClusterPolicy are named by values, so that each needs a name."""
+    body = document.body
+    if FORMS[body["kind"]][1] is not PlainForm.RULES:
+        return
+    rules = body["spec"].get("rules")
+    for index, rule in enumerate(rules if isinstance(rules, list) else [None]):
+        if not isinstance(rule, dict) or not isinstance(rule.get("name"), str):
+            what = f"policy '{_own_name(body)}' has no rules, or one without a name"
+            raise InputError(what, document.locate("spec", "rules", index))
+
+
+def _minimum(body: Body) -> Version:
+    """The later one of the version that a policy claims and the one that its fields need."""
+    kind = str(body["kind"])
+    found = [cluster_policy_fields.OLDEST]
+    form = FORMS[kind][1]
+    if form is PlainForm.CEL:
+        found.append(cel_policy_fields.minimum_version(body)[0])
+    elif form is PlainForm.RULES:
+        found.append(cluster_policy_fields.minimum_version(body)[0])
+    annotations = _mapping(body["metadata"].get("annotations"))
+    # A claim that is no version says nothing.
+    with contextlib.suppress(InputError):
+        found.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
+    return max(found)
+
+
+def _mapping(value: Json) -> Body:
+    return value if isinstance(value, dict) else {}

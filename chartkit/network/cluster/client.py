@@ -1,0 +1,374 @@
+"""A live cluster, through Kubernetes' own Python client: the only reader of a kubeconfig.
+
+What it raises never quotes the kubeconfig or what a credential plugin printed: both hold secrets.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import yaml
+
+from chartkit.documents.json_text import parse_json
+from chartkit.errors import InputError
+from chartkit.install.field_manager import MANAGER
+from chartkit.model import Body, Location
+from chartkit.network.cluster.errors import ClusterError, NoAnswerError
+from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
+
+_TIMEOUT: Final = (10, 60)
+"""Seconds to connect, and to wait for an answer."""
+_PAGE: Final = 250
+_REFUSED: Final = 300
+_CONFLICT_OR_GONE: Final = (404, 409, 410)
+_IN_CLUSTER: Final = "in-cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Objects of one resource: group (not the core's), version and plural."""
+
+    group: str
+    version: str
+    plural: str
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.group}"
+
+
+CRDS: Final = Collection("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+DEPLOYMENTS: Final = Collection("apps", "v1", "deployments")
+VALIDATING: Final = Collection(
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"
+)
+CLUSTER_ROLES: Final = Collection("rbac.authorization.k8s.io", "v1", "clusterroles")
+MUTATING: Final = Collection("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster to ask.
+
+    context: the kubeconfig's context, empty inside a Pod; kubeconfig: the file that Helm is to
+    read too, None where it finds it as the client does (several files, or inside a Pod).
+    """
+
+    context: str
+    kubeconfig: Path | None
+    server: str
+    _client: Any
+    _api: Any
+
+    @property
+    def shown(self) -> str:
+        """How a report calls it: the context and the API server's host."""
+        host = urlsplit(self.server).netloc.rpartition("@")[2]
+        return f"{self.context or _IN_CLUSTER} ({host})"
+
+    @property
+    def connection(self) -> Any:
+        """The client's own connection, for those who read what this class has no method for."""
+        return self._api
+
+    @cached_property
+    def _custom(self) -> Any:
+        return self._client.CustomObjectsApi(self._api)
+
+    @cached_property
+    def _core(self) -> Any:
+        return self._client.CoreV1Api(self._api)
+
+    def version(self) -> str:
+        """The API server's version as it calls it: `v1.34.1-eks-113cf36`."""
+        with self._explained("its version"):
+            text = self._raw(self._client.VersionApi(self._api).get_code)
+        version = text.get("gitVersion")
+        if not isinstance(version, str):
+            raise ClusterError(f"{self.shown} says no version of its own")
+        return version
+
+    def group_versions(self) -> list[str]:
+        """Every `group/version` that it serves, and `v1`."""
+        with self._explained("its APIs"):
+            groups = self._raw(self._client.ApisApi(self._api).get_api_versions)["groups"]
+        return ["v1", *(each["groupVersion"] for group in groups for each in group["versions"])]
+
+    def read(self, collection: Collection, name: str, namespace: str = "") -> Body | None:
+        """One object, None where it is not there."""
+        call = self._verb("get", "custom_object", namespace)
+        with self._explained(f"to read {collection} '{name}'"):
+            return self._answer(call, *self._place(collection, namespace), name)
+
+    def objects(self, collection: Collection, namespace: str = "", labels: str = "") -> list[Body]:
+        """Every object, read page by page; none where the resource is not served."""
+        call = self._verb("list", "custom_object", namespace)
+        found: list[Body] = []
+        more: dict[str, Any] = {"label_selector": labels} if labels else {}
+        while True:
+            with self._explained(f"to list {collection}"):
+                page = self._answer(call, *self._place(collection, namespace), limit=_PAGE, **more)
+            if page is None:
+                return found
+            found += page.get("items") or []
+            following = (page.get("metadata") or {}).get("continue")
+            if not following:
+                return found
+            more["_continue"] = following
+
+    def delete(self, collection: Collection, name: str) -> None:
+        """Deletes an object without a namespace; it may be gone already."""
+        with self._explained(f"to delete {collection} '{name}'"):
+            call = self._custom.delete_cluster_custom_object
+            self._answer(call, *self._place(collection, ""), name)
+
+    def tries(self, collection: Collection, body: Body) -> int:
+        """What a dry run of creating an object is answered: its HTTP status."""
+        exceptions = self._client.exceptions
+        try:
+            with self._explained("to try a policy", refused=True):
+                self._custom.create_cluster_custom_object(
+                    *self._place(collection, ""), body, dry_run="All", _request_timeout=_TIMEOUT
+                )
+        except exceptions.ApiException as error:
+            return int(error.status or 0)
+        return 201
+
+    def get(self, path: str) -> Body | None:
+        """What a path of the API server has, None where there is nothing."""
+        return self._request("GET", path, None, f"to read {path}")
+
+    def merge(self, path: str, patch: Body) -> None:
+        """Merges fields into the object at a path, lists as a whole, as Helm would write them."""
+        self._request("PATCH", f"{path}?fieldManager={MANAGER}", patch, f"to change {path}")
+
+    def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
+        """The client has methods for the kinds that it knows, and not for the core's by name."""
+        settings = self._api.configuration.auth_settings()
+        headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
+        if body is not None:
+            headers["Content-Type"] = "application/merge-patch+json"
+        from urllib3.util import Timeout
+
+        with self._explained(what):
+            answer = self._api.rest_client.pool_manager.request(
+                method,
+                f"{self.server.rstrip('/')}{path}",
+                headers={"Accept": "application/json", **headers},
+                body=None if body is None else json.dumps(body),
+                timeout=Timeout(*_TIMEOUT),
+                redirect=False,
+                retries=False,
+            )
+            if answer.status in _CONFLICT_OR_GONE and method == "GET":
+                return None
+            if answer.status >= _REFUSED:
+                raise self._refusal(answer.status, what)
+            found: Body = parse_json(answer.data)
+        return found
+
+    def pods(self, namespace: str, labels: str) -> list[Body]:
+        """The Pods of a namespace with these labels."""
+        with self._explained("to list pods"):
+            answer = self._raw(
+                self._core.list_namespaced_pod, namespace, label_selector=labels, limit=_PAGE
+            )
+        return list(answer.get("items") or [])
+
+    def record(self, kind: str, namespace: str, name: str) -> Body | None:
+        """A `secret` or `config_map`, None where it is not there."""
+        call = getattr(self._core, f"read_namespaced_{kind}")
+        with self._explained(f"to read {kind.replace('_', ' ')} '{name}'"):
+            try:
+                return self._raw(call, name, namespace)
+            except self._client.exceptions.ApiException as error:
+                if error.status in _CONFLICT_OR_GONE:
+                    return None
+                raise
+
+    def patch_record(self, kind: str, namespace: str, name: str, patch: Body) -> None:
+        """Merges fields into a `secret` or `config_map`."""
+        call = getattr(self._core, f"patch_namespaced_{kind}")
+        with self._explained(f"to change {kind.replace('_', ' ')} '{name}'"):
+            self._raw(call, name, namespace, patch)
+
+    def delete_record(self, kind: str, namespace: str, name: str) -> None:
+        """Deletes a `secret` or `config_map`; it may be gone already."""
+        call = getattr(self._core, f"delete_namespaced_{kind}")
+        with self._explained(f"to delete {kind.replace('_', ' ')} '{name}'"):
+            try:
+                self._raw(call, name, namespace)
+            except self._client.exceptions.ApiException as error:
+                if error.status not in _CONFLICT_OR_GONE:
+                    raise
+
+    def _verb(self, verb: str, noun: str, namespace: str) -> Callable[..., Any]:
+        scope = "namespaced" if namespace else "cluster"
+        call: Callable[..., Any] = getattr(self._custom, f"{verb}_{scope}_{noun}")
+        return call
+
+    def _place(self, collection: Collection, namespace: str) -> list[str]:
+        where = [namespace] if namespace else []
+        return [collection.group, collection.version, *where, collection.plural]
+
+    def _answer(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body | None:
+        try:
+            answer: Body = call(*given, **options, _request_timeout=_TIMEOUT)
+        except self._client.exceptions.ApiException as error:
+            if error.status in _CONFLICT_OR_GONE:
+                return None
+            raise
+        return answer
+
+    def _raw(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body:
+        """An answer as JSON: the client's own types would refuse what a server has besides."""
+        answer = call(*given, **options, _preload_content=False, _request_timeout=_TIMEOUT)
+        body = parse_json(answer.data)
+        if not isinstance(body, dict):
+            raise ValueError("an answer is a JSON object")
+        return body
+
+    @contextmanager
+    def _explained(self, what: str, refused: bool = False) -> Iterator[None]:
+        """refused: whether an answer that is an error is the caller's to read."""
+        from urllib3.exceptions import HTTPError
+
+        try:
+            yield
+        except self._client.exceptions.ApiException as error:
+            if refused and error.status not in (0, 401):
+                raise
+            raise self._refusal(int(error.status or 0), what) from None
+        except HTTPError as error:
+            hint = f"{type(error).__name__}: is the cluster up, and is this the right context?"
+            raise NoAnswerError(f"{self.shown} does not answer", None, hint) from None
+        except ValueError:
+            text = f"{self.shown} answered {what} with what is not JSON"
+            raise ClusterError(text, None, "is this an API server?") from None
+
+    def _refusal(self, status: int, what: str) -> ClusterError:
+        if status == 401:
+            hint = "log in again: the credentials are missing or have expired"
+            return ClusterError(f"{self.shown} does not know you (401)", None, hint)
+        if status == 403:
+            hint = "docs/install.md lists the permissions that are needed"
+            return ClusterError(f"{self.shown} does not allow you {what} (403)", None, hint)
+        kind = NoAnswerError if status >= 500 or status in (0, 429) else ClusterError
+        return kind(f"{self.shown} failed {what} ({status or 'no status'})")
+
+
+def connect(context: str | None) -> Cluster:
+    """The cluster of a kubeconfig's context, its current one for None, or the one around this Pod.
+
+    Nothing is sent yet. Raises InputError for a kubeconfig or context that cannot be used, and
+    where the client is not installed.
+    """
+    client, config = _library()
+    configuration = client.Configuration()
+    configuration.retries = False
+    paths = _kubeconfigs()
+    if not paths and context is None and os.environ.get("KUBERNETES_SERVICE_HOST"):
+        with _usable(config, "the Pod's service account"):
+            config.load_incluster_config(configuration)
+        return Cluster("", None, configuration.host, client, client.ApiClient(configuration))
+    if not paths:
+        hint = "set KUBECONFIG, or write ~/.kube/config"
+        raise InputError("there is no kubeconfig", None, hint)
+    shown = os.pathsep.join(map(str, paths))
+    check_kubeconfigs(paths)
+    with _usable(config, shown):
+        contexts, current = config.list_kube_config_contexts(shown)
+    name = _chosen(context, contexts, current, shown)
+    with _usable(config, shown), _plugin_heard(name):
+        api = config.new_client_from_config(shown, name, client_configuration=configuration)
+    settings = configuration.auth_settings().values()
+    if not all(is_sendable(each["value"] or "") for each in settings):
+        text = f"the credentials of context '{name}' are no text that a request can carry"
+        raise InputError(text, Location(shown))
+    return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, client, api)
+
+
+def _library() -> tuple[Any, Any]:
+    try:
+        return import_module("kubernetes.client"), import_module("kubernetes.config")
+    except ImportError:
+        hint = "pip install '.[cluster]' where chartkit's source is"
+        text = "Kubernetes' Python client is not installed"
+        raise InputError(text, None, hint) from None
+
+
+def _kubeconfigs() -> list[Path]:
+    """The files that KUBECONFIG names, or the usual one; those that are there."""
+    named = os.environ.get("KUBECONFIG")
+    paths = named.split(os.pathsep) if named else ["~/.kube/config"]
+    found = [Path(path).expanduser() for path in paths if path]
+    there = [path for path in found if path.exists()]
+    if named and not there:
+        raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
+    return there
+
+
+def _chosen(context: str | None, contexts: Any, current: Any, shown: str) -> str:
+    names = [str(each["name"]) for each in contexts]
+    wanted = context if context is not None else str(current["name"])
+    if wanted not in names:
+        known = ", ".join(names)
+        raise InputError(f"there is no context '{wanted}'", Location(shown), f"it has {known}")
+    return wanted
+
+
+@contextmanager
+def _usable(config: Any, file: str) -> Iterator[None]:
+    """Errors without the kubeconfig's own text, which holds tokens and keys."""
+    place = Location(file)
+    try:
+        yield
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 0
+        raise InputError("is not YAML", Location(file, line)) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or 'an error'}", place) from None
+    except (
+        config.ConfigException,
+        yaml.YAMLError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ) as error:
+        hint = "`kubectl version` with the same context says more"
+        kind = type(error).__name__
+        raise InputError(f"cannot be used as a kubeconfig ({kind})", place, hint) from None
+
+
+@contextmanager
+def _plugin_heard(context: str) -> Iterator[None]:
+    """A credential plugin that fails: the client logs that, and goes on without credentials."""
+    heard = _Heard()
+    root = logging.getLogger()
+    root.addHandler(heard)
+    try:
+        yield
+    finally:
+        root.removeHandler(heard)
+    if heard.errors:
+        hint = f"`kubectl --context {context} version` shows why"
+        raise InputError(f"the credential plugin of context '{context}' failed", None, hint)
+
+
+class _Heard(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.errors = 0
+
+    def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the text may hold secrets
+        self.errors += 1

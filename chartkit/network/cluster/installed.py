@@ -1,0 +1,96 @@
+"""What of Kyverno's stands in a cluster: policies, exceptions, entries of the global context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.context.global_context import KINDS as ENTRY_KINDS
+from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
+from chartkit.engine.policies import (
+    NOTHING_AROUND,
+    Surroundings,
+    is_exception,
+    is_policy,
+    read_exceptions,
+)
+from chartkit.errors import CompileError
+from chartkit.model import Diagnostic, Resource
+from chartkit.network.cluster.discovery import Served, sample
+from chartkit.network.cluster.reader import Reader
+
+_MANAGED_BY = "app.kubernetes.io/managed-by"
+
+
+def policies_there(reader: Reader) -> list[Resource]:
+    """The policies of the cluster and the bindings of Kubernetes' own; of those that Kyverno made
+    of its policies none, for they say the same twice."""
+    kinds = _kinds(reader, lambda one: is_policy(one) or is_binding(one))
+    return [one for one in _all(reader, kinds) if not _is_made(one)]
+
+
+def exceptions_there(reader: Reader) -> tuple[Surroundings, list[Diagnostic]]:
+    """The PolicyExceptions of the cluster, and why some of them cannot be used."""
+    found = NOTHING_AROUND
+    diagnostics: list[Diagnostic] = []
+    for one in _all(reader, _kinds(reader, is_exception)):
+        try:
+            found = joined(found, read_exceptions([one]))
+        except CompileError as error:
+            diagnostics.extend(error.diagnostics)
+    return found, diagnostics
+
+
+def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagnostic]]:
+    """The GlobalContextEntries of the cluster, and why some of them cannot be used."""
+    found: list[GlobalContextEntry] = []
+    diagnostics: list[Diagnostic] = []
+    for one in _all(reader, _kinds(reader, _is_entry)):
+        try:
+            found.append(read_global_context_entry(one))
+        except CompileError as error:
+            diagnostics.extend(error.diagnostics)
+    return found, diagnostics
+
+
+def joined(one: Surroundings, other: Surroundings) -> Surroundings:
+    """What stands in either."""
+    return Surroundings(
+        one.exceptions + other.exceptions,
+        one.cel_exceptions + other.cel_exceptions,
+        one.bindings + other.bindings,
+        one.allows_http or other.allows_http,
+    )
+
+
+def _is_entry(one: Resource) -> bool:
+    return one.kind in ENTRY_KINDS and one.api_version.startswith("kyverno.io/")
+
+
+def _is_made(one: Resource) -> bool:
+    """Whether Kyverno made one of Kubernetes' own policies of a policy of its own."""
+    labels = one.body["metadata"].get("labels")
+    by = labels.get(_MANAGED_BY) if isinstance(labels, dict) else None
+    return by == "kyverno" and one.api_version.startswith("admissionregistration.k8s.io/")
+
+
+def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[Served]:
+    """The kinds that are wanted, each in one version: the first that is served."""
+    known: set[tuple[str, str]] = set()
+    for served in reader.discovery.all:
+        group, _, kind = served.kind
+        if (group, kind) not in known and wanted(Resource(sample(served))):
+            known.add((group, kind))
+            yield served
+
+
+def _all(reader: Reader, kinds: Iterable[Served]) -> Iterator[Resource]:
+    for served in kinds:
+        yield from reader.everywhere(served) if not reader.namespace else _near(reader, served)
+
+
+def _near(reader: Reader, served: Served) -> Sequence[Resource]:
+    """What concerns one namespace: of a kind that is in namespaces what is there."""
+    if served.namespaced and not is_exception(Resource(sample(served))):
+        return list(reader.objects(served))
+    return list(reader.everywhere(served))

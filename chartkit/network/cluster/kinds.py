@@ -1,0 +1,48 @@
+"""Which kinds of a cluster are read: those that the policies speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.policies import AnyPolicy, judges_json
+from chartkit.engine.request.request import Request
+from chartkit.model import Resource
+from chartkit.network.cluster.discovery import Discovery, Served, sample
+
+PASSED_OVER_GROUPS: Final = frozenset(
+    ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
+)
+PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
+"""As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
+
+
+def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[Served]:
+    """The resources of which any policy may say something, in the order they are served.
+
+    Of a kind with several versions the one that the server prefers is read, and another only for
+    a policy that does not speak of that one.
+    """
+    policies = [one for one in policies if not judges_json(one)]
+    chosen: list[Served] = []
+    spoken: dict[tuple[str, str], set[int]] = {}
+    for served in discovery.all:
+        group, _, kind = served.kind
+        if group in PASSED_OVER_GROUPS or (group, kind) in PASSED_OVER:
+            continue
+        speaking = {index for index, one in enumerate(policies) if _speaks(one, served)}
+        known = spoken.setdefault((group, kind), set())
+        if speaking - known:
+            known |= speaking
+            chosen.append(served)
+    return chosen
+
+
+def _speaks(policy: AnyPolicy, served: Served) -> bool:
+    """Whether a policy may say something of an object of this kind, by its kind alone."""
+    if isinstance(policy, CompiledPolicy):
+        return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)
+    attributes = Attributes(Request(Resource(sample(served)), plural=served.plural))
+    return bool(policy.judges_of(attributes))

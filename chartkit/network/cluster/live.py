@@ -1,0 +1,178 @@
+"""Reads a live API server through Kubernetes' own Python client: GET requests and nothing else.
+
+The client reads the kubeconfig, and gives the connection (TLS, proxies) and credentials, which it
+renews itself. Nothing that is raised here holds a credential.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from chartkit.documents.json_text import parse_json
+from chartkit.model import Body
+from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.kubeconfig import is_sendable
+from chartkit.network.cluster.source import TOO_LARGE, RefusedError, SourceError
+
+_CONNECT: Final = 10.0
+_ANSWER: Final = 60.0
+"""Seconds to connect, and to wait for each part of an answer."""
+MOST_BYTES: Final = 64 * 1024 * 1024
+"""The longest answer that is read; a page of 500 large Pods has some 10 MB."""
+_MOST_SAID: Final = 300
+_BUSY: Final = frozenset({429, 503})
+_TRIES: Final = 4
+_LONGEST_PAUSE: Final = 5.0
+_UNAUTHORIZED: Final = 401
+_OK: Final = 200
+
+_DOING: Final = frozenset(("attach", "exec", "portforward", "proxy"))
+"""Subresources that do something although they are asked for with GET."""
+_ENDLESS: Final = re.compile(r"(^|&)(watch|follow)=(?!(0|false)(&|$))", re.IGNORECASE)
+_CONTROL: Final = re.compile(r"[\x00-\x20\x7f]")
+
+
+class _Answer(NamedTuple):
+    status: int
+    content: bytes
+    pause: float
+
+
+class LiveSource:
+    """A live API server. After an answer that no other can follow (an expired token, nobody
+    there, a wrong certificate) nothing is asked any more."""
+
+    def __init__(self, cluster: Cluster, sleep: Callable[[float], None] = time.sleep) -> None:
+        self.name = cluster.shown
+        self.fault: SourceError | None = None
+        self._server = cluster.server.rstrip("/")
+        self._connection = cluster.connection
+        self._sleep = sleep
+
+    def get(self, path: str, /) -> Body:
+        if self.fault is not None:
+            raise self.fault
+        _check(path)
+        answer = self._patiently(path)
+        if answer.status == _UNAUTHORIZED:
+            hint = "log in again: the credentials are missing or have expired"
+            raise self._broken(f"{self.name} does not know you (401)", hint)
+        if answer.status != _OK:
+            raise RefusedError(answer.status, self._said(answer.content))
+        try:
+            body = parse_json(answer.content)
+        except ValueError:
+            body = None
+        if not isinstance(body, dict):
+            raise self._broken(
+                f"{self.name} answered with what is no JSON object", "is this an API server?"
+            )
+        return body
+
+    def _patiently(self, path: str) -> _Answer:
+        """Asks again, after a pause, where the server is too busy."""
+        for _ in range(_TRIES - 1):
+            answer = self._ask(path)
+            if answer.status not in _BUSY:
+                return answer
+            self._sleep(min(answer.pause, _LONGEST_PAUSE))
+        return self._ask(path)
+
+    def _ask(self, path: str) -> _Answer:
+        from urllib3.exceptions import HTTPError
+        from urllib3.util import Timeout
+
+        try:
+            response = self._connection.rest_client.pool_manager.request(
+                "GET",
+                f"{self._server}{path}",
+                headers=self._headers(),
+                timeout=Timeout(connect=_CONNECT, read=_ANSWER),
+                preload_content=False,
+                redirect=False,
+                retries=False,
+            )
+            try:
+                return _Answer(response.status, self._read(response), _pause(response.headers))
+            finally:
+                response.release_conn()
+        except HTTPError as error:
+            raise self._unanswered(error) from None
+
+    def _headers(self) -> dict[str, str]:
+        settings = self._connection.configuration.auth_settings()
+        given = {each["key"]: each["value"] for each in settings.values() if each["value"]}
+        if not all(map(is_sendable, given.values())):
+            # They may have been renewed since the kubeconfig was read.
+            raise self._broken("the credentials are no text that a request can carry", None)
+        return {"Accept": "application/json", "User-Agent": "chartkit", **given}
+
+    @staticmethod
+    def _read(response: Any) -> bytes:
+        parts: list[bytes] = []
+        size = 0
+        while part := response.read(1 << 20):
+            parts.append(part)
+            size += len(part)
+            if size > MOST_BYTES:
+                response.close()
+                text = f"the answer has more than {MOST_BYTES >> 20} MiB"
+                raise RefusedError(TOO_LARGE, text)
+        return b"".join(parts)
+
+    def _unanswered(self, error: Exception) -> SourceError:
+        from urllib3 import exceptions
+
+        if isinstance(error, exceptions.SSLError):
+            hint = "is its certificate that of the kubeconfig's certificate authority, and yours?"
+            return self._broken(f"{self.name}: the TLS connection failed", hint)
+        if isinstance(error, exceptions.ReadTimeoutError):
+            return self._broken(f"{self.name} did not answer in {_ANSWER:.0f} s", "try again")
+        if isinstance(error, exceptions.ConnectTimeoutError | exceptions.ProxyError):
+            hint = "is the cluster up, and is this the right context?"
+            return self._broken(f"{self.name} does not answer", hint)
+        cut = (exceptions.ProtocolError, exceptions.IncompleteRead, exceptions.DecodeError)
+        if isinstance(error, cut):
+            return self._broken(f"{self.name} cut its answer short", "try again")
+        return self._broken(f"{self.name} cannot be asked ({type(error).__name__})", None)
+
+    def _broken(self, text: str, hint: str | None) -> SourceError:
+        self.fault = SourceError(text, None, hint)
+        return self.fault
+
+    def _said(self, content: bytes) -> str:
+        """The message of a Status, without what was sent to be let in."""
+        try:
+            body = parse_json(content)
+        except ValueError:
+            return ""
+        said = body.get("message") if isinstance(body, dict) else None
+        text = " ".join(said.split()) if isinstance(said, str) else ""
+        for value in self._headers().values():
+            for secret in value.split()[-1:] if " " in value else ():
+                text = text.replace(secret, "***")
+        return text[:_MOST_SAID]
+
+
+def _check(path: str) -> None:
+    """Raises RefusedError for a path that leads elsewhere, or does more than to read."""
+    if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
+        raise RefusedError(0, "only paths of the API server are asked")
+    asked = urlsplit(path)
+    root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
+    # Behind the version, and the namespace where there is one: resource, name, subresource.
+    rest = parts[2 if root == "apis" else 1 :]
+    is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
+    rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
+    if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
+        raise RefusedError(0, "only what reads is asked")
+
+
+def _pause(headers: Mapping[str, str]) -> float:
+    """Seconds to wait before the next try, as the server wants it."""
+    given = headers.get("Retry-After", "1")
+    return float(given) if given.isascii() and given.isdigit() else 1.0

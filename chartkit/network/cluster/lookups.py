@@ -1,0 +1,266 @@
+"""What policies ask of a cluster, read when they ask for it and remembered by its URL."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from chartkit.engine.cli_files.object_api import ObjectApi
+from chartkit.engine.cli_files.user_values import UserLookups, UserValues
+from chartkit.engine.cluster_policy.policy import LabelSelector
+from chartkit.engine.context.global_context import GlobalContextEntry
+from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
+from chartkit.engine.ports.lookups import ImageSource, Lookups, OfflineLookups, Recorded
+from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.ports.signatures import UNASKED, SignatureSource
+from chartkit.errors import EvaluationError, LookupFailed, NoSource
+from chartkit.model import Body, Json
+from chartkit.network.cluster.cleaning import cleaned_answer
+from chartkit.network.cluster.discovery import Discovery, Served, sample
+from chartkit.network.cluster.listing import listed
+from chartkit.network.cluster.reader import Reader, config_map_path
+from chartkit.network.cluster.secret_keys import LiveKeys
+from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
+from chartkit.network.http.deadline import pauses
+from chartkit.network.signatures.cosign.blobs import LocalBlobs, trusted_by
+
+MOST_REMEMBERED: Final = 10_000
+"""Objects in answers that are remembered; the last answer always is."""
+_LASTING: Final = frozenset((0, FORBIDDEN, MISSING, TOO_LARGE))
+"""What is refused in this way is refused again."""
+
+
+class UnreadableError(EvaluationError, LookupFailed):
+    """The cluster refuses an answer: an error of the rule that asks, whichever it expects."""
+
+
+class Reads:
+    """Answers by their URLs; those asked for longest ago are forgotten first."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._kept: OrderedDict[str, tuple[Json, int, RefusedError | None]] = OrderedDict()
+        self._size = 0
+
+    @property
+    def discovery(self) -> Discovery:
+        """What the server serves."""
+        return self._reader.discovery
+
+    def get(self, path: str, tries: int = 1) -> Body:
+        """An answer, as the server has it; tries: how often it is asked, at most, where that may
+        help. Raises RefusedError."""
+        key = path if tries == 1 else f"{tries} {path}"
+        found: Body = self._remembered(key, lambda: cleaned_answer(self._asked(path, tries)))
+        return found
+
+    def _asked(self, path: str, tries: int) -> Body:
+        source = self._reader.source
+        for pause in pauses(1 if self._reader.is_recorded else tries):
+            try:
+                return source.get(path)
+            except RefusedError as error:
+                if error.status in _LASTING:
+                    raise
+                time.sleep(pause)
+        return source.get(path)
+
+    def objects(self, served: Served, namespace: str) -> Sequence[Body]:
+        """The objects of a resource; namespace: empty for all. Raises RefusedError."""
+        path = served.path(namespace)
+        source, kind = self._reader.source, served.kind.kind
+        found: Sequence[Body] = self._remembered(
+            f"list {path}", lambda: list(listed(source, path, served.api_version, kind))
+        )
+        return found
+
+    def unreadable(self, path: str, error: RefusedError) -> UnreadableError:
+        """The error for the rule; what is not merely missing is told at the end, too."""
+        if error.status == MISSING:
+            return UnreadableError(error.message)
+        self._reader.note(path, error)
+        return UnreadableError(error.message)
+
+    def _remembered(self, key: str, ask: Callable[[], Json]) -> Json:
+        if key not in self._kept:
+            answer, refused = None, None
+            try:
+                answer = ask()
+            except RefusedError as error:
+                refused = error
+            self._keep(key, answer, refused)
+        answer, _, refused = self._kept[key]
+        self._kept.move_to_end(key)
+        if refused is not None:
+            raise refused
+        return answer
+
+    def _keep(self, key: str, answer: Json, refused: RefusedError | None) -> None:
+        items = answer.get("items") if isinstance(answer, dict) else answer
+        size = max(1, len(items)) if isinstance(items, list) else 1
+        self._kept[key] = answer, size, refused
+        self._size += size
+        while self._size > MOST_REMEMBERED and len(self._kept) > 1:
+            _, (_, gone, _) = self._kept.popitem(last=False)
+            self._size -= gone
+
+
+class LiveCluster(Cluster):
+    """The objects of a cluster, each read when it is asked for."""
+
+    __slots__ = ("_reads",)
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__()
+        self._reads = reads
+
+    def find(self, key: ObjectKey) -> Body | None:
+        served = self._reads.discovery.of_kind(key.api_version, key.kind)
+        return None if served is None else self._one(served, key.namespace, key.name)
+
+    def select(
+        self, api_version: str, kind: str, namespace: str, selector: LabelSelector | None
+    ) -> Iterator[Body]:
+        served = self._reads.discovery.of_kind(api_version, kind)
+        fits = compile_selector(selector) if selector is not None else None
+        for body in () if served is None else self._all(served, namespace):
+            if fits is None or fits(labels_of(body)):
+                yield body
+
+    def of_kinds(self, wanted: Callable[[Body], bool]) -> Iterator[Body]:
+        read: set[tuple[str, str]] = set()
+        for served in self._reads.discovery.all:
+            group, _, kind = served.kind
+            if (group, kind) not in read and wanted(sample(served)):
+                read.add((group, kind))
+                yield from self._all(served, "")
+
+    def listed(self, api_version: str, resource: str, namespace: str) -> Iterator[Body]:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        if served is not None:
+            yield from self._all(served, namespace)
+
+    def found(self, api_version: str, resource: str, namespace: str, name: str) -> Body | None:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        return None if served is None else self._one(served, namespace, name)
+
+    def kind_served(self, api_version: str, resource: str) -> str | None:
+        served = self._reads.discovery.of_plural(api_version, resource)
+        return None if served is None else served.kind.kind
+
+    def plural(self, api_version: str, kind: str) -> str:
+        served = self._reads.discovery.of_kind(api_version, kind)
+        return super().plural(api_version, kind) if served is None else served.plural
+
+    def _one(self, served: Served, namespace: str, name: str) -> Body | None:
+        path = served.path(namespace, name)
+        try:
+            body = self._reads.get(path)
+        except RefusedError as error:
+            if error.status == MISSING:
+                return None
+            raise self._reads.unreadable(path, error) from None
+        return {**body, "apiVersion": served.api_version, "kind": served.kind.kind}
+
+    def _all(self, served: Served, namespace: str) -> Sequence[Body]:
+        try:
+            return self._reads.objects(served, namespace)
+        except RefusedError as error:
+            raise self._reads.unreadable(served.path(namespace), error) from None
+
+
+class LiveApi(ObjectApi):
+    """Answers GET with what the API server answers, and asks it nothing else."""
+
+    __slots__ = ("_reads",)
+
+    def __init__(self, reads: Reads) -> None:
+        super().__init__(())
+        self._reads = reads
+
+    def answer(self, method: str, url_path: str) -> Json:
+        return self.patient_answer(method, url_path, 1)
+
+    def patient_answer(self, method: str, url_path: str, tries: int) -> Json:
+        """The same, asked for more than once where that may help."""
+        if method != "GET":
+            hint = "give the answer in a values file"
+            raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
+        path = url_path if url_path.startswith("/") else f"/{url_path}"
+        try:
+            return self._reads.get(path, tries)
+        except RefusedError as error:
+            raise self._reads.unreadable(path, error) from None
+
+
+class _EntryWorld(OfflineLookups):
+    """What a GlobalContextEntry holds, as one that is recorded."""
+
+    def __init__(self, api: LiveApi, cluster: LiveCluster, given: Lookups, tries: int) -> None:
+        self._api = api
+        self._cluster = cluster
+        self._given = given
+        self._tries = tries
+
+    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        return self._cluster
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        given = self._given.recorded(method, url)
+        if given is not None or "://" in url:
+            return given
+        return Recorded(200, self._api.patient_answer(method, url, self._tries))
+
+    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+        return self._given.http(call)
+
+
+class LiveLookups(UserLookups):
+    """A cluster, below what the user gave."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        values: UserValues | None = None,
+        images: Mapping[str, Body] | None = None,
+        entries: Sequence[GlobalContextEntry] = (),
+        registry: ImageSource | None = None,
+        signatures: SignatureSource = UNASKED,
+        services: ServiceSource | None = None,
+    ) -> None:
+        self._reads = Reads(reader)
+        api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
+        keys = LiveKeys(reader)
+        signatures.learn(keys)
+        super().__init__(
+            values,
+            api=api,
+            cluster=cluster,
+            values_answer_calls=True,
+            images=images or {},
+            registry=registry,
+            signatures=signatures,
+            services=services,
+            blobs=LocalBlobs(keys, trusted_by(signatures)),
+        )
+        self._entries = {entry.name: entry for entry in entries}
+        self._world_of = partial(_EntryWorld, api, cluster, self)
+
+    def configmap(self, namespace: str, name: str, /) -> Body:
+        path = config_map_path(namespace or "default", name)
+        try:
+            return self._reads.get(path)
+        except RefusedError as error:
+            if error.status == MISSING:
+                raise LookupFailed(f'configmaps "{name}" not found') from None
+            raise self._reads.unreadable(path, error) from None
+
+    def global_context(self, name: str, projection: str, /) -> Json:
+        entry = self._entries.get(name)
+        if entry is None:
+            return super().global_context(name, projection)
+        return entry.data(projection, self._world_of(entry.tries))

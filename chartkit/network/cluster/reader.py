@@ -1,0 +1,131 @@
+"""Objects of a cluster, with what could not be read kept for the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from chartkit.errors import InputError
+from chartkit.model import Body, Location, Resource
+from chartkit.network.cluster.cleaning import cleaned
+from chartkit.network.cluster.discovery import CONFIG_MAPS, NAMESPACES, Discovery, Served
+from chartkit.network.cluster.listing import listed
+from chartkit.network.cluster.recording import RecordedSource
+from chartkit.network.cluster.source import FORBIDDEN, MISSING, RefusedError, Source
+
+_CLUSTER_WIDE = "needs the right to list in all namespaces; --namespace NAME reads one"
+
+
+class Reader:
+    """What is read of a cluster, or of one of its namespaces.
+
+    unread: what was to be read and could not be, with the reason; is_recorded: whether that is a
+    recording.
+    """
+
+    def __init__(self, source: Source, namespace: str = "") -> None:
+        """Raises SourceError, and InputError where the server does not say what it serves, or has
+        no such namespace."""
+        self.source = source
+        self.namespace = namespace
+        self.unread: dict[str, str] = {}
+        self.is_recorded = isinstance(source, RecordedSource)
+        try:
+            self.discovery = Discovery(source)
+        except RefusedError as error:
+            text = f"the API server does not say what it serves: {_reason(error)}"
+            raise InputError(text) from None
+        for version, failed in self.discovery.failed:
+            self.unread[f"the kinds of {version}"] = _reason(failed)
+
+    @cached_property
+    def namespaces(self) -> Mapping[str, Body]:
+        """The Namespace objects that are read, by name; empty where that is not allowed."""
+        if self.namespace:
+            body = self._one_namespace(self.namespace)
+            return {} if body is None else {self.namespace: body}
+        try:
+            found = list(listed(self.source, NAMESPACES.path(), "v1", "Namespace"))
+        except RefusedError as error:
+            self.unread["namespaces"] = _reason(error)
+            return {}
+        return {str(body["metadata"].get("name")): body for body in found}
+
+    def _one_namespace(self, name: str) -> Body | None:
+        try:
+            body = self.source.get(NAMESPACES.path(name=name))
+        except RefusedError as error:
+            if error.status == MISSING:
+                raise InputError(f"there is no namespace '{name}'") from None
+            self.unread[f"namespace '{name}' itself"] = _reason(error)
+            return None
+        return cleaned({**body, "apiVersion": "v1", "kind": "Namespace"})
+
+    def objects(self, served: Served) -> Iterator[Resource]:
+        """The objects of a kind, as they come; of the one namespace where there is one, and then
+        none of what stands outside namespaces but that Namespace."""
+        if not self.namespace:
+            yield from self.everywhere(served)
+        elif served.namespaced:
+            try:
+                yield from self._list(served, self.namespace)
+            except RefusedError as error:
+                self.unread[served.name] = _reason(error)
+        elif served.kind == NAMESPACES.kind:
+            yield from (_resource(served, body) for body in self.namespaces.values())
+
+    def everywhere(self, served: Served) -> Iterator[Resource]:
+        """The objects of a kind in the whole cluster; where that is forbidden, of every namespace
+        in which it is not."""
+        begun = False
+        try:
+            for found in self._list(served, ""):
+                begun = True
+                yield found
+        except RefusedError as error:
+            places = list(self.namespaces) if served.namespaced else []
+            if begun or error.status != FORBIDDEN or not places:
+                is_narrow = error.status == FORBIDDEN and served.namespaced and not places
+                hint = f" ({_CLUSTER_WIDE})" if is_narrow else ""
+                self.unread[served.name] = f"{_reason(error)}{hint}"
+                return
+            yield from self._by_namespace(served, places)
+
+    def _by_namespace(self, served: Served, places: list[str]) -> Iterator[Resource]:
+        refused: dict[str, str] = {}
+        for place in places:
+            try:
+                yield from self._list(served, place)
+            except RefusedError as error:
+                refused[place] = _reason(error)
+        if len(refused) == len(places):
+            self.unread[served.name] = next(iter(refused.values()))
+            return
+        for place, reason in refused.items():
+            self.unread[f"{served.name} in namespace '{place}'"] = reason
+
+    def _list(self, served: Served, namespace: str) -> Iterator[Resource]:
+        path, (_, _, kind) = served.path(namespace), served.kind
+        for body in listed(self.source, path, served.api_version, kind):
+            yield _resource(served, body)
+
+    def note(self, what: str, error: RefusedError) -> None:
+        """Keeps what a policy asked for in vain."""
+        self.unread[what] = _reason(error)
+
+
+def config_map_path(namespace: str, name: str) -> str:
+    """Where a ConfigMap is."""
+    return CONFIG_MAPS.path(namespace, name)
+
+
+def _resource(served: Served, body: Body) -> Resource:
+    metadata = body["metadata"]
+    namespace = metadata.get("namespace") or ""
+    return Resource(body, Location(served.path(namespace, str(metadata.get("name")))))
+
+
+def _reason(error: RefusedError) -> str:
+    if error.status == FORBIDDEN:
+        return "forbidden (403)"
+    return f"{error.message} ({error.status})" if error.status else error.message

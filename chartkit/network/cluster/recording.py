@@ -1,0 +1,193 @@
+"""Answers of an API server in a folder: written while a cluster is scanned, read in its place.
+
+One file an answer, and an index of them by what was asked. Of Secrets the data is left out, but for
+the public keys (`cosign.pub`) of those that policies name as signers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.documents.input_files import is_file, read_bytes
+from chartkit.documents.json_text import parse_json
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+from chartkit.network.cluster.cleaning import cleaned_answer, with_public_key, without_secrets
+from chartkit.network.cluster.source import RefusedError, Source, SourceError
+from chartkit.output import swap
+
+INDEX: Final = "recording.json"
+_FORMAT: Final = 1
+_FILE: Final = re.compile(r"[0-9]{6,9}\.json")
+_PRIVATE: Final = 0o700
+
+
+def is_recording(path: Path) -> bool:
+    """Whether a folder holds what was recorded of a cluster."""
+    return is_file(path / INDEX)
+
+
+@dataclass
+class Recorder:
+    """A source that keeps every answer of another in a folder."""
+
+    source: Source
+    folder: Path
+    salt: str = field(default_factory=lambda: secrets.token_hex(16))
+    _files: dict[str, str] = field(default_factory=dict)
+    _calls: dict[str, dict[str, str]] = field(default_factory=dict)
+    _public: set[str] = field(default_factory=set)
+    _count: int = 0
+
+    @property
+    def fault(self) -> SourceError | None:
+        """That of the source."""
+        return self.source.fault
+
+    def get(self, path: str, /) -> Body:
+        try:
+            answer = self.source.get(path)
+        except RefusedError as error:
+            self._keep(path, {"status": error.status, "said": error.message})
+            raise
+        keep = with_public_key if path in self._public else without_secrets
+        self._keep(path, {"body": keep(cleaned_answer(answer))})
+        return answer
+
+    def keep_public_key(self, path: str) -> None:
+        """Keeps `cosign.pub` of the Secret at a path in the answers that follow."""
+        self._public.add(path)
+
+    def close(self, namespace: str) -> None:
+        """Writes the index; namespace: what the scan was kept to, empty for all."""
+        index = {"format": _FORMAT, "namespace": namespace, "answers": self._files}
+        if self._calls:
+            index |= {"calls": self._calls, "salt": self.salt}
+        _write(self.folder / INDEX, index)
+
+    def keep_call(self, key: str, sent: str, entry: Body) -> None:
+        """Keeps what came of a service's call; key: its digest, sent: that of its headers."""
+        if sent not in self._calls.setdefault(key, {}):
+            self._calls[key][sent] = self._next_file()
+            _write(self.folder / self._calls[key][sent], entry)
+
+    def _keep(self, path: str, entry: Body) -> None:
+        name = self._files.get(path) or self._files.setdefault(path, self._next_file())
+        _write(self.folder / name, {"path": path, **entry})
+
+    def _next_file(self) -> str:
+        self._count += 1
+        return f"{self._count:06}.json"
+
+
+@contextlib.contextmanager
+def recorder(source: Source, target: Path, namespace: str) -> Iterator[Recorder]:
+    """Records into a folder that is there whole when all is done, and else not at all.
+
+    Raises InputError where it cannot be written, or something else stands there.
+    """
+    if target.exists() and not is_recording(target):
+        empty = target.is_dir() and not any(target.iterdir())
+        if not empty:
+            hint = "name a folder that is not there yet, or another recording"
+            raise InputError("is no recording, and stays as it is", Location(str(target)), hint)
+    target = target.resolve()
+    with _explained(target):
+        swap.repair(target)
+        new = swap.new_folder(target)
+    try:
+        new.chmod(_PRIVATE)
+        writer = Recorder(source, new)
+        yield writer
+        writer.close(namespace)
+        with _explained(target):
+            swap.replace_folder(new, target)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+class RecordedSource:
+    """A recording in the place of a cluster."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises InputError for a folder that is no recording, or one of another format."""
+        self.fault: SourceError | None = None
+        self._folder = folder
+        index = _read(folder / INDEX)
+        if index.get("format") != _FORMAT:
+            hint = "record it again"
+            raise InputError("is a recording of another format", Location(str(folder)), hint)
+        answers = index.get("answers")
+        self._files: Mapping[str, Json] = answers if isinstance(answers, dict) else {}
+        calls = index.get("calls")
+        self._calls: Mapping[str, Json] = calls if isinstance(calls, dict) else {}
+        self.salt = str(index.get("salt") or "")
+        namespace = index.get("namespace")
+        self.namespace = namespace if isinstance(namespace, str) else ""
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether calls of services were recorded."""
+        return bool(self._calls)
+
+    def calls(self, key: str) -> Mapping[str, Json]:
+        """The files with what came of a service's call, by what was sent (see `Recorder`)."""
+        found = self._calls.get(key)
+        return found if isinstance(found, dict) else {}
+
+    def get(self, path: str, /) -> Body:
+        name = self._files.get(path)
+        if name is None:
+            raise RefusedError(0, "was not recorded")
+        entry = self.entry(name)
+        body, status = entry.get("body"), entry.get("status")
+        if isinstance(body, dict):
+            return body
+        if not isinstance(status, int):
+            raise self._broken(Location(str(self._folder / name)), "is no recorded answer")
+        raise RefusedError(status, str(entry.get("said") or ""))
+
+    def entry(self, name: Json) -> Body:
+        """What a file holds; raises SourceError."""
+        if not isinstance(name, str) or not _FILE.fullmatch(name):
+            raise self._broken(Location(str(self._folder / INDEX)), "names no file of a recording")
+        try:
+            return _read(self._folder / name)
+        except InputError as error:
+            raise self._broken(error.location, error.message) from None
+
+    def _broken(self, location: Location | None, text: str) -> SourceError:
+        self.fault = SourceError(text, location, "record it again")
+        return self.fault
+
+
+def _read(file: Path) -> Body:
+    try:
+        body = parse_json(read_bytes(file))
+    except ValueError:
+        raise InputError("is not JSON", Location(str(file))) from None
+    if not isinstance(body, dict):
+        raise InputError("must be a JSON object", Location(str(file)))
+    return body
+
+
+def _write(file: Path, body: Body) -> None:
+    with _explained(file):
+        file.write_text(json.dumps(body) + "\n", "utf-8")
+
+
+@contextlib.contextmanager
+def _explained(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        text = f"cannot be written: {error.strerror or 'an error'}"
+        raise InputError(text, Location(str(place))) from None

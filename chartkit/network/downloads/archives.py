@@ -1,0 +1,180 @@
+"""Unpacks tar.gz and zip archives into memory, within limits and without anything but files."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from typing import Final
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.paths import PLAIN, Collected, checked_name, is_left_out
+
+_GZIP: Final = b"\x1f\x8b"
+_ZIP: Final = b"PK"
+_END: Final = b"PK\x05\x06"
+_END_SIZE: Final = 22
+_END64: Final = b"PK\x06\x07"
+_END64_SIZE: Final = 20
+_COMMENT: Final = 65535
+_ENTRY: Final = 512
+"""Bytes of a zip archive's directory that an entry may take on average."""
+_ENCRYPTED: Final = 1
+_METHODS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_CHUNK: Final = 65536
+
+
+def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    """An archive's files by path.
+
+    source: its name, for messages. Raises InputError for what is damaged, too much, or no plain
+    file.
+    """
+    if content.startswith(_GZIP):
+        return _untar(content, source, limits)
+    if content.startswith(_ZIP):
+        return _unzip(content, source, limits)
+    hint = "archives end in .tar.gz, .tgz or .zip"
+    raise InputError("is no tar.gz and no zip archive", Location(source), hint)
+
+
+def _damaged(source: str) -> InputError:
+    return InputError("the archive is cut or damaged", Location(source))
+
+
+def _no_file(name: str, what: str, source: str) -> InputError:
+    return InputError(f"'{name}' in the archive is {what}", Location(source), PLAIN)
+
+
+class _Metered(io.RawIOBase):
+    """What a gzip archive unpacks to, until that is too much."""
+
+    def __init__(self, content: bytes, source: str, limits: Limits) -> None:
+        self._packed = len(content)
+        self._inner = gzip.GzipFile(fileobj=io.BytesIO(content))
+        self._source = source
+        self._limits = limits
+        self._total = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Raises InputError where the archive unpacks to too much."""
+        found = self._inner.read(_CHUNK if size < 0 else min(size, _CHUNK))
+        self._total += len(found)
+        _check_ratio(self._total, self._packed, self._source, self._limits)
+        # Every file stands in blocks of 512 bytes behind a header of 512.
+        if self._total > self._limits.total + 1024 * self._limits.files:
+            text = f"is larger than {self._limits.total:,} bytes when unpacked"
+            raise InputError(text, Location(self._source))
+        return found
+
+    def drain(self) -> None:
+        """Reads what is left, so that the checksum is looked at."""
+        while self.read(_CHUNK):
+            pass
+
+
+def _check_ratio(unpacked: int, packed: int, source: str, limits: Limits) -> None:
+    if unpacked > limits.ratio_from and unpacked > limits.ratio * packed:
+        what = f"unpacks to more than {limits.ratio} times its size"
+        raise InputError(what, Location(source), "that is a zip bomb")
+
+
+def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    stream = _Metered(content, source, limits)
+    collected = Collected(source, limits)
+    try:
+        with tarfile.open(fileobj=stream, mode="r|") as archive:
+            for count, member in enumerate(archive, 1):
+                _check_member(member, source)
+                collected.announce(count, member.size)
+                if member.isdir():
+                    continue
+                name = checked_name(member.name, source)
+                inner = archive.extractfile(member)
+                found = inner.read() if inner is not None else b""
+                if len(found) != member.size:
+                    raise _damaged(source)
+                if not is_left_out(name):
+                    collected.add(name, found)
+        stream.drain()
+    except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
+        raise _damaged(source) from None
+    return collected.finish()
+
+
+def _check_member(member: tarfile.TarInfo, source: str) -> None:
+    if member.issym() or member.islnk():
+        raise _no_file(member.name, "a link", source)
+    if member.issparse() or not (member.isreg() or member.isdir()):
+        raise _no_file(member.name, "neither a file nor a folder", source)
+    if member.size < 0:
+        raise _damaged(source)
+
+
+def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
+    entries = _check_directory(content, source, limits)
+    collected = Collected(source, limits)
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) != entries:
+                raise _damaged(source)
+            announced = sum(member.file_size for member in members)
+            _check_ratio(announced, len(content), source, limits)
+            for member in members:
+                _check_entry(member, source)
+                collected.announce(0, member.file_size)
+                if member.is_dir():
+                    continue
+                name = checked_name(member.filename, source)
+                found = _inflated(archive, member, source)
+                if not is_left_out(name):
+                    collected.add(name, found)
+    except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
+        raise _damaged(source) from None
+    except (NotImplementedError, RuntimeError):
+        raise InputError("the archive is of no kind that is known here", Location(source)) from None
+    return collected.finish()
+
+
+def _check_directory(content: bytes, source: str, limits: Limits) -> int:
+    """How many entries a zip archive says it has.
+
+    Its directory is not read before this is known: that takes memory for every entry.
+    """
+    at = content.rfind(_END, max(0, len(content) - _END_SIZE - _COMMENT))
+    if at < 0 or at + _END_SIZE > len(content):
+        raise _damaged(source)
+    entries, size = struct.unpack_from("<HL", content, at + 10)
+    large = content[max(0, at - _END64_SIZE) : at].startswith(_END64)
+    if large or entries > limits.files or size > limits.files * _ENTRY:
+        raise InputError(f"has more than {limits.files:,} files", Location(source))
+    return int(entries)
+
+
+def _check_entry(member: zipfile.ZipInfo, source: str) -> None:
+    mode = member.external_attr >> 16
+    kind = stat.S_IFMT(mode)
+    if kind == stat.S_IFLNK:
+        raise _no_file(member.filename, "a link", source)
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise _no_file(member.filename, "neither a file nor a folder", source)
+    if member.flag_bits & _ENCRYPTED:
+        raise InputError("the archive is encrypted", Location(source))
+    if member.compress_type not in _METHODS:
+        raise InputError("the archive is of no kind that is known here", Location(source))
+
+
+def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
+    with archive.open(member) as stream:
+        found = stream.read(member.file_size + 1)
+    if len(found) != member.file_size:
+        raise _damaged(source)
+    return found

@@ -1,0 +1,152 @@
+"""Takes a revision out of a git checkout without running anything that the checkout brings.
+
+A repository's configuration and attributes can name programs: hooks, filters, a monitor of the
+file system. Only commands are used that look at stored objects, and those programs are turned off.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.paths import PLAIN, Collected, checked_name, is_left_out
+
+_GIT: Final = "git"
+_HEAD: Final = "HEAD"
+_QUIET: Final = (
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    f"core.hooksPath={os.devnull}",
+    "-c",
+    "protocol.allow=never",
+    "-c",
+    "safe.bareRepository=explicit",
+)
+_FILES: Final = ("100644", "100755")
+_LINK: Final = "120000"
+_SECONDS: Final = 120.0
+
+
+def is_checkout(path: Path) -> bool:
+    """Whether a folder is a git checkout."""
+    return (path / ".git").exists()
+
+
+def read_checkout(
+    path: Path, ref: str, limits: Limits, only: Sequence[str] = ()
+) -> tuple[str, dict[str, bytes]]:
+    """The commit that a ref names (empty: what is checked out), and its files by path.
+
+    only: the files and folders that are wanted, all where it names none. What is changed and not
+    committed is not taken. Raises InputError.
+    """
+    if shutil.which(_GIT) is None:
+        hint = "install git, or give the folder without .git"
+        raise InputError("git is needed to read a checkout", Location(str(path)), hint)
+    commit = _commit(path, ref)
+    collected = Collected(str(path), limits)
+    wanted: list[tuple[str, str, int]] = []
+    for name, blob, size in _blobs(path, commit, only):
+        wanted.append((name, blob, size))
+        collected.announce(len(wanted), size)
+    contents = _contents(path, [(blob, size) for _, blob, size in wanted], limits)
+    for (name, _, _), content in zip(wanted, contents, strict=True):
+        collected.add(name, content)
+    return commit, collected.finish()
+
+
+def _commit(path: Path, ref: str) -> str:
+    named = f"{ref or _HEAD}^{{commit}}"
+    done = _run(path, ["rev-parse", "--verify", "--quiet", "--end-of-options", named])
+    if done.returncode == 0:
+        return done.stdout.decode("ascii").strip()
+    said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    why = said[0].removeprefix("fatal: ") if said else f"there is no commit '{ref or _HEAD}' in it"
+    raise InputError(why, Location(str(path)), "give a branch, a tag or a commit")
+
+
+def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """The files of a commit: path, object and size."""
+    done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *only])
+    _require(done, path)
+    for row in done.stdout.split(b"\0")[:-1]:
+        about, _, raw = row.partition(b"\t")
+        mode, kind, blob, size = about.decode("ascii").split()
+        try:
+            name = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            what = f"the name {raw!r} is not UTF-8 text"
+            raise InputError(what, Location(str(path))) from None
+        if mode == _LINK:
+            what = f"'{checked_name(name, str(path))}' is a link"
+            raise InputError(what, Location(str(path)), PLAIN)
+        # What is no blob is another repository's commit: a submodule, of which nothing is here.
+        if kind == "blob" and mode in _FILES and not is_left_out(name):
+            yield checked_name(name, str(path)), blob, int(size)
+
+
+def _contents(path: Path, blobs: Sequence[tuple[str, int]], limits: Limits) -> Iterator[bytes]:
+    if sum(size for _, size in blobs) > limits.total:
+        text = f"is larger than {limits.total:,} bytes"
+        raise InputError(text, Location(str(path)))
+    asked = "".join(f"{blob}\n" for blob, _ in blobs).encode("ascii")
+    done = _run(path, ["cat-file", "--batch=%(objectname) %(objectsize)"], asked)
+    _require(done, path)
+    at = 0
+    for blob, size in blobs:
+        header = f"{blob} {size}\n".encode("ascii")
+        if not done.stdout.startswith(header, at):
+            hint = "fetch it whole, and try again"
+            raise InputError("the checkout lacks objects", Location(str(path)), hint)
+        at += len(header)
+        yield done.stdout[at : at + size]
+        at += size + 1
+
+
+def _run(
+    path: Path, arguments: Sequence[str], given: bytes = b""
+) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            [_GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+            env=_environment(path),
+        )
+    except subprocess.TimeoutExpired:
+        text = f"git was not done within {_SECONDS:g} seconds"
+        raise InputError(text, Location(str(path))) from None
+
+
+def _environment(path: Path) -> dict[str, str]:
+    """The process's own, but for what would lead git elsewhere or to a network."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_")
+    }
+    return kept | {
+        "GIT_CEILING_DIRECTORIES": str(path.resolve().parent),
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "LC_ALL": "C",
+    }
+
+
+def _require(done: subprocess.CompletedProcess[bytes], path: Path) -> None:
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        text = said[0] if said else "git cannot read it"
+        raise InputError(text, Location(str(path)))

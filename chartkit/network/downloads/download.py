@@ -1,0 +1,61 @@
+"""Takes a file from a server that may be slow, broken or hostile."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from http import HTTPStatus
+
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.downloads.limits import Limits
+from chartkit.network.downloads.urls import checked_url
+from chartkit.network.http.errors import Fault, NetworkError
+from chartkit.network.http.transport import Request, Transport
+from chartkit.network.http.urls import shown_url
+
+_AGAIN = "try again later, or download it yourself and vendor the file"
+_HINTS = {
+    Fault.FORBIDDEN: "it is link-local, or a cloud's metadata service",
+    Fault.INSIDE: "give the URL that it leads to, if that is where the file should come from",
+    Fault.UNTRUSTED: "name your authority's certificate in a file by REQUESTS_CA_BUNDLE",
+}
+
+
+def download(url: str, limits: Limits) -> bytes:
+    """Return what a URL holds; raises InputError with one line, also after the last attempt failed.
+
+    Proxies, a file of certificates (`REQUESTS_CA_BUNDLE`) and names with passwords (`~/.netrc`)
+    are taken from the environment; the system's own certificates are trusted besides.
+    """
+    checked_url(url)
+    place = Location(shown_url(url))
+    with closing(Transport(limits, logins=True)) as transport:
+        try:
+            answer = transport.ask(Request(url), limits.archive)
+        except NetworkError as error:
+            raise _failed(error, place, limits) from None
+    if answer.is_passing:
+        text = f"the server answers {answer.status}, in {answer.attempts} attempts"
+        raise InputError(text, place, _AGAIN)
+    if answer.status != HTTPStatus.OK:
+        raise InputError(f"the server answers {answer.status}", place)
+    return answer.body
+
+
+def _failed(error: NetworkError, place: Location, limits: Limits) -> InputError:
+    text = _words(error, limits)
+    if error.is_passing:
+        return InputError(f"{text}, in {error.attempts} attempts", place, _AGAIN)
+    return InputError(text, place, _HINTS.get(error.fault))
+
+
+def _words(error: NetworkError, limits: Limits) -> str:
+    if error.fault is Fault.CUT and error.detail:
+        return f"the server cut the answer after {error.detail} bytes"
+    if error.fault is Fault.REDIRECT and error.url is not None:
+        return f"redirects from {error.url.scheme} to {error.detail}"
+    if error.fault is Fault.OVERDUE:
+        return f"the server was not done within {limits.patience:g} seconds"
+    if error.fault is Fault.TOO_LARGE:
+        return f"is larger than {limits.archive:,} bytes"
+    return error.words(limits)

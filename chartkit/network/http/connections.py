@@ -1,0 +1,133 @@
+"""Connections to addresses that were looked at: the one that was checked is the one that is asked.
+
+A name is resolved once, and where any of its addresses is one that is never asked, none is. The
+address that was reached is looked at again before anything is sent.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from chartkit.network.http.addresses import (
+    Address,
+    is_forbidden,
+    is_forbidden_host,
+    is_inside,
+    literal,
+)
+from chartkit.network.http.errors import DialError, Fault, NetworkError
+from chartkit.network.http.urls import Place, Url
+
+Resolver = Callable[[str, int], Sequence[str]]
+"""The addresses of a name."""
+
+
+def resolve(host: str, port: int) -> Sequence[str]:
+    """Return the addresses of a name as the system resolves it; raises OSError."""
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for _, _, _, _, address in found))
+
+
+@dataclass(slots=True)
+class Dial:
+    """A way to a place. outside: whether private networks and this machine are refused, for a
+    redirect leads there; reached: the address of the last connection."""
+
+    place: Place
+    outside: bool = False
+    resolver: Resolver = resolve
+    reached: Address | None = field(default=None, init=False)
+
+    def connect(self, seconds: float | None) -> socket.socket:
+        """Return a connection; raises DialError, and NetworkError before anybody is asked who may
+        not be. seconds: for each address."""
+        nobody = socket.gaierror(socket.EAI_NONAME, "no such host")
+        fault = DialError(self.place, nobody, is_unknown=True)
+        for address in self._addresses():
+            place = Place(str(address), self.place.port)
+            try:
+                made = socket.create_connection((place.host, place.port), seconds)
+            except OSError as error:
+                fault = DialError(place, error)
+                continue
+            return self._checked(made)
+        raise fault
+
+    def check_name(self) -> None:
+        """Raise NetworkError for a host that, as it is written, may not be asked."""
+        if is_forbidden_host(self.place.host):
+            raise NetworkError(Fault.FORBIDDEN)
+
+    def _addresses(self) -> Sequence[Address]:
+        self.check_name()
+        host = self.place.host
+        try:
+            texts = [host] if literal(host) else self.resolver(host, self.place.port)
+        except (OSError, UnicodeError) as error:
+            raise DialError(self.place, error, is_unknown=True) from None
+        addresses = [address for address in map(literal, texts) if address is not None]
+        for address in addresses:
+            self._check(address)
+        return addresses
+
+    def _checked(self, made: socket.socket) -> socket.socket:
+        try:
+            self.reached = literal(str(made.getpeername()[0]))
+            if self.reached is None:
+                raise NetworkError(Fault.FORBIDDEN)
+            self._check(self.reached)
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            made.close()
+            raise DialError(self.place, error) from None
+        except NetworkError:
+            made.close()
+            raise
+        return made
+
+    def _check(self, address: Address) -> None:
+        if is_forbidden(address):
+            raise NetworkError(Fault.FORBIDDEN)
+        if self.outside and is_inside(address):
+            raise NetworkError(Fault.INSIDE, self.place.host)
+
+
+class _Plain(HTTPConnection):
+    def __init__(self, *args: Any, dial: Dial, **given: Any) -> None:
+        super().__init__(*args, **given)
+        self._dial = dial
+
+    def _new_conn(self) -> socket.socket:
+        return self._dial.connect(self.timeout)
+
+
+class _Encrypted(HTTPSConnection):
+    def __init__(self, *args: Any, dial: Dial, **given: Any) -> None:
+        super().__init__(*args, **given)
+        self._dial = dial
+
+    def _new_conn(self) -> socket.socket:
+        return self._dial.connect(self.timeout)
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _EncryptedPool(HTTPSConnectionPool):
+    ConnectionCls = _Encrypted
+
+
+def pool(url: Url, dial: Dial, trust: Callable[[], ssl.SSLContext]) -> HTTPConnectionPool:
+    """Return connections to a URL's host that are made by `dial`."""
+    host, port = url.host.strip("[]"), url.place.port
+    if url.scheme == "http":
+        return _PlainPool(host, port, dial=dial)
+    return _EncryptedPool(host, port, dial=dial, ssl_context=trust())

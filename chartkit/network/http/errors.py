@@ -1,0 +1,183 @@
+"""Failures of requests: one type for whatever `urllib3`, `http.client` and `ssl` raise."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from collections.abc import Iterator
+from enum import Enum, auto
+from typing import Final
+
+import urllib3.exceptions
+
+from chartkit.network.http.limits import Limits
+from chartkit.network.http.urls import Place, Url
+
+
+class Fault(Enum):
+    """A kind of failure; what `detail` of a NetworkError holds stands in parentheses."""
+
+    UNSENDABLE = auto()
+    """No request can be made of it (the reason)."""
+    FORBIDDEN = auto()
+    """The address is never asked."""
+    INSIDE = auto()
+    """A redirect leads into a private network (the host)."""
+    REDIRECT = auto()
+    """A redirect that is not followed (where it leads)."""
+    DOWNGRADE = auto()
+    """A redirect that gives up encryption."""
+    REDIRECTS = auto()
+    """More redirects than are followed."""
+    UNREACHABLE = auto()
+    """Nobody was reached (the system's words)."""
+    SILENT = auto()
+    """Nothing came in time."""
+    OVERDUE = auto()
+    """The whole answer did not come in time."""
+    UNTRUSTED = auto()
+    """The certificate is not trusted (OpenSSL's words)."""
+    PLAIN = auto()
+    """The server does not speak TLS (OpenSSL's reason)."""
+    TLS = auto()
+    """The connection could not be encrypted (OpenSSL's reason)."""
+    CUT = auto()
+    """The answer ended early (how many bytes came, where that is known)."""
+    RESET = auto()
+    """The connection was reset."""
+    MALFORMED = auto()
+    """The answer is no HTTP."""
+    TOO_LARGE = auto()
+    """The answer is larger than it may be."""
+    SIZE = auto()
+    """The announced size is another than the expected one (the announced one)."""
+
+
+_UNANSWERED: Final = frozenset({Fault.UNREACHABLE, Fault.SILENT, Fault.OVERDUE, Fault.TLS})
+_PASSING: Final = _UNANSWERED | {Fault.CUT, Fault.RESET}
+
+
+class NetworkError(Exception):
+    """A request without an answer.
+
+    url: the URL that failed; target: where it redirects to, if that is what failed; cause: what was
+    raised, if anything; attempts: how often the server was asked.
+    """
+
+    def __init__(self, fault: Fault, detail: str = "", cause: BaseException | None = None) -> None:
+        super().__init__(fault, detail)
+        self.fault = fault
+        self.detail = detail
+        self.cause = cause
+        self.url: Url | None = None
+        self.target = ""
+        self.attempts = 1
+
+    def words(self, limits: Limits) -> str:
+        """Return what happened, for people."""
+        return {
+            Fault.UNSENDABLE: f"cannot be asked for: {self.detail}",
+            Fault.FORBIDDEN: "an address that is never asked",
+            Fault.INSIDE: f"redirects to the private address {self.detail}",
+            Fault.REDIRECT: f"redirects to {self.detail}",
+            Fault.DOWNGRADE: "redirects from https to http",
+            Fault.REDIRECTS: f"redirects more than {limits.redirects} times",
+            Fault.SILENT: f"the server says nothing for {limits.silence:g} seconds",
+            Fault.OVERDUE: f"no answer within {limits.patience:g} seconds",
+            Fault.UNTRUSTED: f"the server's certificate is not trusted: {self.detail}",
+            Fault.PLAIN: "the server does not speak TLS",
+            Fault.TLS: f"the connection cannot be encrypted: {self.detail}",
+            Fault.CUT: "the server cut the answer",
+            Fault.RESET: "the server cut the answer",
+            Fault.MALFORMED: "the server does not speak HTTP",
+        }.get(self.fault, f"the server cannot be reached: {self.detail}")
+
+    @property
+    def is_passing(self) -> bool:
+        """Tell whether another attempt may do better."""
+        return self.fault in _PASSING
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Tell whether the server cannot be reached at all, or says nothing."""
+        return self.fault in _UNANSWERED
+
+
+class DialError(NetworkError):
+    """Nobody was reached.
+
+    is_unknown: whether the name leads nowhere; is_late: whether no connection was made in time.
+    """
+
+    def __init__(
+        self, place: Place, error: OSError | UnicodeError, is_unknown: bool = False
+    ) -> None:
+        self.is_unknown = is_unknown
+        self.is_late = isinstance(error, TimeoutError)
+        why = "no connection in time" if self.is_late else reason(error)
+        is_name = not isinstance(error, UnicodeError)
+        super().__init__(Fault.UNREACHABLE if is_name else Fault.UNSENDABLE, why, error)
+        self.place = place
+
+
+_NO_TLS: Final = frozenset(
+    ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
+)
+"""What OpenSSL says of an answer that is no handshake."""
+_SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
+_CUT: Final = (
+    http.client.IncompleteRead,
+    urllib3.exceptions.IncompleteRead,
+    http.client.RemoteDisconnected,
+)
+
+
+def failure(error: BaseException) -> NetworkError:
+    """Return the failure behind an exception, which libraries wrap in one another."""
+    for cause in _causes(error):
+        found = _failure_by(cause)
+        if found is not None:
+            return found
+    if isinstance(error, ValueError):
+        return NetworkError(Fault.UNSENDABLE, " ".join(str(error).split()), error)
+    return NetworkError(Fault.UNREACHABLE, reason(error), error)
+
+
+def _failure_by(cause: BaseException) -> NetworkError | None:
+    if isinstance(cause, NetworkError):
+        return cause
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return NetworkError(Fault.UNTRUSTED, cause.verify_message, cause)
+    if isinstance(cause, ssl.SSLError) and not isinstance(cause, TimeoutError):
+        fault = Fault.PLAIN if cause.reason in _NO_TLS else Fault.TLS
+        return NetworkError(fault, cause.reason or "", cause)
+    if isinstance(cause, _SILENT):
+        return NetworkError(Fault.SILENT, "", cause)
+    if isinstance(cause, _CUT):
+        partial = getattr(cause, "partial", None)
+        return NetworkError(Fault.CUT, f"{partial:,}" if isinstance(partial, int) else "", cause)
+    if isinstance(cause, ConnectionResetError):
+        return NetworkError(Fault.RESET, "", cause)
+    if isinstance(cause, http.client.HTTPException | urllib3.exceptions.InvalidHeader):
+        return NetworkError(Fault.MALFORMED, "", cause)
+    return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that it came of, the outermost first."""
+    seen: set[int] = set()
+    waiting = [error]
+    while waiting:
+        each = waiting.pop(0)
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        inner = (*each.args, getattr(each, "reason", None), each.__cause__, each.__context__)
+        waiting += [other for other in inner if isinstance(other, BaseException)]
+
+
+def reason(error: BaseException) -> str:
+    """Return why a server cannot be reached, in the system's words where it has any."""
+    said = [each.strerror for each in _causes(error) if isinstance(each, OSError) and each.strerror]
+    return said[-1] if said else type(error).__name__

@@ -1,0 +1,302 @@
+"""Requests and their answers: sent, redirected, tried again and in time."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+from urllib.parse import urljoin
+
+from urllib3 import BaseHTTPResponse, HTTPConnectionPool, HTTPHeaderDict, ProxyManager
+from urllib3.exceptions import HTTPError
+from urllib3.util import Timeout
+
+from chartkit import __version__
+from chartkit.network.http.body import announced_length, read_body
+from chartkit.network.http.connections import Dial, pool
+from chartkit.network.http.deadline import within
+from chartkit.network.http.errors import Fault, NetworkError, failure
+from chartkit.network.http.limits import Limits
+from chartkit.network.http.proxies import login_of, proxy_of, through
+from chartkit.network.http.routes import Hop, anywhere
+from chartkit.network.http.trust import system_trust
+from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
+
+_REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})
+_KEEPS_METHOD: Final = frozenset({307, 308})
+_PASSING: Final = frozenset({408, 425, 429, 499, 500, 502, 503, 504, 522})
+"""Answers that another attempt may better."""
+_ANYWHERE: Final = frozenset({"accept", "content-type"})
+"""Headers that follow a redirect to another origin."""
+_HEADERS: Final = {"User-Agent": f"chartkit/{__version__}", "Accept-Encoding": "identity"}
+_OK: Final = 200
+
+Route = Callable[[Url, Sequence[Hop]], Dial]
+"""The way to a URL; given: the URLs that redirected there, in order. Raises NetworkError, or what
+the user of a transport has for a URL that is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """via: the URL whose answer says to ask this one, as a redirect does, empty for none; follows:
+    whether redirects are followed, or answers like others."""
+
+    url: str
+    headers: Mapping[str, str] | HTTPHeaderDict = field(default_factory=dict)
+    method: str = "GET"
+    body: bytes | None = None
+    via: str = ""
+    follows: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server said; headers: by their names in lower case; attempts: how often it was
+    asked."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    attempts: int = 1
+
+    @property
+    def is_passing(self) -> bool:
+        """Tell whether another attempt may do better."""
+        return self.status in _PASSING
+
+    @property
+    def is_redirect(self) -> bool:
+        """Tell whether another URL is to be asked."""
+        return self.status in _REDIRECTING and "location" in self.headers
+
+
+class Transport:
+    """Asks servers; holds open connections until it is closed.
+
+    route: where each URL is asked, and whether at all; trust: which certificates are believed;
+    environment: whether proxies and `~/.netrc` of the environment are taken (`logins`: the latter).
+    A server that could not be reached in all attempts is not asked again.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        route: Route = anywhere,
+        trust: Callable[[], ssl.SSLContext] = system_trust,
+        *,
+        proxies: bool = True,
+        logins: bool = False,
+    ) -> None:
+        self._limits = limits
+        self._route = route
+        self._trust = trust
+        self._proxies = proxies
+        self._logins = logins
+        self._pools: dict[tuple[object, ...], tuple[Dial, HTTPConnectionPool]] = {}
+        self._proxied: dict[str, ProxyManager] = {}
+        self._down: dict[tuple[str, Place], NetworkError] = {}
+
+    def close(self) -> None:
+        """Close the connections."""
+        for _, each in self._pools.values():
+            each.close()
+        for manager in self._proxied.values():
+            manager.clear()
+
+    def ask(self, request: Request, most: int, size: int | None = None) -> Answer:
+        """Return the answer, whatever its status is, of the last attempt; raises NetworkError.
+
+        most: bytes that it may have; size: bytes that it must have, None where nobody knows.
+        """
+        origin = _read(request.url).origin
+        if origin in self._down:
+            raise self._down[origin]
+        pause, attempts = self._limits.pause, self._limits.attempts
+        for attempt in range(1, attempts + 1):
+            outcome = self._in_time(request, most, size)
+            wait = _retry_after(outcome)
+            is_last = attempt == attempts or (wait or 0) > self._limits.longest_pause
+            if is_last or not outcome.is_passing:
+                break
+            time.sleep(pause if wait is None else wait)
+            pause *= 2
+        if isinstance(outcome, Answer):
+            return replace(outcome, attempts=attempt)
+        outcome.attempts = attempt
+        if outcome.is_unanswered:
+            self._down[origin] = outcome
+        raise outcome
+
+    def _in_time(self, request: Request, most: int, size: int | None) -> Answer | NetworkError:
+        def work() -> Answer | NetworkError:
+            try:
+                return self._attempt(request, most, size)
+            except NetworkError as error:
+                return error
+
+        try:
+            return within(self._limits.patience, work)
+        except TimeoutError:
+            return NetworkError(Fault.OVERDUE)
+
+    def _attempt(self, request: Request, most: int, size: int | None) -> Answer:
+        with self.sent(request) as response:
+            announced = announced_length(response)
+            wrong = size is not None and announced not in (None, size)
+            if response.status == _OK and wrong:
+                raise NetworkError(Fault.SIZE, str(announced))
+            content, fault = read_body(response, most, self._limits.patience)
+            if fault is not None:
+                raise fault
+            headers = {key.lower(): value for key, value in response.headers.items()}
+            return Answer(response.status, headers, content)
+
+    @contextmanager
+    def sent(self, request: Request) -> Iterator[BaseHTTPResponse]:
+        """Send a request once and follow redirects; gives the answer with its body to be read.
+
+        Raises NetworkError with the URL that failed.
+        """
+        here, path = _read(request.url), self._path_to(request)
+        for _ in range(self._limits.redirects + 1):
+            with _failing_at(here):
+                dial, connections = self._connections(here, self._route(here, path))
+                response = self._send(request, here, connections)
+            with _released(response):
+                target = response.headers.get("Location")
+                is_last = response.status not in _REDIRECTING or not target
+                if is_last or not request.follows:
+                    yield response
+                    return
+            there = _redirected(here, target or "")
+            request = _redirected_request(request, response.status, here, there)
+            path.append(Hop(here, dial))
+            here = there
+        raise _not_followed(path[-1].url, here.text, NetworkError(Fault.REDIRECTS))
+
+    def _path_to(self, request: Request) -> list[Hop]:
+        """Return what led to a request."""
+        if not request.via:
+            return []
+        before = _read(request.via)
+        known = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
+        return [Hop(before, next(known, Dial(before.place)))]
+
+    def _connections(self, here: Url, dial: Dial) -> tuple[Dial, HTTPConnectionPool | ProxyManager]:
+        """Return what leads to a URL, and the way that it was made for."""
+        proxy = proxy_of(here) if self._proxies else ""
+        if proxy:
+            dial.check_name()
+            if proxy not in self._proxied:
+                self._proxied[proxy] = through(proxy, self._trust())
+            return dial, self._proxied[proxy]
+        key = (*here.origin, dial.place, dial.outside)
+        if key not in self._pools:
+            self._pools[key] = dial, pool(here, dial, self._trust)
+        return self._pools[key]
+
+    def _send(
+        self, request: Request, here: Url, to: HTTPConnectionPool | ProxyManager
+    ) -> BaseHTTPResponse:
+        headers = HTTPHeaderDict(request.headers)
+        for name, value in _HEADERS.items():
+            headers.setdefault(name, value)
+        login = here.authorization or (login_of(here) if self._logins else "")
+        if login:
+            headers.setdefault("Authorization", login)
+        return to.urlopen(
+            request.method,
+            here.absolute if isinstance(to, ProxyManager) else here.target,
+            body=request.body,
+            headers=headers,
+            timeout=Timeout(connect=self._limits.connect, read=self._limits.silence),
+            redirect=False,
+            retries=False,
+            preload_content=False,
+            decode_content=False,
+        )
+
+
+@contextmanager
+def _released(response: BaseHTTPResponse) -> Iterator[None]:
+    """Give the connection back when the block ends, if the whole answer was read."""
+    try:
+        yield
+    finally:
+        response.close()
+        response.release_conn()
+
+
+@contextmanager
+def _failing_at(here: Url) -> Iterator[None]:
+    """Turn what libraries raise into a NetworkError that knows its URL."""
+    try:
+        yield
+    except NetworkError as error:
+        error.url = error.url or here
+        raise
+    except (OSError, ValueError, HTTPError, http.client.HTTPException) as error:
+        found = failure(error)
+        found.url = here
+        raise found from None
+
+
+def _read(url: str) -> Url:
+    try:
+        return read_url(url)
+    except UrlError as error:
+        raise NetworkError(Fault.UNSENDABLE, error.reason) from None
+
+
+def _redirected(here: Url, location: str) -> Url:
+    """Return where a redirect leads; raises NetworkError where it is not followed."""
+    text = location
+    try:
+        text = urljoin(here.text, location)
+        scheme = scheme_of(text)
+        if scheme not in PORTS:
+            raise _not_followed(here, text, NetworkError(Fault.REDIRECT, scheme or "no scheme"))
+        there = read_url(text)
+    except ValueError as error:
+        raise _not_followed(here, text, NetworkError(Fault.REDIRECT, "no URL", error)) from None
+    if here.scheme == "https" and there.scheme == "http":
+        raise _not_followed(here, text, NetworkError(Fault.DOWNGRADE))
+    return there
+
+
+def _not_followed(here: Url, target: str, error: NetworkError) -> NetworkError:
+    error.url, error.target = here, target
+    return error
+
+
+def _redirected_request(request: Request, status: int, here: Url, there: Url) -> Request:
+    """Return what is sent there: data with 307 and 308 alone, and to another origin no more headers
+    than say what is wanted."""
+    if request.method != "GET" and status not in _KEEPS_METHOD:
+        request = replace(request, method="GET", body=None)
+    if there.origin == here.origin:
+        return request
+    kept = HTTPHeaderDict()
+    for name, value in HTTPHeaderDict(request.headers).items():
+        if name.lower() in _ANYWHERE:
+            kept.add(name, value)
+    return replace(request, headers=kept)
+
+
+def _retry_after(outcome: Answer | NetworkError) -> float | None:
+    """Return the seconds until a server wants to be asked again; None where it does not say."""
+    text = outcome.headers.get("retry-after", "") if isinstance(outcome, Answer) else ""
+    if text.isascii() and text.isdigit() and len(text) < 10:
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
+    return max(0.0, (zoned - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,150 @@
+"""What lies beside an image in its registry: manifests, blobs, and what refers to a digest.
+
+For those who verify images. Every document is checked against the digest by which it was asked
+for, and none is asked for twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.engine.scalars.registry_reference import parse_repository as repository_of
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.quoting import quote
+from chartkit.model import Body, Json
+from chartkit.network.registry.answers import printable
+from chartkit.network.registry.cache import is_digest
+from chartkit.network.registry.client import Client, Document, check_blob, read_json
+from chartkit.network.registry.errors import MissingError, RegistryError
+
+Key = TypeVar("Key")
+Found = TypeVar("Found")
+
+_DIGITS: Final = "0123456789abcdef"
+
+
+class NoReferenceError(RegistryError):
+    """The text is no reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A reference and the manifest or index that it names itself."""
+
+    reference: RegistryReference
+    document: Document
+
+
+class Artifacts:
+    """Asks registries as one somebody; a failure is known, too: nobody waits twice for it."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._resolved: dict[str, Resolved | RegistryError] = {}
+        self._documents: dict[tuple[str, str, str], Document | RegistryError] = {}
+        self._referrers: dict[tuple[str, str, str], Sequence[Body] | RegistryError] = {}
+
+    def resolve(self, reference: str) -> Resolved:
+        """What a reference leads to; raises NoReferenceError, MissingError or RegistryError."""
+        return once(self._resolved, reference, lambda: self._resolve(reference))
+
+    def manifest(self, repository: RegistryReference, identifier: str) -> Document:
+        """A manifest or index of a repository, by tag or digest.
+
+        Raises MissingError where the registry has none, RegistryError where it does not say.
+        """
+        key = (repository.registry, repository.repository, identifier)
+        return once(self._documents, key, lambda: self._client.manifest(repository, identifier))
+
+    def blob(
+        self, repository: RegistryReference, digest: str, size: int, most: int, data: Json = None
+    ) -> bytes:
+        """A blob of a repository, by the digest and size (bytes) of its descriptor.
+
+        most: bytes beyond which it is refused; data: the descriptor's own copy of it, which then
+        counts. Raises MissingError or RegistryError.
+        """
+        if data is None:
+            return self._client.blob(repository, digest, size, most)
+        try:
+            content = decode_base64(data if isinstance(data, str) else "?")[:size]
+        except Base64Error as error:
+            raise RegistryError(str(error)) from None
+        check_blob(content, digest, size)
+        return content
+
+    def referrers(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
+        """Descriptors of what refers to a digest, by the registry's list or, where it keeps none,
+        by the tag that stands for one; raises RegistryError.
+
+        Of a list in pages these are the first page's: Kyverno reads no other.
+        """
+        key = (repository.registry, repository.repository, digest)
+        return once(self._referrers, key, lambda: self._list(repository, digest))
+
+    def _resolve(self, reference: str) -> Resolved:
+        try:
+            parsed = parse_reference(reference)
+        except ImageReferenceError as error:
+            raise NoReferenceError(str(error)) from None
+        return Resolved(parsed, self.manifest(parsed, parsed.identifier))
+
+    def _list(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
+        if not is_digest(digest):
+            raise RegistryError("referrers are listed for a sha256 digest alone")
+        content = self._client.referrers(repository, digest)
+        if content is None:
+            try:
+                content = self.manifest(repository, digest.replace(":", "-")).content
+            except MissingError:
+                return ()
+        index = read_json(content, f"the list of what refers to {digest}")
+        listed = index.get("manifests") if isinstance(index, dict) else ""
+        if listed is None:
+            return ()
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise RegistryError(f"the list of what refers to {digest} holds no descriptors")
+        for one in listed:
+            _check_digest(one.get("digest"))
+        return tuple(listed)
+
+
+def parse_repository(text: str) -> RegistryReference:
+    """A repository without tag and digest, as policies name one that holds signatures; raises
+    NoReferenceError."""
+    try:
+        return repository_of(text)
+    except ImageReferenceError as error:
+        raise NoReferenceError(str(error)) from None
+
+
+def once(known: dict[Key, Found | RegistryError], key: Key, make: Callable[[], Found]) -> Found:
+    """What was made for a key, now or before; raises what was raised then."""
+    if key not in known:
+        try:
+            known[key] = make()
+        except RegistryError as error:
+            known[key] = error
+    made = known[key]
+    if isinstance(made, RegistryError):
+        raise made
+    return made
+
+
+def _check_digest(value: Json) -> None:
+    """That a descriptor's digest is one; raises RegistryError in the words of Kyverno's client."""
+    text = value if isinstance(value, str) else ""
+    algorithm, _, digits = text.partition(":")
+    if not algorithm or not digits:
+        raise RegistryError(f"cannot parse hash: {quote(printable(text))}")
+    strange = digits.lstrip(_DIGITS)
+    if strange:
+        raise RegistryError(f"found non-hex character in hash: {printable(strange[0])}")
+    if algorithm != "sha256":
+        raise RegistryError(f"unsupported hash: {quote(printable(algorithm))}")
+    if not is_digest(text):
+        raise RegistryError(f"wrong number of hex digits for sha256: {printable(digits)}")

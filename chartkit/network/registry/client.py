@@ -1,0 +1,274 @@
+"""Documents of one registry: manifests and blobs, each checked against its digest."""
+
+from __future__ import annotations
+
+import http
+import json
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.go.quoting import quote
+from chartkit.model import Json
+from chartkit.network.http.addresses import is_loopback
+from chartkit.network.http.transport import Answer
+from chartkit.network.registry.answers import printable, said, said_by_head
+from chartkit.network.registry.cache import Cache, digest_of, is_digest
+from chartkit.network.registry.challenges import Wanted, fetch_token, read_challenge
+from chartkit.network.registry.depth import is_deeper
+from chartkit.network.registry.errors import MissingError, RegistryError
+from chartkit.network.registry.keychain import Keychain
+from chartkit.network.registry.settings import Settings
+from chartkit.network.registry.transport import Question, Transport
+
+OCI_INDEX: Final = "application/vnd.oci.image.index.v1+json"
+DOCKER_INDEX: Final = "application/vnd.docker.distribution.manifest.list.v2+json"
+OCI_MANIFEST: Final = "application/vnd.oci.image.manifest.v1+json"
+DOCKER_MANIFEST: Final = "application/vnd.docker.distribution.manifest.v2+json"
+_MANIFESTS: Final = ", ".join((OCI_MANIFEST, DOCKER_MANIFEST, OCI_INDEX, DOCKER_INDEX))
+_TAG: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9_.-]{1,128}\Z", re.ASCII)
+_WITHOUT_REFERRERS: Final = frozenset(
+    {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.BAD_REQUEST, http.HTTPStatus.NOT_ACCEPTABLE}
+)
+"""How registries say that they keep no list of referrers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """media_type: as the registry says it; digest: of the content, which was made from it."""
+
+    media_type: str
+    digest: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A repository; plain: asked without encryption; private: whether the user wants it so, or a
+    policy alone."""
+
+    host: str
+    repository: str
+    plain: bool
+    private: bool = True
+
+    @property
+    def base(self) -> str:
+        """What every URL of the registry begins with."""
+        return f"http{'' if self.plain else 's'}://{self.host}/v2"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer;
+    size: bytes that it must have, None where nobody knows."""
+
+    kind: str
+    identifier: str
+    accept: str
+    most: int
+    size: int | None = None
+
+
+class Client:
+    """Reads documents of images as one somebody; knows what tokens were given so far."""
+
+    def __init__(
+        self, settings: Settings, transport: Transport, keychain: Keychain, insecure: bool = False
+    ) -> None:
+        """insecure: whether a registry that cannot be asked encrypted is asked without."""
+        self._settings = settings
+        self._transport = transport
+        self._keychain = keychain
+        self._insecure = insecure
+        self._unencrypted: set[str] = set()
+        self._cache = Cache(settings.cache, settings.limits, f"{keychain.owner}{insecure:d}")
+        self._authorizations: dict[_Place, str] = {}
+        self._secrets: set[str] = set()
+
+    def manifest(self, image: RegistryReference, identifier: str) -> Document:
+        """A manifest or index, by tag or digest; raises RegistryError."""
+        by_digest = identifier if is_digest(identifier) else ""
+        if not by_digest and not _TAG.match(identifier):
+            raise RegistryError(f"{quote(printable(identifier))} is no tag and no sha256 digest")
+        kept = self._kept(image, by_digest)
+        if kept is not None:
+            return Document(_media_type(kept), by_digest, kept)
+        most = self._settings.limits.document
+        answer, url = self._get(image, _Wanted("manifests", identifier, _MANIFESTS, most))
+        digest = digest_of(answer.body)
+        if by_digest and digest != by_digest:
+            raise RegistryError(
+                f'manifest digest: "{digest}" does not match requested digest: "{by_digest}" for '
+                f'"{image.registry}/{image.repository}@{by_digest}"'
+            )
+        announced = answer.headers.get("docker-content-digest", "")
+        if is_digest(announced) and announced != digest:
+            text = f"GET {url}: is announced as {announced}, and its digest is {digest}"
+            raise RegistryError(text, unanswered=True)
+        self._cache.put(_scope(image), answer.body)
+        return Document(_type_of(answer), digest, answer.body)
+
+    def blob(self, image: RegistryReference, digest: str, size: int, most: int) -> bytes:
+        """A blob whose digest and size (bytes) are known; raises RegistryError.
+
+        most: bytes beyond which a blob is refused.
+        """
+        if not is_digest(digest):
+            raise RegistryError(f"{printable(digest)} is no sha256 digest")
+        content = self._kept(image, digest)
+        if content is None:
+            if size > most:
+                text = f"the blob {digest} is larger than {most:,} bytes"
+                raise RegistryError(text, unanswered=True)
+            answer, _ = self._get(image, _Wanted("blobs", digest, "*/*", most, size))
+            content = answer.body
+            check_blob(content, digest, size)
+            self._cache.put(_scope(image), content)
+        return content
+
+    def referrers(self, image: RegistryReference, digest: str) -> bytes | None:
+        """The index of what refers to a digest; None where the registry keeps no such list.
+
+        Of a list in pages the first one, which is all that Kyverno reads.
+        """
+        wanted = _Wanted("referrers", digest, OCI_INDEX, self._settings.limits.document)
+        answer, _ = self._get(image, wanted, _WITHOUT_REFERRERS)
+        is_there = answer.status == http.HTTPStatus.OK
+        # No parameter may follow: go-containerregistry compares the whole header.
+        is_list = is_there and answer.headers.get("content-type") == OCI_INDEX
+        return answer.body if is_list else None
+
+    def _kept(self, image: RegistryReference, digest: str) -> bytes | None:
+        return self._cache.get(_scope(image), digest) if digest else None
+
+    def _get(
+        self, image: RegistryReference, wanted: _Wanted, known: frozenset[int] = frozenset()
+    ) -> tuple[Answer, str]:
+        """An answer of status 200, or of one that is known, and what was asked; raises
+        RegistryError for any other."""
+        host = self._settings.mirrors.get(image.registry, image.registry)
+        place = _Place(host, image.repository, self._is_plain(host))
+        try:
+            answer, url = self._get_at(place, wanted)
+        except RegistryError as error:
+            raise error.worded(self._clean(error.message)) from None
+        if answer.status != http.HTTPStatus.OK and answer.status not in known:
+            is_missing = answer.status == http.HTTPStatus.NOT_FOUND
+            kind = MissingError if is_missing else RegistryError
+            failure = kind(f"GET {url}: {self._clean(said(answer))}")
+            failure.without_body = f"HEAD {url}: {said_by_head(answer)}"
+            raise failure
+        return answer, url
+
+    def _is_plain(self, host: str) -> bool:
+        return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
+
+    def _get_at(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+        """An answer, whatever its status is, and what was asked."""
+        if place.plain or not self._insecure:
+            return self._authorized(place, wanted)
+        lost = ""
+        if place.host not in self._unencrypted:
+            try:
+                return self._authorized(place, wanted)
+            except RegistryError as error:
+                if not error.unanswered:
+                    raise
+                lost = f"{error.message}; "
+        try:
+            found = self._authorized(replace(place, plain=True, private=False), wanted)
+        except RegistryError as error:
+            raise error.worded(f"{lost}{error.message}") from None
+        self._unencrypted.add(place.host)
+        return found
+
+    def _authorized(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+        url = f"{place.base}/{place.repository}/{wanted.kind}/{wanted.identifier}"
+        answer = self._ask(url, wanted, self._authorizations.get(place))
+        if answer.status == http.HTTPStatus.UNAUTHORIZED:
+            authorization = self._authorize(answer, place)
+            if authorization is not None:
+                self._authorizations[place] = authorization
+                answer = self._ask(url, wanted, authorization)
+        return answer, url
+
+    def _ask(self, url: str, wanted: _Wanted, authorization: str | None) -> Answer:
+        headers = {"Accept": wanted.accept}
+        if authorization is not None:
+            headers["Authorization"] = authorization
+        return self._transport.ask(Question(url, headers, wanted.most, size=wanted.size))
+
+    def _authorize(self, answer: Answer, place: _Place) -> str | None:
+        """What to send after an answer that asks who is there; None where nothing can be said."""
+        challenge = read_challenge(answer.headers.get("www-authenticate", ""))
+        if challenge is None:
+            return None
+        who = self._keychain.find(place.host, place.repository, place.private)
+        if who is not None:
+            self._secrets.update(who.secrets)
+        if who is not None and (who.token or not challenge.is_bearer):
+            return who.authorization
+        if not challenge.is_bearer:
+            return None
+        scope = f"repository:{place.repository}:pull"
+        asked = Wanted(challenge, scope, place.host, place.plain)
+        token = fetch_token(self._transport, asked, who, self._settings.limits.token)
+        self._secrets.add(token)
+        return f"Bearer {token}"
+
+    def _clean(self, text: str) -> str:
+        """A message that may have been made of what a server sent back, without secrets."""
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, "***")
+        return text
+
+
+def read_json(content: bytes, what: str) -> Json:
+    """A document's value; raises RegistryError for one that is no JSON or nested too deeply."""
+    try:
+        value = json.loads(content, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise RegistryError(f"{what} is not JSON") from None
+    if is_deeper(value, _DEEPEST):
+        raise RegistryError(f"{what} is nested more than {_DEEPEST} deep", unanswered=True)
+    return value
+
+
+_DEEPEST: Final = 64
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def check_blob(content: bytes, digest: str, size: int) -> None:
+    """That a blob is what was asked for; raises RegistryError."""
+    if len(content) != size:
+        raise RegistryError(f"error verifying size; got {len(content)}, want {size}")
+    found = digest_of(content)
+    if found != digest:
+        raise RegistryError(
+            f"error verifying sha256 checksum after reading {size} bytes; "
+            f'got "{found}", want "{digest}"'
+        )
+
+
+def _scope(image: RegistryReference) -> str:
+    return f"{image.registry}/{image.repository}"
+
+
+def _type_of(answer: Answer) -> str:
+    return answer.headers.get("content-type", "").partition(";")[0].strip()
+
+
+def _media_type(content: bytes) -> str:
+    """Of a document that was kept: what it says itself, or what its members show."""
+    value = read_json(content, "a manifest")
+    if not isinstance(value, dict):
+        return ""
+    media_type = value.get("mediaType")
+    if isinstance(media_type, str):
+        return media_type
+    return OCI_INDEX if "manifests" in value else OCI_MANIFEST

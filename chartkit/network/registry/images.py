@@ -1,0 +1,153 @@
+"""Images as policies ask for them, built as Kyverno builds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.model import Body, Json
+from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, Resolved, once
+from chartkit.network.registry.client import read_json
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.registry.platforms import image_of
+from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.shapes import config_shape, manifest_shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Image:
+    """index: None where the reference leads to no index."""
+
+    index: Json
+    manifest: Json
+    config: Json
+
+
+class Images:
+    """Images as they are shown to one somebody, each reference asked for once."""
+
+    def __init__(self, artifacts: Artifacts, limits: Limits) -> None:
+        self.artifacts = artifacts
+        self._limits = limits
+        self._images: dict[str, _Image | RegistryError] = {}
+
+    def digest(self, reference: str) -> str:
+        """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
+        return self._found(reference).document.digest
+
+    def image(self, reference: str) -> Body:
+        """An image for a context entry; raises RegistryError in Kyverno's words."""
+        try:
+            found = self._found(reference)
+        except RegistryError as error:
+            text = f"failed to fetch image descriptor: {reference}, error: {error.message}"
+            raise _within(error, text, reference) from None
+        image = self._image(reference, found)
+        place = f"{found.reference.registry}/{found.reference.repository}"
+        return {
+            "image": reference,
+            "resolvedImage": f"{place}@{found.document.digest}",
+            "registry": found.reference.registry,
+            "repository": found.reference.repository,
+            "identifier": _identifier(found.reference),
+            "manifestList": image.index,
+            "manifest": image.manifest,
+            "configData": image.config,
+        }
+
+    def descriptor(self, reference: str) -> Body:
+        """An image for CEL; raises RegistryError."""
+        found = self._found(reference, bare=True)
+        image = self._image(reference, found, bare=True)
+        parsed, digest = found.reference, found.document.digest
+        place = f"{parsed.registry}/{parsed.repository}"
+        tagged = f":{parsed.tag}" if parsed.tag else ""
+        made: Body = {
+            "image": reference,
+            "resolvedImage": f"{place}{tagged}@{digest}",
+            "registry": parsed.registry,
+            "repository": parsed.repository,
+            "identifier": parsed.identifier,
+            "tag": parsed.tag,
+            "digest": digest,
+            "imageIndex": image.index,
+            "manifest": manifest_shape(image.manifest),
+            "config": config_shape(image.config),
+        }
+        return {key: value for key, value in made.items() if value not in (None, "")}
+
+    def _found(self, reference: str, bare: bool = False) -> Resolved:
+        """bare: without the words around a failure that only context entries have."""
+        try:
+            return self.artifacts.resolve(reference)
+        except RegistryError as error:
+            if bare:
+                raise
+            what = "parse" if isinstance(error, NoReferenceError) else "fetch"
+            text = f"failed to {what} image reference: {reference}, error: {error.message}"
+            raise error.worded(text) from None
+
+    def _image(self, reference: str, found: Resolved, bare: bool = False) -> _Image:
+        try:
+            return once(self._images, reference, lambda: self._read(found))
+        except RegistryError as error:
+            if bare:
+                raise
+            if isinstance(error, _WrongConfigError):
+                text = f"failed to decode config for image reference: {reference}, error: "
+                raise error.worded(f"{text}{error.message}") from None
+            what = "fetch config for" if isinstance(error, _NoConfigError) else "resolve"
+            text = f"failed to {what} image reference: {reference}, error: {error.message}"
+            raise _within(error, text, reference) from None
+
+    def _read(self, found: Resolved) -> _Image:
+        index, document = image_of(
+            self.artifacts,
+            found.reference,
+            found.document,
+            str(found.reference),
+            self._limits.depth,
+        )
+        try:
+            manifest = read_json(document.content, "the manifest")
+        except RegistryError as error:
+            raise _NoConfigError(error.message) from None
+        config = manifest.get("config") if isinstance(manifest, dict) else None
+        if not isinstance(config, dict):
+            raise _NoConfigError("the manifest names no config")
+        content = self._config(found.reference, config)
+        try:
+            return _Image(index, manifest, read_json(content, "the config"))
+        except RegistryError as error:
+            raise _WrongConfigError(error.message) from None
+
+    def _config(self, reference: RegistryReference, descriptor: Body) -> bytes:
+        digest, size = descriptor.get("digest"), descriptor.get("size")
+        if not isinstance(digest, str) or not isinstance(size, int) or isinstance(size, bool):
+            raise _NoConfigError("the manifest's config has no digest or size")
+        try:
+            most, data = self._limits.document, descriptor.get("data")
+            return self.artifacts.blob(reference, digest, size, most, data)
+        except RegistryError as error:
+            raise _NoConfigError(error.message, error.hint, error.unanswered) from None
+
+
+class _NoConfigError(RegistryError):
+    """The image is there, and its configuration is not to be had."""
+
+
+class _WrongConfigError(RegistryError):
+    """The configuration is there, and no JSON."""
+
+
+def _within(error: RegistryError, text: str, reference: str) -> RegistryError:
+    return error.worded(f"failed to fetch image descriptor: {reference}, error: {text}")
+
+
+def _identifier(reference: RegistryReference) -> str:
+    """As Kyverno writes it: what stands behind the last colon before a digest counts as the tag,
+    and be it the registry's port."""
+    if not reference.digest:
+        return reference.identifier
+    before, colon, tag = reference.original.partition("@")[0].rpartition(":")
+    return f"{tag}@{reference.digest}" if before and colon and tag else reference.digest

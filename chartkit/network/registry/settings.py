@@ -1,0 +1,89 @@
+"""How registries are asked: through which mirrors, with whose trust, and how long."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from chartkit.engine.scalars.registry_reference import DEFAULT_REGISTRY
+from chartkit.errors import InputError
+from chartkit.model import Location
+from chartkit.network.http import limits as net
+
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?\Z", re.ASCII)
+_ALIAS: Final = "docker.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits(net.Limits):
+    """What is refused beyond, in addition to the limits of a request.
+
+    document: bytes of a manifest or configuration; held: bytes of documents that are kept in
+    memory, for each who is asked as; token: bytes of a token's answer; depth: how many indexes may
+    stand in one another.
+    """
+
+    document: int = 4 * 1024 * 1024
+    held: int = 64 * 1024 * 1024
+    token: int = 256 * 1024
+    depth: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """mirrors: the host that is asked in a registry's place; plain: hosts that are asked without
+    encryption (this machine itself always is); authorities: certificates that are trusted besides
+    the system's; cache: where documents are kept by their digest, None for this run alone."""
+
+    mirrors: Mapping[str, str] = field(default_factory=dict)
+    plain: frozenset[str] = frozenset()
+    authorities: Path | None = None
+    cache: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+def read_settings(
+    mirrors: Sequence[str] = (),
+    plain: Sequence[str] = (),
+    authorities: Path | None = None,
+    cache: Path | None = None,
+) -> Settings:
+    """What the user says of registries; raises InputError.
+
+    mirrors: `REGISTRY=HOST`; plain: hosts; authorities: a file of certificates in PEM.
+    """
+    hosts: dict[str, str] = {}
+    for text in mirrors:
+        registry, equals, host = text.partition("=")
+        if not equals:
+            hint = "for example docker.io=mirror.example.com"
+            raise InputError("--registry-mirror takes REGISTRY=HOST", hint=hint)
+        hosts[_host(registry, "--registry-mirror")] = _host(host, "--registry-mirror")
+    if authorities is not None:
+        _check_authorities(authorities)
+    if cache is not None and cache.exists() and not cache.is_dir():
+        raise InputError("is no folder for --registry-cache", Location(str(cache)))
+    named = frozenset(_host(text, "--registry-plain-http") for text in plain)
+    return Settings(hosts, named, authorities, cache)
+
+
+def _host(text: str, option: str) -> str:
+    if not _HOST.match(text):
+        hint = "give HOST or HOST:PORT, without https:// and without a path"
+        raise InputError(f"{option}: '{text}' is no host", hint=hint)
+    return DEFAULT_REGISTRY if text == _ALIAS else text
+
+
+def _check_authorities(path: Path) -> None:
+    try:
+        ssl.create_default_context(cafile=str(path))
+    except ssl.SSLError:
+        hint = "give certificates in PEM"
+        raise InputError("holds no certificate", Location(str(path)), hint) from None
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise InputError(f"cannot be read: {why}", Location(str(path))) from None

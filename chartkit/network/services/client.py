@@ -1,0 +1,223 @@
+"""Makes calls of services: each once, to hosts that the user names, and to no other."""
+
+from __future__ import annotations
+
+import re
+import ssl
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Final
+
+from urllib3 import BaseHTTPResponse, HTTPHeaderDict
+
+from chartkit.engine.ports.services import (
+    MOST_BYTES,
+    BadUrlError,
+    Ending,
+    NotAllowedError,
+    ServiceAnswer,
+    ServiceCall,
+    masked,
+)
+from chartkit.errors import LookupFailed
+from chartkit.go.quoting import quote
+from chartkit.go.x509.pem import certificates
+from chartkit.network.http import limits as net
+from chartkit.network.http.body import read_body
+from chartkit.network.http.connections import Dial, Resolver, resolve
+from chartkit.network.http.deadline import pauses, within
+from chartkit.network.http.errors import DialError, Fault, NetworkError
+from chartkit.network.http.routes import Hop
+from chartkit.network.http.transport import Request, Transport
+from chartkit.network.http.trust import system_trust, trust_in
+from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
+from chartkit.network.services.faults import bad_url, cause_of, failed, failure_of, shown, unspoken
+from chartkit.network.services.hosts import AllowedHosts
+
+_OVERHEAD: Final = 1000
+_TRUSTS: Final = 8
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+\Z")
+_NO_HEADER_VALUE: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_OWN: Final = frozenset({"host", "content-length", "transfer-encoding", "trailer"})
+"""Headers that Go writes by itself, whatever a policy says."""
+_GUARDED: Final = "a redirect leads to an address of this machine, of a private network or a cloud"
+_FORBIDDEN: Final = "its name leads to a link-local address or a cloud's metadata service"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits(net.Limits):
+    """What is refused beyond, in addition to the limits of a request: patience is Kyverno's
+    `apiCallTimeout`, which ends what is silent, and as many redirects are followed as Go does.
+
+    remembered: bytes of answers that are kept for who asks the same again.
+    """
+
+    silence: float = 60.0
+    redirects: int = 10
+    remembered: int = 64 * 1024 * 1024
+
+
+Outcome = ServiceAnswer | LookupFailed
+
+
+class Services:
+    """Who makes the calls of policies (see `chartkit.engine.ports.services.ServiceSource`).
+
+    Nothing is tried twice but what wants to be, and a host that was not reached in all its tries,
+    or that was silent, is not asked again.
+    """
+
+    def __init__(
+        self, allowed: AllowedHosts, limits: Limits | None = None, resolver: Resolver = resolve
+    ) -> None:
+        self._allowed = allowed
+        self._limits = limits or Limits()
+        self._resolver = resolver
+        self._kept: OrderedDict[ServiceCall, Outcome] = OrderedDict()
+        self._size = 0
+        self._down: dict[Place, str] = {}
+
+    def ask(self, call: ServiceCall, /) -> ServiceAnswer:
+        outcome = self._kept.get(call)
+        if outcome is None:
+            outcome = self._made(call)
+            self._keep(call, outcome)
+        if isinstance(outcome, LookupFailed):
+            raise outcome.with_traceback(None)
+        return outcome
+
+    def _keep(self, call: ServiceCall, outcome: Outcome) -> None:
+        self._kept[call] = outcome
+        self._size += _size(call, outcome)
+        while self._size > self._limits.remembered and len(self._kept) > 1:
+            self._size -= _size(*self._kept.popitem(last=False))
+
+    def _made(self, call: ServiceCall) -> Outcome:
+        began, down = time.monotonic(), dict(self._down)
+        outcome = self._tried(call)
+        for pause in pauses(call.tries):
+            late = time.monotonic() + pause - began > self._limits.patience
+            if late or not _may_pass(outcome):
+                break
+            time.sleep(pause)
+            self._down = dict(down)
+            outcome = self._tried(call)
+        return outcome
+
+    def _tried(self, call: ServiceCall) -> Outcome:
+        def work() -> Outcome:
+            try:
+                return self._asked(call)
+            except LookupFailed as error:
+                return type(error)(masked(error.message, call), hint=error.hint)
+
+        try:
+            return within(self._limits.patience, work)
+        except TimeoutError:
+            cause = f"no answer within {self._limits.patience:g} seconds"
+            self._down[read_url(call.url).place] = cause
+            return failed(call, call.url, cause)
+
+    def _asked(self, call: ServiceCall) -> ServiceAnswer:
+        _check_url(call)
+        route = partial(self._route, call)
+        trust = partial(_trust, call.authorities)
+        request = Request(call.url, _headers(call), call.method, call.body)
+        with closing(Transport(self._limits, route, trust, proxies=False)) as transport:
+            try:
+                with transport.sent(request) as response:
+                    return _read(response)
+            except NetworkError as error:
+                raise self._failure(call, error) from None
+
+    def _failure(self, call: ServiceCall, error: NetworkError) -> LookupFailed:
+        here = error.url
+        if here is not None and error.fault is Fault.DOWNGRADE:
+            text = "an encrypted call does not become a plain one"
+            return _not_asked(read_url(error.target).place, here, text)
+        if here is not None and error.fault in (Fault.FORBIDDEN, Fault.INSIDE):
+            why = _GUARDED if error.fault is Fault.INSIDE else _FORBIDDEN
+            return NotAllowedError(f"{here.place} is not asked: {why}")
+        if here is not None and isinstance(error, DialError):
+            self._down[here.place] = cause_of(error)
+        return failure_of(call, error, self._limits.redirects)
+
+    def _route(self, call: ServiceCall, here: Url, path: Sequence[Hop]) -> Dial:
+        """Return the way to a host that the user names: by a redirect to another one not into
+        private networks, unless the user said where that host is."""
+        named = self._allowed.find(here.scheme, here.place)
+        before = path[-1].url if path else None
+        if named is None:
+            raise _not_asked(here.place, before, "--allow-network does not name it")
+        if here.place in self._down:
+            raise failed(call, here.text, self._down[here.place])
+        guarded = bool(path) and here.place.host != path[0].url.place.host
+        to = named.reached_at(here.place.port)
+        return Dial(to, guarded and not named.is_itself, self._resolver)
+
+
+def _not_asked(place: Place, before: Url | None, why: str) -> NotAllowedError:
+    way = "" if before is None else f"{shown(before.text)} redirects there, and "
+    return NotAllowedError(f"{place} is not asked: {way}{why}")
+
+
+def _check_url(call: ServiceCall) -> None:
+    if scheme_of(call.url) not in PORTS:
+        raise failed(call, call.url, unspoken(call.url))
+    try:
+        read_url(call.url)
+    except UrlError as error:
+        raise bad_url(call.url, error) from None
+
+
+@lru_cache(maxsize=_TRUSTS)
+def _trust(authorities: str) -> ssl.SSLContext:
+    """Return the trust in a policy's certificates (PEM) alone, or in the system's where it has
+    none."""
+    if not authorities:
+        return system_trust()
+    try:
+        return trust_in(b"".join(certificates(authorities)))
+    except (ssl.SSLError, ValueError):
+        raise LookupFailed("failed to parse PEM CA bundle") from None
+
+
+def _headers(call: ServiceCall) -> HTTPHeaderDict:
+    """What is sent beside the data; raises LookupFailed for what no header can hold."""
+    made = HTTPHeaderDict()
+    for name, value in call.headers:
+        if not _HEADER_NAME.match(name):
+            cause = f"net/http: invalid header field name {quote(name)}"
+            raise failed(call, call.url, cause)
+        if _NO_HEADER_VALUE.search(value):
+            cause = f"net/http: invalid header field value for {quote(name)}"
+            raise failed(call, call.url, cause)
+        if name.lower() not in _OWN:
+            # The bytes of UTF-8, as Go sends them: `http.client` writes Latin-1.
+            made.add(name, value.encode("utf-8", "replace").decode("latin-1"))
+    return made
+
+
+def _read(response: BaseHTTPResponse) -> ServiceAnswer:
+    content, fault = read_body(response, MOST_BYTES)
+    ending = Ending.WHOLE
+    if fault is not None:
+        ending = Ending.TOO_LARGE if fault.fault is Fault.TOO_LARGE else Ending.CUT
+    return ServiceAnswer(response.status, response.reason or "", content, ending)
+
+
+def _may_pass(outcome: Outcome) -> bool:
+    """Whether another try may come to something else."""
+    if isinstance(outcome, ServiceAnswer):
+        return not outcome.is_success
+    return not isinstance(outcome, NotAllowedError | BadUrlError)
+
+
+def _size(call: ServiceCall, outcome: Outcome) -> int:
+    """Bytes that an outcome takes, about."""
+    asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
+    return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)

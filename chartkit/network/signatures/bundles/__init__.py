@@ -1,0 +1,12 @@
+"""Sigstore bundles: read, verified with sigstore's own parts, and found beside an image."""
+
+from __future__ import annotations
+
+from chartkit.network.signatures.bundles.questions import (
+    Wanted,
+    find_bundles,
+    verify_bundles,
+    verify_cluster_policy,
+)
+
+__all__ = ["Wanted", "find_bundles", "verify_bundles", "verify_cluster_policy"]

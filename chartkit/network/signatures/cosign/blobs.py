@@ -1,0 +1,83 @@
+"""Verifies signatures of content that lies at hand: no registry is asked, and no log.
+
+This module is light: cryptography is imported when the first question comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from chartkit.engine.ports.signatures import (
+    UNASKED,
+    KeySource,
+    LoggedBlob,
+    SignatureError,
+    SignatureSource,
+)
+from chartkit.errors import LookupFailed
+from chartkit.network.signatures.installed import installed
+from chartkit.network.signatures.secret_keys import NO_SECRETS
+
+if TYPE_CHECKING:
+    from chartkit.network.signatures.keys import PublicKey
+    from chartkit.network.signatures.trust import TrustedRoots
+
+Trusting: TypeAlias = Callable[[], "TrustedRoots"]
+
+_NO_KEY: Final = "failed to judge signature type from public key configuration"
+_PEM: Final = "-----BEGIN PUBLIC KEY-----"
+
+
+def trusted_by(source: SignatureSource) -> Trusting | None:
+    """Who gives the trusted root that signatures of images are verified with; None for nobody."""
+    if source is UNASKED:
+        return None
+    from chartkit.network.signatures.source import Signatures
+
+    return source.trusted if isinstance(source, Signatures) else None
+
+
+class LocalBlobs:
+    """Verifies with public keys that policies name, and with those of transparency logs."""
+
+    def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
+        """keys: those that lie in Secrets; trust: gives the trusted root, the public instance's for
+        None."""
+        self._keys = keys
+        self._trust = trust
+
+    def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
+        """That a key (PEM or `k8s://…`) signed some content; raises SignatureError, or LookupFailed
+        for what leads to no key."""
+        with installed():
+            from chartkit.network.signatures.keys import KeyVerifier
+
+            verifier = KeyVerifier(self._loaded(key))
+        verifier.verify(signature, content)
+
+    def logged(
+        self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
+    ) -> str | None:
+        """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
+        with installed():
+            from chartkit.network.signatures.cosign.logged_blobs import certified_key, signer_of
+            from chartkit.network.signatures.trust import TrustedRoots
+
+            signer = self._loaded(key) if key else None
+            if certificate:
+                signer = certified_key(certificate, chain)
+            trust = TrustedRoots() if self._trust is None else self._trust()
+            return signer_of(blob, signer, trust())
+
+    def _loaded(self, key: str) -> PublicKey:
+        """A public key that a policy names; raises LookupFailed for what leads to none."""
+        from chartkit.network.signatures.key_references import load_key
+        from chartkit.network.signatures.keys import read_public_key
+
+        try:
+            if key.startswith(_PEM):
+                return read_public_key(key)
+            return load_key(key, self._keys, _NO_KEY)
+        except SignatureError:
+            raise LookupFailed(_NO_KEY) from None

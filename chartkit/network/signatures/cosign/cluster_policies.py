@@ -1,0 +1,155 @@
+"""Signatures and attestations of cosign's classic format, for ClusterPolicies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from chartkit.engine.ports.signatures import Question, SignatureError, Verified
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
+from chartkit.errors import LookupFailed
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.signatures.cosign.attestor_checks import build_checks, repository_of
+from chartkit.network.signatures.cosign.checks import Checks, Found, verify_layers
+from chartkit.network.signatures.cosign.layers import (
+    Layers,
+    NotThereError,
+    SignedLayer,
+    asked,
+    referring_layers,
+    tagged_layers,
+)
+from chartkit.network.signatures.cosign.payloads import SimplePayload, read_simple, read_statement
+from chartkit.network.signatures.identities import match_signatures
+from chartkit.network.signatures.trust import TrustedRoots
+
+_UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
+_DECODING: Final = "error decoding the payload: "
+
+
+def verify_signature(artifacts: Artifacts, question: Question, trust: TrustedRoots) -> Verified:
+    """That an image is signed; trust: gives what the policy does not.
+
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
+    """
+    checks = build_checks(question, trust)
+    repository = repository_of(question.repository)
+    found = _signatures(artifacts, question, checks, repository)
+    try:
+        return _verified(found.layers, question)
+    except SignatureError:
+        _raise_unknown(found)
+        raise
+
+
+def _signatures(
+    artifacts: Artifacts,
+    question: Question,
+    checks: Checks,
+    repository: RegistryReference | None,
+) -> Found:
+    if question.oci11:
+        try:
+            place, digest = resolve(artifacts, question.image)
+            layers = referring_layers(artifacts, place, digest)
+            return verify_signatures(artifacts, layers, digest, checks)
+        except SignatureError:
+            pass
+    try:
+        place, digest = resolve(artifacts, question.image)
+    except NotThereError as error:
+        raise SignatureError(f"image tag not found: {error.message}") from None
+    layers = tagged_layers(artifacts, repository or place, digest, "sig")
+    return verify_signatures(artifacts, layers, digest, checks)
+
+
+def verify_signatures(artifacts: Artifacts, layers: Layers, digest: str, checks: Checks) -> Found:
+    """As `verify_layers`; no signature at all is a verdict of its own."""
+    if not layers.descriptors:
+        raise SignatureError("no signatures found")
+    return verify_layers(artifacts, layers, digest, checks)
+
+
+def fetch_attestations(artifacts: Artifacts, question: Question, trust: TrustedRoots) -> Verified:
+    """The statements that are attested of an image.
+
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
+    """
+    checks = build_checks(question, trust)
+    repository = repository_of(question.repository)
+    try:
+        place, digest = resolve(artifacts, question.image)
+        layers = tagged_layers(artifacts, repository or place, digest, "att")
+        found = verify_layers(artifacts, layers, digest, checks)
+    except SignatureError as error:
+        # Kyverno itself tells this answer of a registry by its text.
+        if _UNKNOWN in error.message:
+            raise SignatureError("not found") from None
+        raise
+    _raise_unknown(found)
+    return _attested(found.layers, question)
+
+
+def _attested(layers: Sequence[SignedLayer], question: Question) -> Verified:
+    payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
+    for layer in layers:
+        if question.type:
+            try:
+                statement = read_statement(layer.payload)
+            except SignatureError as error:
+                raise SignatureError(f"failed to decode type: {error.message}") from None
+            if statement["type"] == question.type:
+                match_signatures([layer], question)
+    _check_annotations(payloads, question)
+    statements = [read_statement(layer.payload) for layer in layers]
+    return Verified(payloads[-1].digest, statements)
+
+
+def _verified(layers: Sequence[SignedLayer], question: Question) -> Verified:
+    payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
+    match_signatures(layers, question)
+    _check_annotations(payloads, question)
+    if question.type:
+        return Verified("")
+    if not payloads[0].digest:
+        raise SignatureError(
+            f"failed to extract image digest from signature payload for {question.image}"
+        )
+    return Verified(payloads[0].digest)
+
+
+def _check_annotations(payloads: Sequence[SimplePayload], question: Question) -> None:
+    wanted = question.annotations
+    if not wanted or any(
+        all(payload.optional.get(key) == value for key, value in wanted.items())
+        for payload in payloads
+    ):
+        return
+    raise SignatureError("no signature matched the required annotations")
+
+
+def _raise_unknown(found: Found) -> None:
+    """What the log would say of the others may decide otherwise."""
+    unknown: Sequence[LookupFailed] = found.unknown
+    if unknown:
+        raise unknown[0]
+
+
+def resolve(artifacts: Artifacts, image: str) -> tuple[RegistryReference, str]:
+    """Where an image lies and its digest, which is asked for where the reference has none.
+
+    Raises SignatureError, NotThereError or RegistryError.
+    """
+    parsed = _parse(image)
+    if parsed.digest:
+        return parsed, parsed.digest
+    found = asked(lambda: artifacts.resolve(image))
+    return found.reference, found.document.digest
+
+
+def _parse(image: str) -> RegistryReference:
+    try:
+        return parse_reference(image)
+    except ImageReferenceError:
+        raise SignatureError(f"failed to parse image {image}") from None

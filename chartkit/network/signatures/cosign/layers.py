@@ -1,0 +1,259 @@
+"""Signatures and attestations of cosign's classic format: layers of a manifest beside an image."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from cryptography import x509
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.errors import LookupFailed
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.model import Body, Json
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.client import read_json
+from chartkit.network.registry.errors import MissingError, RegistryError
+from chartkit.network.registry.platforms import image_of
+from chartkit.network.signatures.certificates import read_certificates
+from chartkit.network.signatures.errors import UndecidedError
+from chartkit.network.signatures.go_json import field, read_object, struct
+
+SIGNATURE: Final = "dev.cosignproject.cosign/signature"
+_CERTIFICATE: Final = "dev.sigstore.cosign/certificate"
+_CHAIN: Final = "dev.sigstore.cosign/chain"
+_BUNDLE: Final = "dev.sigstore.cosign/bundle"
+_TIMESTAMP: Final = "dev.sigstore.cosign/rfc3161timestamp"
+_REFERRER: Final = "application/vnd.dev.cosign.artifact.sig.v1+json"
+
+_MOST_LAYERS: Final = 1000
+"""Cosign's limit of signatures for one image."""
+_MOST_CERTIFICATES: Final = 12
+"""In the chain that comes with one signature."""
+_LARGEST: Final = 128 << 20
+"""Bytes of one payload, cosign's limit; an attestation may list all that an image is made of."""
+_ALL: Final = 256 << 20
+"""Bytes of all payloads of one image."""
+
+Answer = TypeVar("Answer")
+
+
+class NotThereError(SignatureError):
+    """The registry says that it has no such thing."""
+
+
+def asked(ask: Callable[[], Answer]) -> Answer:
+    """What a registry answers. Bad news is a verdict (SignatureError, NotThereError), as it is for
+    Kyverno; raises RegistryError where there is no answer."""
+    try:
+        return ask()
+    except MissingError as error:
+        raise NotThereError(error.message, hint=error.hint) from None
+    except RegistryError as error:
+        if error.unanswered:
+            raise
+        raise SignatureError(error.message, hint=error.hint) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What came with a signature of the log's: its entry, in base64, and its promise to keep it.
+
+    at: when it was logged, in seconds; log: the log's identifier, in hex.
+    """
+
+    body: Json
+    at: int
+    index: int
+    log: str
+    signature: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SignedLayer:
+    """One signature (in base64) over its payload; for an attestation the signature is empty, and
+    the payload an envelope that is signed itself. timestamp: an RFC 3161 response."""
+
+    payload: bytes
+    signature: str
+    annotations: Mapping[str, str]
+    certificate: x509.Certificate | None = None
+    chain: tuple[x509.Certificate, ...] = ()
+    promise: Promise | None = None
+    timestamp: bytes | None = None
+
+    @property
+    def raw_signature(self) -> bytes:
+        """The signature's bytes; raises SignatureError."""
+        return from_base64(self.signature)
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """The layers of one manifest, of an image's signatures or attestations."""
+
+    repository: RegistryReference
+    descriptors: tuple[Body, ...] = ()
+
+    def read(self, artifacts: Artifacts) -> Iterator[SignedLayer | SignatureError | UndecidedError]:
+        """Each layer, or why it is none; raises RegistryError for a registry without an answer,
+        LookupFailed for too much of them."""
+        left = _ALL
+        for descriptor in self.descriptors:
+            try:
+                size, digest = _size(descriptor), _digest(descriptor)
+                if size > _LARGEST:
+                    raise SignatureError(f"size of layer ({size}) exceeded the limit ({_LARGEST})")
+                left -= size
+                if left < 0:
+                    raise LookupFailed(f"signatures of one image are more than {_ALL:,} bytes")
+                content = self._content(artifacts, digest, size, descriptor.get("data"))
+                yield read_layer(content, descriptor)
+            except (SignatureError, UndecidedError) as error:
+                yield error
+
+    def _content(self, artifacts: Artifacts, digest: str, size: int, data: Json) -> bytes:
+        return asked(lambda: artifacts.blob(self.repository, digest, size, _LARGEST, data))
+
+
+def tagged_layers(
+    artifacts: Artifacts, repository: RegistryReference, digest: str, suffix: str, prefix: str = ""
+) -> Layers:
+    """What lies under the tag that cosign makes of an image's digest; none where there is no such
+    tag. suffix: `sig` or `att`. Raises SignatureError or RegistryError."""
+    tag = f"{prefix}{digest.replace(':', '-', 1)}.{suffix}"
+    try:
+        return _layers(artifacts, repository, tag)
+    except NotThereError:
+        return Layers(repository)
+
+
+def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest: str) -> Layers:
+    """The last of the signatures that refer to an image; raises SignatureError for none."""
+    listed = asked(lambda: artifacts.referrers(repository, digest))
+    found = [one for one in listed if one.get("artifactType") == _REFERRER]
+    if not found:
+        raise SignatureError(f"unable to locate reference with artifactType {_REFERRER}")
+    return _layers(artifacts, repository, str(found[-1]["digest"]))
+
+
+def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
+    """What a tag or digest leads to; of an index the platform's manifest, as for images.
+
+    Raises NotThereError or SignatureError; RegistryError where there is no answer.
+    """
+    joint = "@" if ":" in identifier else ":"
+    name = f"{repository.registry}/{repository.repository}{joint}{identifier}"
+
+    def ask() -> Json:
+        document = artifacts.manifest(repository, identifier)
+        _, manifest = image_of(artifacts, repository, document, name)
+        return read_json(manifest.content, "the manifest of signatures")
+
+    return asked(ask)
+
+
+def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Layers:
+    manifest = manifest_at(artifacts, repository, identifier)
+    listed = manifest.get("layers") if isinstance(manifest, dict) else None
+    if listed is None:
+        return Layers(repository)
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise SignatureError("the manifest of signatures holds no layers")
+    if len(listed) > _MOST_LAYERS:
+        raise SignatureError(
+            f"number of layers ({len(listed)}) exceeded the limit ({_MOST_LAYERS})"
+        )
+    return Layers(repository, tuple(listed))
+
+
+def _digest(descriptor: Body) -> str:
+    digest = descriptor.get("digest")
+    if not isinstance(digest, str):
+        raise SignatureError("a layer of the manifest of signatures has no digest")
+    return digest
+
+
+def _size(descriptor: Body) -> int:
+    size = descriptor.get("size")
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise SignatureError("a layer of the manifest of signatures has no size")
+    return size
+
+
+def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
+    """A layer and what its annotations say; raises SignatureError, UndecidedError for too much."""
+    given = descriptor.get("annotations")
+    annotations = (
+        {key: value for key, value in (given or {}).items() if isinstance(value, str)}
+        if isinstance(given, dict)
+        else {}
+    )
+    if SIGNATURE not in annotations:
+        raise SignatureError(
+            f'signature layer {descriptor.get("digest")} is missing "{SIGNATURE}" annotation'
+        )
+    promise = read_promise(annotations.get(_BUNDLE, ""))
+    timestamp = _timestamp(annotations.get(_TIMESTAMP, ""))
+    certificates = read_certificates(annotations.get(_CERTIFICATE, ""))
+    chain = read_certificates(annotations.get(_CHAIN, "")) if certificates else []
+    if len(chain) > _MOST_CERTIFICATES:
+        raise UndecidedError(f"more than {_MOST_CERTIFICATES} certificates come with a signature")
+    return SignedLayer(
+        content,
+        annotations[SIGNATURE],
+        annotations,
+        certificates[0] if certificates else None,
+        tuple(chain),
+        promise,
+        timestamp,
+    )
+
+
+def read_promise(text: str) -> Promise | None:
+    """What a log's bundle says, None for no text; raises SignatureError."""
+    if not text:
+        return None
+    what = "unmarshaling bundle: "
+    body = read_object(text, what, "bundle.RekorBundle")
+    payload = struct(body, "Payload", _PAYLOAD, what)
+    at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
+    numbers = (at or 0, index or 0)
+    if not all(type(one) is int and abs(one) < _INT64 for one in numbers):
+        raise SignatureError("unmarshaling bundle: integratedTime and logIndex are numbers")
+    if not isinstance(log or "", str):
+        raise SignatureError("unmarshaling bundle: logID is text")
+    signature = _octets(body, "SignedEntryTimestamp", "unmarshaling bundle")
+    return Promise(field(payload, "body"), *numbers, log or "", signature)
+
+
+_INT64: Final = 1 << 63
+_PAYLOAD: Final = "RekorBundle.Payload of type bundle.RekorPayload"
+
+
+def _timestamp(text: str) -> bytes | None:
+    if not text:
+        return None
+    what = "unmarshaling RFC3161 timestamp bundle"
+    body = read_object(text, f"{what}: ", "bundle.RFC3161Timestamp")
+    return _octets(body, "SignedRFC3161Timestamp", what)
+
+
+def _octets(body: Body, key: str, what: str) -> bytes:
+    value = field(body, key)
+    if not isinstance(value or "", str):
+        raise SignatureError(f"{what}: {key} is no text")
+    try:
+        return from_base64(value or "")
+    except SignatureError as error:
+        raise SignatureError(f"{what}: {error.message}") from None
+
+
+def from_base64(text: str) -> bytes:
+    """Standard base64, with line breaks as Go allows them; raises SignatureError in its words."""
+    try:
+        return decode_base64(text)
+    except Base64Error as error:
+        raise SignatureError(str(error)) from None

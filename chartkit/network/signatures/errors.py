@@ -1,0 +1,53 @@
+"""Why a question about a signature has no answer, and how Go joins what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError
+from chartkit.errors import LookupFailed
+
+_JOINED: Final = 50
+"""How many messages are joined at most: an image may have a thousand signatures."""
+
+
+class UndecidedError(LookupFailed):
+    """A signature of which nobody here can say whether it holds."""
+
+    def within(self, prefix: str) -> UndecidedError:
+        """The same with words before it."""
+        return UndecidedError(prefix + self.message, hint=self.hint)
+
+
+def not_logged() -> UndecidedError:
+    """A signature that came without its entry of the transparency log."""
+    return UndecidedError(
+        "the signature has no entry of the transparency log with it, and the log itself is not "
+        "asked",
+        hint="sign with a log's bundle, or let the policy ignore the log (ignoreTlog)",
+    )
+
+
+class UnreachableKeyError(UnknownKeyError):
+    """A key that stands neither in the policy nor in a Secret."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(
+            f"failed to load public key from {reference}: keys in key management services, files "
+            "and at addresses are not read",
+            hint="give the public key itself, in PEM",
+        )
+
+
+def joined(errors: Sequence[LookupFailed], separator: str) -> str:
+    """The messages in one, as cosign joins them."""
+    texts = [error.message for error in errors[:_JOINED]]
+    if len(errors) > _JOINED:
+        texts.append(f"and {len(errors) - _JOINED} more")
+    return separator.join(texts)
+
+
+def within(prefix: str, error: SignatureError) -> SignatureError:
+    """The same verdict with words before it."""
+    return SignatureError(f"{prefix}: {error.message}", hint=error.hint)

@@ -1,0 +1,261 @@
+"""The rules for chains of certificates that sign code or stamp times, who signs first.
+
+Notation wants the chain whole and in order in the signature itself; nothing is searched for. Rules,
+their order and words are those of notation-core-go; of Go's own words those behind `Error:` that
+can be known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.network.signatures.certificates import public_key
+from chartkit.network.signatures.notary.algorithms import algorithm_of
+from chartkit.network.signatures.notary.words import name_text, subject
+
+_SOUND: Final = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
+_INSECURE: Final = {"sha1": "SHA1", "md5": "MD5"}
+_OTHER_USES: Final = (
+    ("key_encipherment", "KeyEncipherment"),
+    ("data_encipherment", "DataEncipherment"),
+    ("key_agreement", "KeyAgreement"),
+    ("key_cert_sign", "CertSign"),
+    ("crl_sign", "CRLSign"),
+)
+_AGREEMENT_USES: Final = (("encipher_only", "EncipherOnly"), ("decipher_only", "DecipherOnly"))
+_EXCLUDED: Final = {
+    ExtendedKeyUsageOID.SERVER_AUTH: "ServerAuth",
+    ExtendedKeyUsageOID.CLIENT_AUTH: "ClientAuth",
+    ExtendedKeyUsageOID.EMAIL_PROTECTION: "EmailProtection",
+    ExtendedKeyUsageOID.TIME_STAMPING: "Timestamping",
+    ExtendedKeyUsageOID.OCSP_SIGNING: "OCSPSigning",
+}
+Kind = TypeVar("Kind", bound=x509.ExtensionType)
+
+
+def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
+    """That a chain may sign code; raises SignatureError."""
+    _check(chain, stamps=False)
+
+
+def check_time_stamping(chain: Sequence[x509.Certificate]) -> None:
+    """That a chain may stamp times; raises SignatureError."""
+    _check(chain, stamps=True)
+
+
+def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
+    if len(chain) == 1:
+        _check_alone(chain[0], stamps=stamps)
+        return
+    for index, certificate in enumerate(chain):
+        if index == len(chain) - 1:
+            _check_root(certificate)
+        else:
+            _check_issued(certificate, chain[index + 1], is_leaf=index == 0)
+        if index == 0:
+            _check_leaf(certificate, stamps=stamps)
+        else:
+            _check_authority(certificate, index - 1, stamps=stamps)
+
+
+def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
+    whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
+    try:
+        _check_signature(certificate, certificate)
+    except SignatureError as error:
+        raise SignatureError(whom + error.message) from None
+    if certificate.issuer != certificate.subject:
+        raise SignatureError(
+            f"{whom}issuer({name_text(certificate.issuer)}) and "
+            f"subject({name_text(certificate.subject)}) are not the same"
+        )
+    try:
+        _check_leaf(certificate, stamps=stamps)
+    except SignatureError as error:
+        raise SignatureError(f"invalid self-signed certificate. Error: {error.message}") from None
+
+
+def _check_root(certificate: x509.Certificate) -> None:
+    whom, ends = subject(certificate), "Certificate chain must end with a valid self-signed root"
+    try:
+        is_own = _is_issued_by(certificate, certificate)
+    except SignatureError as error:
+        raise SignatureError(
+            f"root certificate with subject {whom} is invalid or not self-signed. "
+            f"{ends} certificate. Error: {error.message}"
+        ) from None
+    if not is_own:
+        raise SignatureError(
+            f"root certificate with subject {whom} is not self-signed. {ends} certificate"
+        )
+
+
+def _check_issued(
+    certificate: x509.Certificate, issuer: x509.Certificate, *, is_leaf: bool
+) -> None:
+    what, whom = "leaf" if is_leaf else "intermediate", subject(certificate)
+    if _is_own_issuer(certificate):
+        raise SignatureError(
+            f"{what} certificate with subject {whom} is self-signed. Certificate chain must not "
+            f"contain self-signed {what} certificate"
+        )
+    by = f"certificate with subject {whom} is not issued by {subject(issuer)}"
+    try:
+        is_issued = _is_issued_by(certificate, issuer)
+    except SignatureError as error:
+        raise SignatureError(f"invalid certificates or {by}. Error: {error.message}") from None
+    if not is_issued:
+        raise SignatureError(by)
+
+
+def _is_own_issuer(certificate: x509.Certificate) -> bool:
+    try:
+        return _is_issued_by(certificate, certificate)
+    except SignatureError:
+        return False
+
+
+def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Whether the names fit; raises SignatureError where the signature or its right does not."""
+    constraints = extension(issuer, x509.BasicConstraints)
+    is_authority = constraints is not None and constraints.value.ca
+    # A certificate of the first version has no constraints and may sign.
+    is_old = issuer.version is x509.Version.v1
+    uses = extension(issuer, x509.KeyUsage)
+    if not (is_authority or is_old) or (uses is not None and not uses.value.key_cert_sign):
+        raise SignatureError(
+            "x509: invalid signature: parent certificate cannot sign this kind of certificate"
+        )
+    _check_signature(certificate, issuer)
+    return issuer.subject == certificate.issuer
+
+
+def _check_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
+    """Go's `CheckSignature`; raises SignatureError."""
+    key = public_key(issuer)
+    try:
+        hashed = certificate.signature_hash_algorithm
+        how = certificate.signature_algorithm_parameters
+    except (UnsupportedAlgorithm, ValueError):
+        raise SignatureError(_UNKNOWN) from None
+    if hashed is not None and not isinstance(hashed, _SOUND):
+        if hashed.name not in _INSECURE:
+            raise SignatureError(_UNKNOWN)
+        named = f"{_INSECURE[hashed.name]}-RSA"
+        if isinstance(how, ec.ECDSA):
+            named = f"ECDSA-{_INSECURE[hashed.name]}"
+        raise SignatureError(f"x509: cannot verify signature: insecure algorithm {named}")
+    signed, signature = certificate.tbs_certificate_bytes, certificate.signature
+    failure = "x509: ECDSA verification failure"
+    try:
+        if isinstance(key, ec.EllipticCurvePublicKey) and isinstance(how, ec.ECDSA):
+            key.verify(signature, signed, how)
+        elif isinstance(key, rsa.RSAPublicKey) and isinstance(how, padding.AsymmetricPadding):
+            failure = "crypto/rsa: verification error"
+            key.verify(signature, signed, how, hashed or hashes.SHA256())
+        elif isinstance(key, ed25519.Ed25519PublicKey) and how is None:
+            failure = "x509: Ed25519 verification failure"
+            key.verify(signature, signed)
+        else:
+            raise SignatureError("x509: the signature's algorithm is not that of the issuer's key")
+    except (InvalidSignature, UnsupportedAlgorithm):
+        raise SignatureError(failure) from None
+
+
+_UNKNOWN: Final = "x509: cannot verify signature: algorithm unimplemented"
+
+
+def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool) -> None:
+    """below: authorities between it and who signs."""
+    whom = f"certificate with subject {subject(certificate)}: "
+    constraints = extension(certificate, x509.BasicConstraints)
+    if constraints is None or not constraints.value.ca:
+        raise SignatureError(
+            f"{whom}ca field in basic constraints must be present, critical, and set to true"
+        )
+    most = constraints.value.path_length
+    if most is not None and most < below:
+        raise SignatureError(
+            f"{whom}expected path length of {below} but certificate has path length {most} instead"
+        )
+    if not _key_usage(certificate, stamps=stamps).key_cert_sign:
+        raise SignatureError(f"{whom}key usage must have the bit positions for key cert sign set")
+
+
+def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
+    whom = f"certificate with subject {subject(certificate)}"
+    constraints = extension(certificate, x509.BasicConstraints)
+    if constraints is not None and constraints.value.ca:
+        raise SignatureError(
+            f"{whom}: if the basic constraints extension is present, the ca field must be set to "
+            "false"
+        )
+    _check_uses(_key_usage(certificate, stamps=stamps), whom)
+    purposes = extension(certificate, x509.ExtendedKeyUsage)
+    if stamps:
+        if purposes is None or list(purposes.value) != [ExtendedKeyUsageOID.TIME_STAMPING]:
+            raise SignatureError(
+                f"timestamp signing {whom} must have and only have Timestamping as extended key "
+                "usage"
+            )
+    else:
+        for purpose in purposes.value if purposes is not None else ():
+            if purpose in _EXCLUDED:
+                raise SignatureError(
+                    f"{whom}: extended key usage must not contain {_EXCLUDED[purpose]} eku"
+                )
+    try:
+        algorithm_of(certificate)
+    except SignatureError as error:
+        raise SignatureError(f"{whom}: {error.message}") from None
+
+
+def _check_uses(uses: x509.KeyUsage, whom: str) -> None:
+    if not uses.digital_signature:
+        raise SignatureError(
+            f"the {whom} is invalid. The key usage must have the bit positions for "
+            '"Digital Signature" set'
+        )
+    known = _OTHER_USES + (_AGREEMENT_USES if uses.key_agreement else ())
+    others = [f'"{name}"' for attribute, name in known if getattr(uses, attribute)]
+    if others:
+        raise SignatureError(
+            f'the {whom} is invalid. The key usage must be "Digital Signature" only, but found '
+            + ", ".join(others)
+        )
+
+
+def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
+    found = extension(certificate, x509.KeyUsage)
+    whom = f"certificate with subject {subject(certificate)}: key usage extension must be "
+    if found is None:
+        raise SignatureError(f"{whom}present")
+    if not found.critical and not stamps:
+        raise SignatureError(f"{whom}marked critical")
+    return found.value
+
+
+def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension[Kind] | None:
+    """An extension of a certificate that was read; None where it has none of the kind."""
+    try:
+        return certificate.extensions.get_extension_for_class(kind)
+    except x509.ExtensionNotFound:
+        return None
+
+
+def asks_elsewhere(certificate: x509.Certificate) -> bool:
+    """Whether somebody else says if a certificate was revoked: a responder (OCSP) or a list."""
+    responders = extension(certificate, x509.AuthorityInformationAccess)
+    is_asked = responders is not None and any(
+        one.access_method == AuthorityInformationAccessOID.OCSP for one in responders.value
+    )
+    points = extension(certificate, x509.CRLDistributionPoints)
+    return is_asked or (points is not None and any(one.full_name for one in points.value))

@@ -1,0 +1,215 @@
+"""Envelopes in JSON: a JWS in its flattened serialization (RFC 7515, 7.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from cryptography import x509
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.calendar import Moment
+from chartkit.go.quoting import quote
+from chartkit.model import Json
+from chartkit.network.signatures.certificates import read_certificate
+from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
+from chartkit.network.signatures.notary.content import (
+    AUTHENTIC_TIME,
+    EXPIRY,
+    SCHEME,
+    SIGNING_AUTHORITY,
+    SIGNING_TIME,
+    TIME_STAMP,
+    X509,
+    Attribute,
+    Content,
+    check_length,
+    not_critical,
+)
+from chartkit.network.signatures.notary.members import binary, listed, members, read, text, time
+from chartkit.network.signatures.notary.words import ZERO
+
+MEDIA_TYPE: Final = "application/jose+json"
+_ENVELOPE: Final = frozenset({"payload", "protected", "header", "signature"})
+_HEADER: Final = frozenset({TIME_STAMP, "x5c", "io.cncf.notary.signingAgent"})
+_PROTECTED: Final = frozenset({"alg", "cty", "crit", EXPIRY, SIGNING_TIME, SCHEME, AUTHENTIC_TIME})
+_UNSIGNED: Final = frozenset(
+    {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
+)
+"""What the JWT library knows besides, and nobody may sign with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The parts as they are written; chain: in DER, who signs first."""
+
+    payload: str
+    protected: str
+    signature: str
+    chain: tuple[bytes, ...]
+    time_stamp: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Protected:
+    """Protected headers; times are None where they are not there."""
+
+    algorithm: str
+    content_type: str
+    critical: tuple[str, ...]
+    scheme: str
+    expiry: Moment | None
+    signing_time: Moment | None
+    authentic_time: Moment | None
+    further: Mapping[str, Json]
+
+
+def parse(raw: bytes) -> Envelope:
+    """The parts of an envelope; raises SignatureError."""
+    body = members(read(raw), "Go value of type jws.jwsEnvelope", _ENVELOPE)
+    kind = "Go struct field jwsEnvelope.header of type jws.jwsUnprotectedHeader"
+    field = "jwsUnprotectedHeader.header"
+    header = members(body.get("header"), kind, _HEADER)
+    chain = listed(header.get("x5c"), f"{field}.x5c", "[][]uint8")
+    check_length(chain)
+    return Envelope(
+        text(body.get("payload"), "jwsEnvelope.payload"),
+        text(body.get("protected"), "jwsEnvelope.protected"),
+        text(body.get("signature"), "jwsEnvelope.signature"),
+        tuple(binary(one, f"{field}.x5c") for one in chain),
+        binary(header.get(TIME_STAMP), f"{field}.{TIME_STAMP}"),
+    )
+
+
+def verify(envelope: Envelope) -> Content:
+    """What an envelope says, once its signature holds; raises SignatureError."""
+    if not envelope.chain:
+        raise SignatureError("certificate chain is not present")
+    try:
+        leaf = read_certificate(envelope.chain[0])
+    except SignatureError:
+        raise SignatureError("malformed leaf certificate") from None
+    try:
+        _check_signature(envelope, leaf)
+    except SignatureError as error:
+        raise SignatureError(f"signature is invalid. Error: {error.message}") from None
+    protected = _protected(envelope.protected)
+    payload = decode(envelope.payload)
+    _check_headers(protected)
+    is_sure = protected.scheme == SIGNING_AUTHORITY
+    return Content(
+        payload,
+        protected.content_type,
+        protected.algorithm,
+        protected.scheme,
+        _set(protected.authentic_time if is_sure else protected.signing_time),
+        _set(protected.expiry),
+        {
+            key: Attribute(value, key in protected.critical)
+            for key, value in protected.further.items()
+        },
+        tuple(map(read_certificate, envelope.chain)),
+        decode(envelope.signature),
+        envelope.time_stamp,
+    )
+
+
+def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
+    """As the JWT library does it, in its words; raises SignatureError."""
+    signed = f"{envelope.protected}.{envelope.payload}"
+    if f"{signed}.{envelope.signature}".count(".") != 2:
+        raise SignatureError("token contains an invalid number of segments")
+    header = members(read(decode(envelope.protected)), "Go value of type map[string]interface {}")
+    members(read(decode(envelope.payload)), "Go value of type jwt.MapClaims")
+    name = header.get("alg")
+    if not isinstance(name, str):
+        raise SignatureError("signing method (alg) is unspecified.")
+    if name in _UNSIGNED:
+        raise SignatureError(f"signing method {name} is invalid")
+    if name not in ALGORITHMS:
+        raise SignatureError("signing method (alg) is unavailable.")
+    algorithm, signature = ALGORITHMS[name], decode(envelope.signature)
+    if not holds(algorithm, leaf, signed.encode(), signature, salt=False):
+        kind = "ecdsa" if algorithm.size else "rsa"
+        raise SignatureError(f"crypto/{kind}: verification error")
+
+
+def _protected(encoded: str) -> _Protected:
+    try:
+        kind = "Go value of type jws.jwsProtectedHeader"
+        body = members(read(decode(encoded)), kind, _PROTECTED)
+        field = "jwsProtectedHeader"
+        return _Protected(
+            text(body.get("alg"), f"{field}.alg"),
+            text(body.get("cty"), f"{field}.cty"),
+            tuple(
+                text(one, f"{field}.crit")
+                for one in listed(body.get("crit"), f"{field}.crit", "[]string")
+            ),
+            text(body.get(SCHEME), f"{field}.{SCHEME}", "signature.SigningScheme"),
+            time(body.get(EXPIRY)),
+            time(body.get(SIGNING_TIME)),
+            time(body.get(AUTHENTIC_TIME)),
+            {key: value for key, value in body.items() if key not in _PROTECTED},
+        )
+    except SignatureError as error:
+        what = f"jws envelope protected header can't be decoded: {error.message}"
+        raise SignatureError(what) from None
+
+
+def _check_headers(protected: _Protected) -> None:
+    if protected.scheme == X509:
+        if protected.authentic_time is not None:
+            raise SignatureError(
+                f"{quote(AUTHENTIC_TIME)} header must not be present for {X509} signing scheme"
+            )
+    elif protected.scheme == SIGNING_AUTHORITY:
+        if protected.signing_time is not None:
+            raise SignatureError(
+                f"{quote(SIGNING_TIME)} header must not be present for {SIGNING_AUTHORITY} "
+                "signing scheme"
+            )
+        if protected.authentic_time is None:
+            raise SignatureError(
+                f"{quote(AUTHENTIC_TIME)} header must be present for {X509} signing scheme"
+            )
+    else:
+        raise SignatureError(f"unsupported SigningScheme: `{protected.scheme}`")
+    _check_critical(protected)
+
+
+def _check_critical(protected: _Protected) -> None:
+    if not protected.critical:
+        raise SignatureError('missing "crit" header')
+    wanted = {SCHEME}
+    if _set(protected.expiry) is not None:
+        wanted.add(EXPIRY)
+    if protected.scheme == SIGNING_AUTHORITY:
+        wanted.add(AUTHENTIC_TIME)
+    for name in protected.critical:
+        if name in wanted:
+            wanted.remove(name)
+        elif name not in protected.further:
+            raise SignatureError(f"{quote(name)} header is marked critical but not present")
+    if wanted:
+        raise not_critical(wanted)
+
+
+def _set(moment: Moment | None) -> Moment | None:
+    """None for the time that Go takes for none."""
+    return None if moment is None or moment.nanoseconds == ZERO else moment
+
+
+def decode(text: str) -> bytes:
+    """Base64 for URLs without padding; raises SignatureError."""
+    standard = text.translate(_STANDARD)
+    try:
+        return decode_base64(standard + "=" * (-len(text) % 4))
+    except Base64Error as error:
+        raise SignatureError(str(error)) from None
+
+
+_STANDARD: Final = {ord("-"): "+", ord("_"): "/", **{ord(one): "!" for one in "+/=\r\n"}}
+"""Of the usual alphabet's own letters none may stand there."""

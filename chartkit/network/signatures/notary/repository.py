@@ -1,0 +1,191 @@
+"""Signatures as a registry has them: manifests of their own that refer to what they sign."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.errors import LookupFailed
+from chartkit.go.quoting import quote
+from chartkit.model import Body
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.client import read_json
+from chartkit.network.registry.errors import RegistryError
+from chartkit.network.signatures.notary.verification import (
+    RevocationUnknownError,
+    Target,
+    TrustStore,
+    check_envelope,
+)
+
+SIGNATURE: Final = "application/vnd.cncf.notary.signature"
+_MOST_ATTEMPTS: Final = 10
+_MOST_REFERRERS: Final = 50
+MOST_BYTES: Final = 10_000_000
+"""Kyverno's limits: signatures of one manifest, what refers to it, bytes of a layer."""
+_GZIP: Final = b"\x1f\x8b"
+_ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
+
+
+class UnknownError(LookupFailed):
+    """Whether a signature is trusted is known to somebody who is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer's content, unpacked, and what its manifest says it is."""
+
+    media_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What a repository holds. words: what Kyverno says of too many referrers; is_single: whether
+    an artifact has to have exactly one layer, and is cut where it is too large."""
+
+    artifacts: Artifacts
+    place: RegistryReference
+    words: str
+    is_single: bool
+
+    def named(self, digest: str) -> str:
+        """A digest of the repository, as a reference."""
+        return f"{self.place.registry}/{self.place.repository}@{digest}"
+
+    def referrers(self, digest: str, artifact_type: str) -> Sequence[Body]:
+        """Descriptors of a type's artifacts that refer to a digest.
+
+        Raises SignatureError, or RegistryError where nobody answers.
+        """
+        try:
+            listed = self.artifacts.referrers(self.place, digest)
+        except RegistryError as error:
+            refuse(error, error.message)
+        if len(listed) > _MOST_REFERRERS:
+            raise SignatureError(f"failed to fetch referrers: {self.words}")
+        return [one for one in listed if one.get("artifactType") == artifact_type]
+
+    def manifest(self, digest: str) -> Body:
+        """A manifest; raises RegistryError."""
+        content = self.artifacts.manifest(self.place, digest).content
+        body = read_json(content, f"the manifest {digest}")
+        if not isinstance(body, dict):
+            raise RegistryError(f"the manifest {digest} is no object")
+        return body
+
+    def layer(self, body: Body, what: str) -> Layer:
+        """The first layer of a manifest. what: it is, for messages.
+
+        Raises SignatureError or RegistryError.
+        """
+        layers = body.get("layers")
+        if self.is_single and (not isinstance(layers, list) or len(layers) != 1):
+            raise SignatureError("invalid referrer descriptor, must have only one layer")
+        first = layers[0] if isinstance(layers, list) and layers else None
+        if not isinstance(first, dict):
+            raise SignatureError("the manifest has no layers")
+        digest, size = first.get("digest"), first.get("size")
+        if not isinstance(digest, str) or type(size) is not int:
+            raise SignatureError("the manifest's layer has no digest or size")
+        if size > MOST_BYTES:
+            text = f"{what} size {size} exceeds {MOST_BYTES} for digest {digest}"
+            raise SignatureError(text)
+        try:
+            content = self.artifacts.blob(self.place, digest, size, MOST_BYTES)
+        except RegistryError as error:
+            # Without the manifest's size at hand Kyverno asks for the blob's first.
+            raise error if self.is_single else error.worded(by_head(error)) from None
+        return Layer(str(first.get("mediaType", "")), _unpacked(content))
+
+
+def by_head(error: RegistryError) -> str:
+    """What is said where Kyverno asks for headers alone and everything is asked for here."""
+    return error.without_body or error.message
+
+
+def refuse(error: RegistryError, text: str) -> NoReturn:
+    """What a registry says is a verdict; that nobody answers is none."""
+    if error.unanswered:
+        raise error.worded(text) from None
+    raise SignatureError(text, hint=error.hint) from None
+
+
+def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
+    """That one of a manifest's signatures is trusted, as notation goes through them.
+
+    Raises SignatureError in its words, UnknownError where nobody is asked who would know whether a
+    certificate was revoked, and RegistryError where nobody answers.
+    """
+    _check_scope(repository.place)
+    signatures = repository.referrers(target.digest, SIGNATURE)
+    texts, failures = ["signature verification failed"], []
+    for descriptor in signatures[:_MOST_ATTEMPTS]:
+        digest = str(descriptor["digest"])
+        layer = _envelope(repository, digest, target)
+        try:
+            check_envelope(layer.content, layer.media_type, target, trust)
+        except SignatureError as error:
+            texts.append(f"failed to verify signature with digest {digest}, {error.message}")
+            failures.append(error)
+        else:
+            return
+    if any(isinstance(error, RevocationUnknownError) for error in failures):
+        raise UnknownError("\n".join(texts))
+    if len(signatures) >= _MOST_ATTEMPTS:
+        raise SignatureError(
+            "signature evaluation stopped. The configured limit of "
+            f"{_MOST_ATTEMPTS} signatures to verify per artifact exceeded"
+        )
+    if not signatures:
+        raise SignatureError(
+            f"no signature is associated with {quote(repository.named(target.digest))}, make sure "
+            "the artifact was signed successfully"
+        )
+    raise SignatureError("\n".join(texts))
+
+
+def _check_scope(place: RegistryReference) -> None:
+    """That notation takes a repository's name: it knows no addresses of IPv6."""
+    if place.registry.startswith("["):
+        scope = quote(f"{place.registry}/{place.repository}")
+        raise SignatureError(
+            f"registry scope {scope} is not valid, make sure it is a fully qualified repository "
+            "without the scheme, protocol or tag. For example domain.com/my/repository or a local "
+            "scope like local/myOCILayout"
+        )
+
+
+def _envelope(repository: Repository, digest: str, target: Target) -> Layer:
+    where = (
+        f"unable to retrieve digital signature with digest {quote(digest)} associated with "
+        f"{quote(repository.named(target.digest))} from the Repository, error : "
+    )
+    try:
+        return repository.layer(repository.manifest(digest), "payload")
+    except RegistryError as error:
+        refuse(error, where + error.message)
+    except SignatureError as error:
+        raise SignatureError(where + error.message) from None
+
+
+def _unpacked(content: bytes) -> bytes:
+    """A layer as it is, or what it holds where it is packed; raises RegistryError."""
+    if content.startswith(_ZSTANDARD):
+        raise RegistryError("a layer that is packed with Zstandard is not read", unanswered=True)
+    if not content.startswith(_GZIP):
+        return content
+    unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    try:
+        found = unpacking.decompress(content, MOST_BYTES + 1)
+    except zlib.error:
+        raise RegistryError("gzip: invalid header") from None
+    if len(found) > MOST_BYTES:
+        raise RegistryError(f"a layer unpacks to more than {MOST_BYTES} bytes", unanswered=True)
+    if not unpacking.eof:
+        raise RegistryError("unexpected EOF")
+    return found

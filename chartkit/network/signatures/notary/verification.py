@@ -1,0 +1,223 @@
+"""Whether one envelope signs one manifest, at notation's verification level `strict`.
+
+The steps, their order and words are those of notation-go's verifier: integrity, authenticity,
+expiry, an authentic time, revocation, and last what was signed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from cryptography import x509
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.go.calendar import Moment
+from chartkit.go.quoting import quote
+from chartkit.network.signatures.notary import cose, jws
+from chartkit.network.signatures.notary.chain import asks_elsewhere, check_time_stamping
+from chartkit.network.signatures.notary.content import (
+    PLUGIN,
+    SIGNING_AUTHORITY,
+    Content,
+    check_content,
+)
+from chartkit.network.signatures.notary.members import members, read
+from chartkit.network.signatures.notary.words import line, moment_of, now, shown, subject
+from chartkit.network.signatures.timestamps import TimestampAuthority, TimestampError, verify_token
+
+_PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"
+_NOBODY_ASKED: Final = "responders (OCSP) and revocation lists are not asked"
+_SIGNED: Final = frozenset({"targetArtifact"})
+_DESCRIPTOR: Final = frozenset({"mediaType", "digest", "size"})
+_MICROSECOND: Final = 1000
+
+
+class RevocationUnknownError(SignatureError):
+    """Whether a certificate was revoked is known elsewhere, and nobody is asked there."""
+
+    def __init__(self, whose: str) -> None:
+        super().__init__(f"{line(whose)} revocation status is unknown: {_NOBODY_ASKED}")
+
+
+@dataclass(frozen=True, slots=True)
+class TrustStore:
+    """Certificates that are trusted as they stand, one of which has to be in a signature's chain;
+    clocks: whose time stamps are."""
+
+    authorities: Sequence[x509.Certificate]
+    clocks: Sequence[x509.Certificate] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is to be signed: a manifest's descriptor."""
+
+    media_type: str
+    digest: str
+    size: int
+
+
+def check_envelope(raw: bytes, media_type: str, target: Target, trust: TrustStore) -> None:
+    """That an envelope is a trusted signature of a manifest.
+
+    Raises SignatureError in notation's words, RevocationUnknownError where nothing else is amiss.
+    """
+    try:
+        unasked = _check(raw, media_type, target, trust)
+    except SignatureError as error:
+        raise SignatureError(line(error.message), hint=error.hint) from None
+    if unasked is not None:
+        raise unasked
+
+
+def _check(
+    raw: bytes, media_type: str, target: Target, trust: TrustStore
+) -> RevocationUnknownError | None:
+    content = _intact(raw, media_type)
+    _check_plugin(content)
+    _check_authenticity(content, trust)
+    at = now()
+    if content.expiry is not None and at.nanoseconds >= content.expiry.nanoseconds:
+        raise SignatureError(f"digital signature has expired on {quote(shown(content.expiry))}")
+    unasked = _check_time(content, trust, at)
+    _check_target(content.payload, target)
+    return unasked or _unasked(content.chain, "signing")
+
+
+def _intact(raw: bytes, media_type: str) -> Content:
+    """What an envelope says whose signature holds; raises SignatureError."""
+    content = _verified(raw, media_type)
+    check_content(content)
+    if content.content_type != _PAYLOAD:
+        raise SignatureError(f"payload content type {quote(content.content_type)} not supported")
+    return content
+
+
+def _verified(raw: bytes, media_type: str) -> Content:
+    try:
+        if media_type == jws.MEDIA_TYPE:
+            in_json = jws.parse(raw)
+        elif media_type == cose.MEDIA_TYPE:
+            in_cbor = cose.parse(raw)
+        else:
+            kind = quote(media_type)
+            raise SignatureError(
+                f"signature envelope format with media type {kind} is not supported"
+            )
+    except SignatureError as error:
+        text = f"unable to parse the digital signature, error : {error.message}"
+        raise SignatureError(text) from None
+    return jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
+
+
+def _check_plugin(content: Content) -> None:
+    """That no plugin is wanted: Kyverno has none. Raises SignatureError."""
+    wanted = content.attributes.get(PLUGIN)
+    if wanted is None:
+        return
+    if not wanted.is_critical:
+        raise SignatureError(f"{PLUGIN} is not a critical Extended attribute")
+    if not isinstance(wanted.value, str):
+        raise SignatureError(f"{PLUGIN} from extended attribute is not a string")
+    if not wanted.value.strip():
+        raise SignatureError(f"{PLUGIN} from extended attribute is an empty string")
+    raise SignatureError("plugin unsupported due to nil verifier.pluginManager")
+
+
+def _check_authenticity(content: Content, trust: TrustStore) -> None:
+    # Kyverno's store is one of authorities; a signing authority is looked for in another one.
+    if content.scheme == SIGNING_AUTHORITY or not trust.authorities:
+        raise SignatureError("no trusted certificates are found to verify authenticity")
+    if not any(one in trust.authorities for one in content.chain):
+        raise SignatureError(
+            "the signature's certificate chain does not contain any trusted certificate"
+        )
+
+
+def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUnknownError | None:
+    """That the chain was valid when it was signed, by a clock's word or else now.
+
+    Raises SignatureError; gives what is not known of the clock itself.
+    """
+    if trust.clocks:
+        return _check_stamp(content, trust.clocks)
+    for one in content.chain:
+        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
+        if at.nanoseconds < first.nanoseconds:
+            raise SignatureError(
+                f"verification time is before certificate {subject(one)} validity period, it will "
+                f"be valid from {quote(shown(first))}"
+            )
+        if at.nanoseconds > last.nanoseconds:
+            raise SignatureError(
+                f"verification time is after certificate {subject(one)} validity period, it was "
+                f"expired at {quote(shown(last))}"
+            )
+    return None
+
+
+def _check_stamp(
+    content: Content, clocks: Sequence[x509.Certificate]
+) -> RevocationUnknownError | None:
+    if not content.time_stamp:
+        raise SignatureError("no timestamp countersignature was found in the signature envelope")
+    authority = TimestampAuthority(tuple(clocks))
+    try:
+        stamp = verify_token(content.time_stamp, content.signature, authority)
+    except TimestampError as error:
+        text = f"failed to verify the timestamp countersignature with error: {error.message}"
+        raise SignatureError(text) from None
+    chain = _trusted_part(stamp.chain, clocks)
+    try:
+        check_time_stamping(chain)
+    except SignatureError as error:
+        raise SignatureError(
+            f"failed to validate the timestamping certificate chain with error: {error.message}"
+        ) from None
+    middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
+    within = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
+    for one in content.chain:
+        first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
+        if middle - within < first.nanoseconds:
+            raise SignatureError(
+                f"timestamp can be before certificate {subject(one)} validity period, it will be "
+                f"valid from {quote(shown(first))}"
+            )
+        if middle + within > last.nanoseconds:
+            raise SignatureError(
+                f"timestamp can be after certificate {subject(one)} validity period, it was "
+                f"expired at {quote(shown(last))}"
+            )
+    return _unasked(chain, "timestamping")
+
+
+def _trusted_part(
+    chain: Sequence[x509.Certificate], clocks: Sequence[x509.Certificate]
+) -> Sequence[x509.Certificate]:
+    """A chain up to the first certificate that is trusted, where Go's own ends."""
+    for index, one in enumerate(chain):
+        if one in clocks:
+            return chain[: index + 1]
+    return chain
+
+
+def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownError | None:
+    """What is not known of a chain; of several certificates notation names the first."""
+    for one in chain[:-1]:
+        if asks_elsewhere(one):
+            return RevocationUnknownError(f"{kind} certificate with subject {subject(one)}")
+    return None
+
+
+def _check_target(payload: bytes, target: Target) -> None:
+    """That it is this manifest that was signed; raises SignatureError."""
+    body = members(read(payload), "Go value of type envelope.Payload", _SIGNED)
+    kind = "Go struct field Payload.targetArtifact of type v1.Descriptor"
+    signed = members(body.get("targetArtifact"), kind, _DESCRIPTOR)
+    size = signed.get("size")
+    found = (signed.get("mediaType"), signed.get("digest"), size)
+    if type(size) is not int or found != (target.media_type, target.digest, target.size):
+        raise SignatureError("content descriptor mismatch")

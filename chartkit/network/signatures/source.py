@@ -1,0 +1,203 @@
+"""Who verifies the signatures that policies ask about: each format by its own modules.
+
+This module is light: cryptography and sigstore's library are imported when the first question
+comes, and where they are not installed the answer says how to get them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.ports.signatures import (
+    Credentials,
+    KeySource,
+    Question,
+    SignatureError,
+    Verified,
+)
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
+from chartkit.network.registry import Registries
+from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.signatures.installed import installed
+from chartkit.network.signatures.memory import Memory, body_key, question_key
+from chartkit.network.signatures.secret_keys import NO_SECRETS
+
+if TYPE_CHECKING:
+    from chartkit.network.signatures.trust import Trust, TrustedRoots
+
+_VERDICTS: Final = 4096
+"""Verdicts that are kept for objects with the same image."""
+_STATEMENTS: Final = 8
+"""The same for statements, which may list all that an image is made of."""
+
+
+class Signatures:
+    """Verifies what lies beside images in registries."""
+
+    def __init__(self, registries: Registries, trusted_root: Path | None = None) -> None:
+        """trusted_root: a trusted_root.json in place of the public Sigstore instance's.
+
+        Raises InputError for one that cannot be used.
+        """
+        self.registries = registries
+        self._file = trusted_root
+        self._signatures: Memory[Verified] = Memory(_VERDICTS)
+        self._signers: Memory[None] = Memory(_VERDICTS)
+        self._statements: Memory[Verified] = Memory(_STATEMENTS)
+        self._payloads: Memory[Json] = Memory(_STATEMENTS)
+        self._keys: KeySource = NO_SECRETS
+        if trusted_root is not None:
+            with installed():
+                _ = self._root
+
+    def learn(self, keys: KeySource, /) -> None:
+        """Keeps who knows the keys that policies name by their Secrets."""
+        self._keys = keys
+
+    def signature(self, question: Question, /) -> Verified:
+        """That an image is signed as a ClusterPolicy's attestor wants it."""
+        artifacts = self.registries.artifacts(question.credentials)
+        key = (artifacts, question_key(question))
+        with installed():
+            return self._signatures.once(key, lambda: self._signature(artifacts, question))
+
+    def _signature(self, artifacts: Artifacts, question: Question) -> Verified:
+        if question.kind == "Notary":
+            from chartkit.network.signatures import notary
+
+            return notary.verify_signature(artifacts, question)
+        if question.kind == "SigstoreBundle":
+            from chartkit.network.signatures import bundles
+
+            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
+        from chartkit.network.signatures.cosign import cluster_policies as cosign
+
+        return cosign.verify_signature(artifacts, question, self.trusted())
+
+    def attestations(self, question: Question, /) -> Verified:
+        """What a ClusterPolicy's attestor attests of an image."""
+        artifacts = self.registries.artifacts(question.credentials)
+        wanted = replace(question, attestations=True)
+        key = (artifacts, question_key(wanted))
+        with installed():
+            return self._statements.once(key, lambda: self._attestations(artifacts, wanted))
+
+    def _attestations(self, artifacts: Artifacts, question: Question) -> Verified:
+        if question.kind == "Notary":
+            from chartkit.network.signatures import notary
+
+            return notary.fetch_attestations(artifacts, question)
+        if question.kind == "SigstoreBundle":
+            from chartkit.network.signatures import bundles
+
+            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
+        from chartkit.network.signatures.cosign import cluster_policies as cosign
+
+        return cosign.fetch_attestations(artifacts, question, self.trusted())
+
+    def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
+        """That an image is signed by an attestor of an ImageValidatingPolicy."""
+        artifacts = self._artifacts_of(attestor, credentials)
+        key = (artifacts, image, body_key(attestor))
+        with installed():
+            self._signers.once(key, lambda: self._signed(artifacts, image, attestor))
+
+    def _signed(self, artifacts: Artifacts, image: str, attestor: Body) -> None:
+        cosign = attestor.get("cosign")
+        if not isinstance(cosign, dict):
+            from chartkit.network.signatures import notary
+
+            notary.signed(artifacts, image, attestor)
+            return
+        from chartkit.network.signatures import image_policies
+
+        image_policies.check_signature(artifacts, image, cosign, self.trusted())
+
+    def attested(
+        self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
+    ) -> Json:
+        """What an attestor attests of an image, as `extractPayload` shows it."""
+        artifacts = self._artifacts_of(attestor, credentials)
+        key = (artifacts, image, body_key(attestation, attestor))
+        with installed():
+            return self._payloads.once(
+                key, lambda: self._attested(artifacts, image, attestation, attestor)
+            )
+
+    def _attested(
+        self, artifacts: Artifacts, image: str, attestation: Body, attestor: Body
+    ) -> Json:
+        cosign = attestor.get("cosign")
+        if not isinstance(cosign, dict):
+            from chartkit.network.signatures import notary
+
+            return notary.attested(artifacts, image, attestation, attestor)
+        from chartkit.network.signatures import image_policies
+
+        kind = _type(attestation, "intoto")
+        return image_policies.fetch_statement(artifacts, image, kind, cosign, self.trusted())
+
+    def _artifacts_of(self, attestor: Body, credentials: Credentials) -> Artifacts:
+        cosign = attestor.get("cosign")
+        own = _own(cosign, credentials) if isinstance(cosign, dict) else credentials
+        return self.registries.artifacts(own)
+
+    def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
+        """What the first referrer of an attestation's type says, whoever made it."""
+        with installed():
+            from chartkit.network.signatures import notary
+
+            artifacts = self.registries.artifacts(credentials)
+            return notary.payload(artifacts, image, _type(attestation, "referrer"))
+
+    def trusted(self) -> TrustedRoots:
+        """What policies leave to others: the trusted root, and the keys of Secrets."""
+        from chartkit.network.signatures.trust import TrustedRoots
+
+        return TrustedRoots(self._root, self._keys)
+
+    @cached_property
+    def _root(self) -> Trust | None:
+        return None if self._file is None else _read_root(self._file)
+
+
+def _read_root(path: Path) -> Trust:
+    """Raises InputError."""
+    from chartkit.network.signatures.trust import read_trusted_root
+
+    try:
+        text = path.read_text()
+        return read_trusted_root(text)
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise InputError(f"the trusted root cannot be read: {why}", Location(str(path))) from None
+    except SignatureError as error:
+        raise InputError(
+            error.message,
+            Location(str(path)),
+            hint="a Sigstore instance publishes it as trusted_root.json",
+        ) from None
+
+
+def _own(cosign: Body, credentials: Credentials) -> Credentials:
+    """Those of an attestor's own `source`, in place of the policy's."""
+    source = cosign.get("source")
+    listed = source.get("PullSecrets") if isinstance(source, dict) else None
+    names = [
+        one["name"]
+        for one in (listed if isinstance(listed, list) else ())
+        if isinstance(one, dict) and isinstance(one.get("name"), str)
+    ]
+    if not names:
+        return credentials
+    return Credentials(secrets=tuple(names), insecure=credentials.insecure)
+
+
+def _type(attestation: Body, key: str) -> str:
+    found = attestation.get(key)
+    kind = found.get("type") if isinstance(found, dict) else None
+    return kind if isinstance(kind, str) else ""

@@ -1,0 +1,268 @@
+"""Time stamps (RFC 3161): that an authority saw a message, and when.
+
+`rfc3161_client` checks what is signed and by whom, at the stamp's own time; what
+sigstore/timestamp-authority wants of a signing certificate beyond that is checked here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from cryptography import x509
+from cryptography.x509.oid import ObjectIdentifier
+from rfc3161_client import (
+    TimeStampResponse,
+    VerificationError,
+    VerifierBuilder,
+    decode_timestamp_response,
+)
+
+from chartkit.engine.ports.signatures import SignatureError
+from chartkit.network.signatures.certificates import (
+    TIME_STAMPING,
+    is_authority,
+    read_certificate,
+    read_certificates,
+    verify_chain,
+)
+from chartkit.network.signatures.der_order import with_ordered_certificates
+
+_MOST_INTERMEDIATES: Final = 10
+"""Kyverno's limit, against chains that take long to build."""
+_MOST_EMBEDDED: Final = 32
+"""Certificates in a response: every one more makes paths that have to be tried."""
+_BEGIN: Final = "-----BEGIN CERTIFICATE-----"
+_DIGESTS: Final = {
+    ObjectIdentifier("2.16.840.1.101.3.4.2.1"): "sha256",
+    ObjectIdentifier("2.16.840.1.101.3.4.2.2"): "sha384",
+    ObjectIdentifier("2.16.840.1.101.3.4.2.3"): "sha512",
+}
+_SHA1: Final = ObjectIdentifier("1.3.14.3.2.26")
+_STATUS: Final = (
+    "the request is granted",
+    "the request is granted with modifications",
+    "the request is rejected",
+    "the request is waiting",
+    "revocation is imminent",
+    "revocation has occurred",
+)
+_GRANTED: Final = b"\x30\x03\x02\x01\x00"
+"""PKIStatusInfo of a response that was granted, in DER."""
+
+
+class TimestampError(SignatureError):
+    """A time stamp that is none, or that nobody trusted signed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """When a message was seen at the latest, and how exactly the clock says so; chain: the
+    certificate that signed it, and its issuers up to a root."""
+
+    time: datetime
+    accuracy: timedelta
+    chain: tuple[x509.Certificate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampAuthority:
+    """Whose time stamps are believed. leaf: the only certificate that may sign, where one is
+    given; intermediates: between it and the roots, besides those that come with a time stamp."""
+
+    roots: tuple[x509.Certificate, ...]
+    intermediates: tuple[x509.Certificate, ...] = ()
+    leaf: x509.Certificate | None = None
+
+
+def read_authority(chain: str) -> TimestampAuthority:
+    """The authority of a policy's `tsaCertChain` (PEM), in any order.
+
+    Raises SignatureError in Kyverno's words for too many certificates, or what is none.
+    """
+    most = _MOST_INTERMEDIATES
+    if (found := chain.count(_BEGIN)) > most + 2:
+        raise SignatureError(_too_many("", found, most + 2))
+    try:
+        certificates = read_certificates(chain)
+    except SignatureError as error:
+        raise SignatureError(f"error splitting tsa certificates: {error.message}") from None
+    leaves = [one for one in certificates if not is_authority(one)]
+    above = [one for one in certificates if is_authority(one)]
+    roots = tuple(one for one in above if one.subject == one.issuer)
+    intermediates = tuple(one for one in above if one.subject != one.issuer)
+    if len(leaves) > 1:
+        raise SignatureError("certificate chain must contain at most one TSA certificate")
+    if len(intermediates) > most:
+        raise SignatureError(_too_many("intermediate ", len(intermediates), most))
+    return TimestampAuthority(roots, intermediates, leaves[0] if leaves else None)
+
+
+def _too_many(which: str, found: int, most: int) -> str:
+    return (
+        f"TSA certificate chain contains too many {which}certificates ({found}), "
+        f"maximum allowed is {most}"
+    )
+
+
+def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
+    """When the authority saw a message, by its response (TimeStampResp in DER).
+
+    Raises TimestampError for a response that is no time stamp of this message by this authority.
+    """
+    with _wrong("error parsing response into Timestamp"):
+        decoded = decode_timestamp_response(with_ordered_certificates(response))
+        status, imprint = decoded.status, decoded.tst_info.message_imprint
+        digest = imprint.hash_algorithm
+    if status:
+        text = _STATUS[status] if 0 < status < len(_STATUS) else f"unknown status: {status}"
+        raise TimestampError(f"{text}: {','.join(decoded.status_string)} ()")
+    if digest not in _DIGESTS:
+        weak = "weak hash algorithm: must be SHA-256, SHA-384, or SHA-512"
+        raise TimestampError(weak if digest == _SHA1 else "unsupported hash algorithm")
+    embedded = _embedded(decoded)
+    signer = _signer(decoded, embedded, authority)
+    if not authority.roots:
+        raise TimestampError("no root certificates provided for verifying the certificate chain")
+    between = (*authority.intermediates, *embedded)
+    at = decoded.tst_info.gen_time
+    chain = _chain(signer, between, authority, at)
+    _check_signer(signer)
+    _check_signed(decoded, authority, signer)
+    found = Timestamp(at, _accuracy(decoded), chain)
+    if hashlib.new(_DIGESTS[digest], message).digest() != imprint.message:
+        raise TimestampError("hashed messages don't match")
+    return found
+
+
+def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
+    """As `verify_timestamp`, of a bare TimeStampToken: what Notary's signatures carry."""
+    return verify_timestamp(_response(token), message, authority)
+
+
+def _response(token: bytes) -> bytes:
+    """A granted response around a token."""
+    size = len(_GRANTED) + len(token)
+    octets = size.to_bytes((size.bit_length() + 7) // 8)
+    length = octets if size < 0x80 else bytes((0x80 | len(octets),)) + octets
+    return b"\x30" + length + _GRANTED + token
+
+
+def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
+    """The certificates that come with a response."""
+    with _wrong("error parsing response into Timestamp"):
+        listed = decoded.signed_data.certificates
+    if len(listed) > _MOST_EMBEDDED:
+        raise TimestampError(
+            f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
+        )
+    try:
+        return [read_certificate(one) for one in listed]
+    except SignatureError as error:
+        text = f"error parsing response into Timestamp: {error.message}"
+        raise TimestampError(text) from None
+
+
+@contextmanager
+def _wrong(what: str) -> Iterator[None]:
+    """What the libraries say of a structure, in one line."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError, KeyError) as error:
+        raise TimestampError(f"{what}: {' '.join(str(error).split())[:200]}") from None
+
+
+def _signer(
+    decoded: TimeStampResponse,
+    embedded: Sequence[x509.Certificate],
+    authority: TimestampAuthority,
+) -> x509.Certificate:
+    """The one certificate whose key signed."""
+    with _wrong("error while verifying signature"):
+        signers = list(decoded.signed_data.signer_infos)
+        names = [(one.issuer, one.serial_number) for one in signers]
+    if len(names) != 1:
+        raise TimestampError("signer certificate was not found")
+    given = embedded or ([authority.leaf] if authority.leaf else [])
+    if not given:
+        raise TimestampError("leaf certificate must be present in the TSR or as a verify option")
+    named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
+    if not named:
+        raise TimestampError("error while verifying signature: pkcs7: No certificate for signer")
+    if authority.leaf is not None and authority.leaf != named[0]:
+        raise TimestampError(
+            "certificate embedded in the TSR does not match the provided TSA certificate"
+        )
+    return named[0]
+
+
+def _check_signer(signer: x509.Certificate) -> None:
+    """That a certificate is for time stamping and nothing else (RFC 3161, 2.3)."""
+    failed = "failed to verify TSA certificate"
+    if is_authority(signer):
+        raise TimestampError(
+            f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
+        )
+    with _wrong(failed):
+        try:
+            usages = signer.extensions.get_extension_for_class(x509.ExtendedKeyUsage)
+        except x509.ExtensionNotFound:
+            usages = None
+    if usages is None or not usages.critical:
+        raise TimestampError(f"{failed}: certificate must set EKU to critical")
+    failed = "failed to verify EKU on leaf certificate"
+    if (count := len(list(usages.value))) != 1:
+        raise TimestampError(
+            f"{failed}: certificate has {count} extended key usages, expected only one"
+        )
+    if TIME_STAMPING not in usages.value:
+        raise TimestampError(
+            f"{failed}: leaf certificate EKU is not set to TimeStamping as required"
+        )
+
+
+def _check_signed(
+    decoded: TimeStampResponse, authority: TimestampAuthority, signer: x509.Certificate
+) -> None:
+    """That the signer signed the response."""
+    verifier = VerifierBuilder(
+        tsa_certificate=signer,
+        intermediates=list(authority.intermediates),
+        roots=list(authority.roots),
+    ).build()
+    try:
+        verifier.verify(decoded, decoded.tst_info.message_imprint.message)
+    except VerificationError as error:
+        said = " ".join(str(error).split("ErrorStack")[0].split()).rstrip(": ")
+        raise TimestampError(f"error while verifying signature: {said}") from None
+    except (ValueError, TypeError) as error:
+        raise TimestampError(f"error while verifying signature: {error}") from None
+
+
+def _chain(
+    signer: x509.Certificate,
+    between: Sequence[x509.Certificate],
+    authority: TimestampAuthority,
+    at: datetime,
+) -> tuple[x509.Certificate, ...]:
+    """Up to a root, all of them for time stamping, which OpenSSL asks of the signer alone."""
+    roots = authority.roots
+    try:
+        found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
+    except SignatureError as error:
+        text = f"error while verifying signer certificate chain: {error.message}"
+        raise TimestampError(text) from None
+    return tuple(found)
+
+
+def _accuracy(decoded: TimeStampResponse) -> timedelta:
+    found = decoded.tst_info.accuracy
+    if found is None:
+        return timedelta()
+    return timedelta(
+        seconds=found.seconds, milliseconds=found.millis or 0, microseconds=found.micros or 0
+    )

@@ -1,0 +1,300 @@
+"""The project file `chartkit.yaml`: environments, and what each of them gets.
+
+The file's format is `schemas/project.schema.json`; whether the profiles, policies and parameters
+that it names exist is for `chartkit.library.profiles` to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+
+from chartkit.charts.engine.monitoring import Monitoring, read_monitoring
+from chartkit.charts.engine.policy_reporter import PolicyReporter, read_policy_reporter
+from chartkit.documents.reader import Document, read_file
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
+from chartkit.model import Body, Json, Location
+from chartkit.schemas import json_schema
+
+FILE_NAME = "chartkit.yaml"
+SCHEMA = "project.schema.json"
+DEFAULT_PROFILES = ("pss-restricted",)
+
+
+class Action(StrEnum):
+    """What Kyverno does with a violation: reports it, or refuses the request too."""
+
+    AUDIT = "Audit"
+    ENFORCE = "Enforce"
+
+
+class PolicyType(StrEnum):
+    """The form of the policies; the values of the chart's `policyType`."""
+
+    CLUSTER = "ClusterPolicy"
+    VALIDATING = "ValidatingPolicy"
+    ADMISSION = "ValidatingAdmissionPolicy"
+
+
+DEFAULT_ACTIONS = {"dev": Action.ENFORCE, "qa": Action.ENFORCE, "prd": Action.AUDIT}
+"""The action of an environment that names none; any other environment audits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What policies leave alone.
+
+    resources: a resource description as Kyverno's `exclude.any[].resources` has it (kinds,
+    namespaces, names, selector, namespaceSelector; all must fit); reason: why, may be empty.
+    """
+
+    resources: Body
+    reason: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """What an environment or a profile says of one policy; None: it says nothing of that.
+
+    action_at: the place of its action.
+    """
+
+    location: Location
+    enabled: bool | None = None
+    action: Action | None = None
+    action_at: Location | None = None
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    exclude: tuple[Exclusion, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What runs in an environment: a manifest, a folder of manifests, or a chart with values."""
+
+    path: Path
+    location: Location
+    values: tuple[Path, ...] = ()
+    namespace: str = "default"
+    release: str = "release"
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One environment.
+
+    kyverno, kubernetes: the versions that run there; release: Kyverno's with its patch, None where
+    it names none; eks: whether the cluster is Amazon's;
+    engine: whether the engine chart installs Kyverno there; policy_type: the form of its policies,
+    None where it leaves that to the chart;
+    profiles: names of built-in profiles or paths as written; parameters: for every policy that
+    has them; policies: settings of single policies by name; exclude: for every policy;
+    apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
+    monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
+    None where the environment says nothing.
+    """
+
+    name: str
+    kyverno: Version
+    kubernetes: Version
+    eks: bool
+    engine: bool
+    high_availability: bool
+    action: Action
+    policy_type: PolicyType | None
+    profiles: tuple[str, ...]
+    parameters: Mapping[str, Json]
+    policies: Mapping[str, PolicySettings]
+    exclude: tuple[Exclusion, ...]
+    apis: Mapping[str, bool]
+    workloads: tuple[Workload, ...]
+    monitoring: Monitoring | None
+    policy_reporter: PolicyReporter | None
+    document: Document = field(repr=False, compare=False)
+    release: Release | None = None
+
+    @property
+    def kube_version(self) -> str:
+        """The cluster's version as Helm is told it: `v1.34.0`, or `v1.34.0-eks` on EKS."""
+        return f"v{self.kubernetes}.0" + ("-eks" if self.eks else "")
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of one of the environment's keys in chartkit.yaml."""
+        return self.document.locate("environments", self.name, *path)
+
+    def locate_policy_type(self) -> Location:
+        """Where its `policyType` stands: with it, or with the project."""
+        own = "policyType" in self.document.body["environments"][self.name]
+        return self.locate("policyType") if own else self.document.locate("policyType")
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project file.
+
+    root: the folder it stands in, which its paths start from; library: folders with policies of
+    the project's own; charts: where charts are written; manifests: where rendered manifests are
+    written (None: nowhere); environments: by name, in the file's order.
+    """
+
+    file: Path
+    root: Path
+    library: tuple[Path, ...]
+    charts: Path
+    manifests: Path | None
+    environments: Mapping[str, Environment]
+    document: Document = field(repr=False, compare=False)
+
+    def environment(self, name: str) -> Environment:
+        """An environment by name; raises InputError for a name that is not there."""
+        found = self.environments.get(name)
+        if found is None:
+            known = ", ".join(self.environments)
+            hint = json_schema.suggestion(name, self.environments) or f"it has {known}"
+            place = self.document.locate("environments")
+            raise InputError(f"there is no environment '{name}'", place, hint)
+        return found
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of a key in chartkit.yaml."""
+        return self.document.locate(*path)
+
+
+def read_project(path: Path) -> Project:
+    """Reads a project file; path: the file, or the folder it stands in. Raises InputError."""
+    file = path / FILE_NAME if path.is_dir() else path
+    if not file.exists():
+        hint = "`chartkit init` writes one" if file.name == FILE_NAME else None
+        raise InputError("there is no project file", Location(str(file)), hint)
+    documents = read_file(file)
+    if len(documents) != 1:
+        what = "is empty" if not documents else "has more than one YAML document"
+        hint = "`chartkit init` in an empty folder writes an example"
+        raise InputError(what, Location(str(file)), hint)
+    return parse_project(documents[0], file)
+
+
+def parse_project(document: Document, file: Path) -> Project:
+    """The project in a document; file: where it stands. Raises InputError for the first mistake."""
+    json_schema.require_single_keys(document)
+    json_schema.require(document, json_schema.load(SCHEMA))
+    body = document.body
+    root = file.parent
+    charts, manifests = body.get("charts", "charts"), body.get("manifests", "rendered")
+    if manifests is not None and (root / charts).resolve() == (root / manifests).resolve():
+        hint = "an environment could have a chart's name: choose another folder"
+        raise InputError(
+            "'manifests' and 'charts' are one folder", document.locate("manifests"), hint
+        )
+    return Project(
+        file=file,
+        root=root,
+        library=tuple(root / folder for folder in body.get("library", ())),
+        charts=root / charts,
+        manifests=None if manifests is None else root / manifests,
+        environments=MappingProxyType(
+            {name: _environment(name, document, root) for name in body["environments"]}
+        ),
+        document=document,
+    )
+
+
+def _environment(name: str, document: Document, root: Path) -> Environment:
+    project, body = document.body, document.body["environments"][name]
+    place = ("environments", name)
+    workloads = (
+        *_workloads(document, ("workloads",), project.get("workloads", ()), root),
+        *_workloads(document, (*place, "workloads"), body.get("workloads", ()), root),
+    )
+    kyverno_at = document.locate(*place, "kyverno")
+    return Environment(
+        name=name,
+        kyverno=parse_version(body["kyverno"], "Kyverno", kyverno_at),
+        kubernetes=_kubernetes(document, name),
+        eks="eks" in body,
+        engine=body.get("engine", True),
+        high_availability=body.get("highAvailability", False),
+        action=_action(body) or DEFAULT_ACTIONS.get(name, Action.AUDIT),
+        policy_type=_policy_type(body) or _policy_type(project),
+        profiles=tuple(body.get("profiles", project.get("profiles", DEFAULT_PROFILES))),
+        parameters=MappingProxyType(dict(body.get("parameters", {}))),
+        policies=_policies(document, place),
+        exclude=_exclusions(document, (*place, "exclude"), body.get("exclude", ())),
+        apis=MappingProxyType(dict(body.get("apis", {}))),
+        workloads=workloads,
+        monitoring=read_monitoring(document, place),
+        policy_reporter=read_policy_reporter(document, place),
+        document=document,
+        release=parse_release(body["kyverno"]),
+    )
+
+
+def _kubernetes(document: Document, name: str) -> Version:
+    body = document.body["environments"][name]
+    given = [key for key in ("kubernetes", "eks") if key in body]
+    if len(given) != 1:
+        what = "both 'kubernetes' and 'eks'" if given else "neither 'kubernetes' nor 'eks'"
+        hint = 'give one of them, such as kubernetes: "1.34"'
+        place = document.locate("environments", name, *given[1:])
+        raise InputError(f"environment '{name}' has {what}", place, hint)
+    place = document.locate("environments", name, given[0])
+    return parse_version(body[given[0]], "Kubernetes", place)
+
+
+def _action(body: Body) -> Action | None:
+    return Action(body["action"]) if "action" in body else None
+
+
+def _policy_type(body: Body) -> PolicyType | None:
+    return PolicyType(body["policyType"]) if "policyType" in body else None
+
+
+def _policies(document: Document, place: tuple[str, str]) -> Mapping[str, PolicySettings]:
+    policies = document.body["environments"][place[1]].get("policies", {})
+    settings = {}
+    for name, body in policies.items():
+        at = (*place, "policies", name)
+        settings[name] = PolicySettings(
+            location=document.locate(*at),
+            enabled=body.get("enabled"),
+            action=_action(body),
+            action_at=document.locate(*at, "action") if "action" in body else None,
+            parameters=MappingProxyType(dict(body.get("parameters", {}))),
+            exclude=_exclusions(document, (*at, "exclude"), body.get("exclude", ())),
+        )
+    return MappingProxyType(settings)
+
+
+def _exclusions(
+    document: Document, place: tuple[str, ...], bodies: list[Body] | tuple[()]
+) -> tuple[Exclusion, ...]:
+    return tuple(
+        Exclusion(
+            {key: value for key, value in body.items() if key != "reason"},
+            body.get("reason", ""),
+            document.locate(*place, index),
+        )
+        for index, body in enumerate(bodies)
+    )
+
+
+def _workloads(
+    document: Document, place: tuple[str, ...], bodies: list[str | Body] | tuple[()], root: Path
+) -> tuple[Workload, ...]:
+    workloads = []
+    for index, given in enumerate(bodies):
+        body: Body = {"path": given} if isinstance(given, str) else given
+        workloads.append(
+            Workload(
+                path=root / body["path"],
+                location=document.locate(*place, index),
+                values=tuple(root / values for values in body.get("values", ())),
+                namespace=body.get("namespace", "default"),
+                release=body.get("release", "release"),
+            )
+        )
+    return tuple(workloads)

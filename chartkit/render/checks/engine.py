@@ -1,0 +1,186 @@
+"""Checks with the bundled engine: policies compile, and judge as they should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO
+
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cluster_policy.failure_action import ENFORCE
+from chartkit.engine.cluster_policy.policy_check.warnings import WARNING_RULE
+from chartkit.engine.configuration import Reason
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy, action_of, is_policy
+from chartkit.errors import InputError
+from chartkit.helm.render import hook_moments
+from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
+from chartkit.project.project import Workload
+from chartkit.render.checks.flags import allows_http
+from chartkit.render.checks.unsent import Unsent, asks_kyverno
+from chartkit.render.compiled import compiled_set
+from chartkit.render.environment import Chart, Subject
+from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
+from chartkit.scan.files import is_chart
+from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.run import namespace_labels, run_scan
+from chartkit.scan.statements import Statements
+
+TEST_HOOK = "test"
+Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
+"""The objects of a workload, and what Helm warns of."""
+_SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
+
+
+def compiled_policies(subject: Subject) -> PolicySet:
+    """The environment's policies as Helm rendered them, compiled."""
+    found = subject.policies.rendered.resources
+    engine = () if subject.engine is None else subject.engine.rendered.resources
+    policies = (one for one in found if is_policy(one) or is_binding(one))
+    return compiled_set(policies, allows_http(engine))
+
+
+def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+    """Does every rendered policy compile?"""
+    place = subject.policies.values.location
+    right = counted(
+        len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
+    )
+    warned = (each for each in compiled.warnings if each.rule_id != WARNING_RULE)
+    found = (*compiled.diagnostics, *warned)
+    return rows(subject.environment.name, "policies", found, right, place)
+
+
+def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+    """What will the policies say of what runs there?"""
+    env = subject.environment
+    if not subject.workloads:
+        message = "chartkit.yaml names no workloads to scan"
+        yield Row(env.name, "workloads", Outcome.NOTE, message, env.locate())
+    for workload in subject.workloads:
+        found, notes = read_workload(workload, env.kube_version)
+        shown = workload.path.as_posix()
+        yield from findings(env.name, HELM_WARNINGS, notes, workload.location)
+        yield from _scan(subject, compiled, unsent, found, ("workloads", shown), workload.location)
+
+
+def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+    """What will the policies say of Kyverno's own pods, and of what is installed beside it?
+
+    Those of `helm test` do not count.
+    """
+    if subject.engine is not None:
+        what = ("engine's pods", "Kyverno's own")
+        yield from _own(subject, compiled, unsent, subject.engine, what)
+    for chart in subject.others:
+        yield from _own(subject, compiled, unsent, chart, ("workloads", chart.name))
+
+
+def _own(
+    subject: Subject, compiled: PolicySet, unsent: Unsent, chart: Chart, what: tuple[str, str]
+) -> Iterable[Row]:
+    rendered = chart.rendered
+    hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
+    found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
+    return _scan(subject, compiled, unsent, found, what, chart.values.location)
+
+
+def read_workload(workload: Workload, kube_version: str) -> Workloads:
+    """The objects of a workload, and what Helm warns of; raises InputError where there are none."""
+    if not workload.path.exists():
+        hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
+        raise InputError(f"there is no '{workload.path}'", workload.location, hint)
+    return _read(workload, kube_version if is_chart(workload.path) else "")
+
+
+@lru_cache(maxsize=256)
+def _read(workload: Workload, kube_version: str) -> Workloads:
+    """Environments share their workloads, each is read once."""
+    options = ChartOptions(
+        values=workload.values,
+        release=workload.release,
+        namespace=workload.namespace,
+        kube_version=kube_version or None,
+    )
+    notes: list[Diagnostic] = []
+    found = read_inputs([str(workload.path)], StringIO(), notes.append, options)
+    return tuple(in_namespace(each, workload.namespace) for each in found), tuple(notes)
+
+
+def _scan(
+    subject: Subject,
+    compiled: PolicySet,
+    unsent: Unsent,
+    found: Sequence[Resource],
+    what: tuple[str, str],
+    place: Location,
+) -> list[Row]:
+    """what: the check, and what it looks at."""
+    by_id = {policy.policy.id: policy for policy in compiled.policies}
+    labels = namespace_labels(found)
+    diagnostics: list[Diagnostic] = []
+    away = [_Away(each, unsent.reasons(each, labels)) for each in found]
+    order = iter(away)
+
+    def take(resource: Resource, results: Sequence[RuleResult]) -> None:
+        given = next(order)
+        for result in results:
+            if result.status in _SHOWN:
+                policy = by_id[result.policy_id]
+                if given.reasons and asks_kyverno(policy):
+                    given.violations += 1
+                    continue
+                own = labels.get(resource.namespace, {})
+                diagnostics.append(_violation(resource, result, policy, own))
+
+    lookups = Statements().lookups(compiled.policies, found)
+    run_scan(compiled.policies, found, take, labels, lookups=lookups)
+    diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
+    right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
+    return rows(subject.environment.name, what[0], diagnostics, right, place)
+
+
+@dataclass(slots=True)
+class _Away:
+    """An object, why it does not come to Kyverno (empty where it does), and how many violations
+    it would have there."""
+
+    resource: Resource
+    reasons: Sequence[Reason]
+    violations: int = 0
+
+
+def _kept_away(unsent: Unsent, found: Sequence[_Away]) -> Iterator[Diagnostic]:
+    """A note for each filter, with the objects that no policy is asked about because of it."""
+    by_place: dict[Location | None, list[_Away]] = {}
+    for each in found:
+        by_place.setdefault(unsent.locate(each.reasons[0]), []).append(each)
+    for place, objects in by_place.items():
+        # Those with violations come first.
+        ordered = sorted(objects, key=lambda each: not each.violations)
+        shown = listed([_identity(each.resource) for each in ordered])
+        reasons = listed(list(dict.fromkeys(str(each.reasons[0]) for each in ordered)), 1)
+        violations = sum(each.violations for each in objects)
+        message = f"not sent to Kyverno: {reasons}: {shown}"
+        if violations:
+            message += f"; {counted(violations, 'violation does', 'violations do')} not count"
+        yield Diagnostic("unsent", Severity.NOTE, message, place)
+
+
+def _identity(resource: Resource) -> str:
+    return "/".join(filter(None, (resource.kind, resource.namespace, resource.name)))
+
+
+def _violation(
+    resource: Resource, result: RuleResult, policy: AnyPolicy, labels: dict[str, str]
+) -> Diagnostic:
+    action = action_of(policy, result.rule, resource.namespace, labels)
+    refused = action == ENFORCE and result.status is not Status.WARN
+    name = f"{result.policy}/{result.rule}" if result.rule else result.policy
+    message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
+    hint = "mend it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
+    severity = Severity.ERROR if refused else Severity.WARNING
+    return Diagnostic(name, severity, message, resource.location, hint)

@@ -1,0 +1,285 @@
+"""The policies' own good and bad resources, judged with an environment's settings.
+
+An example shows what a policy does at certain parameter values: the policy is rendered with the
+environment's action, exclusions and Kyverno version, and with those values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+
+from chartkit.documents.reader import read_file, resources
+from chartkit.engine.configuration import Reason
+from chartkit.engine.policies import is_policy
+from chartkit.helm.render import Rendered
+from chartkit.library.metadata import Examples
+from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE, LibraryPolicy
+from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.project.project import Action
+from chartkit.render.checks.exclusions import Exclusions
+from chartkit.render.checks.reach import never_acts, unreachable
+from chartkit.render.checks.unsent import Unsent, asks_kyverno
+from chartkit.render.compiled import compiled_set
+from chartkit.render.environment import Subject
+from chartkit.render.model import Outcome, Row, counted, listed, rows
+from chartkit.render.partial_chart import part_of
+from chartkit.scan.policies import PolicySet
+from chartkit.scan.surroundings import around
+from chartkit.scan.verdicts import judge
+
+_HIDDEN = (
+    "an exclusion may hide it{places}; one by names or selector turns Kyverno's rules for pod "
+    "controllers off: exclude namespaces"
+)
+_SWITCH_OFF = "exclude less, or switch it off: policies: {{{name}: {{enabled: false}}}}"
+
+
+def examples(
+    subject: Subject, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
+) -> Iterable[Row]:
+    """Do the policies' own good and bad resources come out right, and can they here?
+
+    carried: the policies of the chart; those without metadata.yaml have no examples; here: the
+    policies as the environment has them.
+    """
+    rendered = [each.name for each in subject.policies.rendered.resources if is_policy(each)]
+    known = {each.name: each for each in carried if each.plain is None}
+    policies = [known[name] for name in rendered if name in known]
+    shown = {each.name: _Shown(each) for each in policies}
+    rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
+    for round_, future in rounds:
+        compiled = _compiled(future.result(), round_)
+        for policy, example in round_:
+            for file, expected_bad in ((example.good, False), (example.bad, True)):
+                if file is not None:
+                    each = compiled[policy.name]
+                    judged = _judged(policy.name, each, file, expected_bad)
+                    shown[policy.name].add(each, judged)
+    exclusions = Exclusions(subject)
+    found = [each for one in shown.values() for each in one.wrong]
+    found += [each for one in shown.values() for each in _unexplained(one, exclusions)]
+    found += _left_out(shown.values(), exclusions)
+    decided = _only_reported(subject)
+    found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
+    plain = {each.name for each in carried if each.plain is not None}
+    found += unreachable(here, unsent, plain)
+    found += [_without_examples(each) for each in policies if not shown[each.name].judged]
+    right = [one for one in shown.values() if one.judged]
+    count = counted(sum(one.judged for one in right), "example", "examples")
+    text = f"{count} of {counted(len(right), 'policy', 'policies')} come out right"
+    return rows(subject.environment.name, "examples", found, text, subject.policies.values.location)
+
+
+def without_examples(subject: Subject) -> Iterable[Row]:
+    """A note where the policies are those of upstream's own chart."""
+    place = subject.policies.values.location
+    message = "upstream's policies have no examples: chartkit's library alone has them"
+    yield Row(subject.environment.name, "examples", Outcome.NOTE, message, place)
+
+
+def _without_examples(policy: LibraryPolicy) -> Diagnostic:
+    message = f"policy {policy.name} has no examples, and nothing shows what it does"
+    place = Location(str(policy.folder / POLICY_FILE), 1)
+    hint = f"put objects that it accepts into {GOOD_FILE} beside it, and others into {BAD_FILE}"
+    return Diagnostic("examples", Severity.NOTE, message, place, hint)
+
+
+_Round = Sequence[tuple[LibraryPolicy, Examples]]
+_Rendering = Callable[[Subject], Future[Rendered]]
+
+
+def _rounds(
+    subject: Subject, policies: Sequence[LibraryPolicy]
+) -> Iterator[tuple[_Round, _Rendering]]:
+    """Examples that one render serves: those at the environment's own values first, then every
+    policy's first other ones, its second …"""
+    values = subject.policies.lint_subject().values
+    own = [
+        (policy, example)
+        for policy in policies
+        for example in policy.examples
+        if _wanted(policy, example) == _effective(policy, values)
+    ]
+    yield own, lambda given: given.policies.rendering
+    others = [
+        [example for example in policy.examples if (policy, example) not in own]
+        for policy in policies
+    ]
+    for index in range(max(map(len, others), default=0)):
+        round_ = [
+            (policy, examples[index])
+            for policy, examples in zip(policies, others, strict=True)
+            if index < len(examples)
+        ]
+        yield round_, partial(_render, round_, policies)
+
+
+def _wanted(policy: LibraryPolicy, example: Examples) -> Body:
+    return {**policy.defaults, **example.parameters}
+
+
+def _effective(policy: LibraryPolicy, values: Body) -> Body:
+    """The values of a policy's parameters in an environment: its own before the shared ones."""
+    shared = values.get("parameters") or {}
+    own = ((values.get("policies") or {}).get(policy.name) or {}).get("parameters") or {}
+    return {name: own.get(name, shared.get(name)) for name in policy.parameters}
+
+
+def _render(
+    round_: _Round, policies: Sequence[LibraryPolicy], subject: Subject
+) -> Future[Rendered]:
+    """The policies of a round at their examples' values, and no others."""
+    settings: Body = {policy.name: {"enabled": False} for policy in policies}
+    for policy, example in round_:
+        settings[policy.name] = {"parameters": _wanted(policy, example)}
+    part = part_of(subject.policies, [policy for policy, _ in round_])
+    return subject.policies.render({"policies": settings}, part=part)
+
+
+def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
+    """What each policy's template came to: in CEL that may be several policies, and bindings."""
+    found: dict[str, list[Resource]] = {}
+    for each in rendered.resources:
+        found.setdefault(Path(each.location.file).stem, []).append(each)
+    return {
+        name: compiled_set(found.get(name, ())) for name in {policy.name for policy, _ in round_}
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What became of a file of examples: how many there are, what is wrong about them, the bad ones
+    that the policy acted on, and those that it let pass."""
+
+    count: int
+    wrong: tuple[Diagnostic, ...]
+    acting: tuple[Resource, ...]
+    missed: tuple[Resource, ...]
+
+
+@lru_cache(maxsize=4096)
+def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _Judged:
+    """The objects of a file; environments with the same policies share it."""
+    found: list[Diagnostic] = []
+    acting: list[Resource] = []
+    missed: list[Resource] = []
+    for resource in _read(file):
+        verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
+        which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
+        if verdict.error:
+            message = f"{policy} cannot decide about its {which}: {verdict.error}"
+            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+        elif expected_bad:
+            (acting if verdict.acts else missed).append(resource)
+        elif verdict.acts:
+            message = f"{policy} {verdict.does} its {which}"
+            found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
+    return _Judged(len(_read(file)), tuple(found), tuple(acting), tuple(missed))
+
+
+class _Shown:
+    """What the examples of one policy showed in an environment.
+
+    acting: the bad ones that it acted on; missed: those that it let pass; asked: whether Kyverno
+    evaluates it when objects are admitted, cleans: whether Kyverno does so on a schedule.
+    """
+
+    def __init__(self, policy: LibraryPolicy) -> None:
+        self.policy = policy
+        self.judged = 0
+        self.wrong: list[Diagnostic] = []
+        self.acting: list[Resource] = []
+        self.missed: list[Resource] = []
+        self.asked = self.cleans = False
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.policy.name
+
+    def add(self, compiled: PolicySet, judged: _Judged) -> None:
+        """Adds what one file showed."""
+        self.judged += judged.count
+        self.wrong += judged.wrong
+        self.acting += judged.acting
+        self.missed += judged.missed
+        self.asked = self.asked or any(map(asks_kyverno, compiled.policies))
+        self.cleans = self.cleans or bool(compiled.cleanup)
+
+
+def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
+    """One finding for all bad examples of a file that a policy lets pass, and that no exclusion
+    leaves out: one cause hides many."""
+    given = exclusions.of(shown.name)
+    by_file: dict[str, list[Resource]] = {}
+    for each in shown.missed:
+        if not any(one.leaves_out(each) for one in given):
+            by_file.setdefault(each.location.file, []).append(each)
+    places = ", ".join(str(one.location) for one in given)
+    hint = _HIDDEN.format(places=f" ({places})" if places else "")
+    for bad in by_file.values():
+        names = listed([_called(each) for each in bad])
+        which = f"its bad example {names}" if len(bad) == 1 else f"{len(bad)} bad examples: {names}"
+        message = f"{shown.name} does nothing about {which}"
+        yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
+
+
+def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagnostic]:
+    """A note for each exclusion that leaves examples out, and a warning for each policy of which
+    that leaves nothing."""
+    by_place: dict[Location, dict[str, int]] = {}
+    for one in shown:
+        places = [place for each in one.missed for place in _places(each, one, exclusions)]
+        for place in places:
+            counts = by_place.setdefault(place, {})
+            counts[one.name] = counts.get(one.name, 0) + 1
+        if places and not one.acting:
+            message = f"{one.name} can do nothing here: exclusions leave out all its bad examples"
+            hint = _SWITCH_OFF.format(name=one.name)
+            yield Diagnostic(one.name, Severity.WARNING, message, places[0], hint)
+    for place, counts in by_place.items():
+        count = counted(sum(counts.values()), "bad example", "bad examples")
+        message = f"this exclusion leaves out {count} of {listed(list(counts))}"
+        yield Diagnostic("exclusion", Severity.NOTE, message, place)
+
+
+def _places(resource: Resource, shown: _Shown, exclusions: Exclusions) -> Iterator[Location]:
+    """The first exclusion that leaves an example out."""
+    found = (one.location for one in exclusions.of(shown.name) if one.leaves_out(resource))
+    yield from islice(found, 1)
+
+
+def _only_reported(subject: Subject) -> frozenset[str]:
+    """The policies of which the project itself says that they only report."""
+    policies = subject.resolved.policies.values() if subject.resolved else ()
+    return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)
+
+
+def _speechless(shown: _Shown, unsent: Unsent, decided: Collection[str]) -> Iterator[Diagnostic]:
+    """A warning for a policy all of whose objects are kept away from it before it is asked; a note
+    where the project has decided that it only reports, as background scans do."""
+    if not shown.acting or not (shown.asked or shown.cleans):
+        return
+    all_reasons: dict[Reason, None] = {}
+    for each in shown.acting:
+        reasons = unsent.reasons(each, {}) if shown.asked else unsent.filtered(each)
+        if not reasons:
+            return
+        all_reasons |= dict.fromkeys(reasons)
+    found = never_acts(shown.name, all_reasons, unsent)
+    is_note = shown.name in decided and not shown.cleans
+    yield replace(found, severity=Severity.NOTE, hint=None) if is_note else found
+
+
+def _called(resource: Resource) -> str:
+    return f"{resource.kind} {resource.name}"
+
+
+@lru_cache(maxsize=512)
+def _read(file: Path) -> tuple[Resource, ...]:
+    return tuple(resources(read_file(file)))

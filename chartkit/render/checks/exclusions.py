@@ -1,0 +1,85 @@
+"""Exclusions that a project gives: where each is written, and which objects it leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from chartkit.engine.cluster_policy.match import Facts, bind_match
+from chartkit.engine.cluster_policy.policy_reader import read_match
+from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
+from chartkit.engine.request.request import Request
+from chartkit.model import Body, Json, Location, Resource
+from chartkit.render.environment import Subject
+from chartkit.values.lint.subject import Subject as Values
+from chartkit.values.lint.subject import mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An exclusion as an environment has it.
+
+    filters: as Kyverno's `exclude` has them, all of which must match; location: its line in
+    chartkit.yaml, or in the values file where it was added by hand; for_all: whether it is for
+    every policy.
+    """
+
+    filters: Sequence[Body] = field(repr=False)
+    location: Location
+    for_all: bool
+
+    def leaves_out(self, resource: Resource) -> bool:
+        """Whether an object that is created is left out."""
+        given = in_namespace(resource)
+        match = read_match({"all": list(self.filters)})
+        matches = bind_match(match, None, "", kind_of(given), "")
+        return matches is not None and matches(Facts(Request(given)))
+
+
+class Exclusions:
+    """The exclusions of one environment, from the values that Helm renders with."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._values = subject.policies.lint_subject()
+        self._merged = self._values.values
+        self._known: dict[str, Sequence[Given]] = {}
+        self._written = {
+            name: (*subject.environment.exclude, *given.exclude)
+            for name, given in (subject.resolved.policies if subject.resolved else {}).items()
+        }
+
+    def of(self, policy: str) -> Sequence[Given]:
+        """Those of a policy: the ones for every policy first."""
+        if policy not in self._known:
+            self._known[policy] = self._read(policy)
+        return self._known[policy]
+
+    def _read(self, policy: str) -> Sequence[Given]:
+        own = ("policies", policy, "exclude")
+        if not mapping(mapping(mapping(self._merged, own[0]), policy), own[2]):
+            own = ("policyExclude", policy, "")
+        paths = [("exclude",), own if own[2] else own[:2]]
+        return [each for path in paths for each in self._below(path, policy)]
+
+    def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Given]:
+        block: Json = self._merged
+        for step in path:
+            block = mapping(block, step)
+        places = {
+            repr(dict(each.resources)): each.location for each in self._written.get(policy, ())
+        }
+        for_all = len(path) == 1
+        for at, one in enumerate(_items(block, "any")):
+            place = places.get(repr(one.get("resources"))) or _place(self._values, *path, "any", at)
+            yield Given((one,), place, for_all)
+        together = _items(block, "all")
+        if together:
+            yield Given(together, _place(self._values, *path, "all"), for_all)
+
+
+def _items(block: Mapping[str, Json], key: str) -> list[Body]:
+    return [each for each in block.get(key) or () if isinstance(each, dict)]
+
+
+def _place(values: Values, *path: str | int) -> Location:
+    return values.locate(path)

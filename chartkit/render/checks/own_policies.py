@@ -1,0 +1,293 @@
+"""Policies without metadata.yaml against what an environment makes of them.
+
+What such a policy says itself stays until the project names it. A row says where an environment
+refuses less than the policy's own text does, and where that text decides in place of the
+environment's action.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE, rule_action
+from chartkit.engine.cluster_policy.policy import ActionOverride, LabelSelector, Policy
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.errors import CompileError
+from chartkit.helm.embedded_code import UNKNOWN
+from chartkit.library.policies import LibraryPolicy
+from chartkit.library.profiles import ResolvedPolicy
+from chartkit.library.upstream import PlainForm, PlainPolicy
+from chartkit.model import Body, Json, Location, Resource
+from chartkit.project.project import Action
+from chartkit.render.checks.exclusions import Exclusions
+from chartkit.render.environment import Subject
+from chartkit.render.model import Outcome, Row
+from chartkit.values.lint.subject import mapping
+
+CHECK: Final = "own policies"
+_ELSEWHERE: Final = "\uffff"
+"""A namespace that no pattern names but those that match every name."""
+_ACTION: Final = re.compile(
+    r"^[ -]*(validationFailureAction|failureAction|validationActions)(?:Overrides)?:", re.MULTILINE
+)
+_BY_POLICY: Final = "validationFailureActionByPolicy"
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """One action that a policy's text gives; namespaces: what it is for, empty for all others."""
+
+    before: str
+    after: str
+    location: Location
+    namespaces: str = ""
+
+
+def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator[Row]:
+    """What of their own text do policies without metadata.yaml keep here?"""
+    exclusions = Exclusions(subject)
+    rendered: dict[str, list[Resource]] = {}
+    for each in subject.policies.rendered.resources:
+        rendered.setdefault(each.name, []).append(each)
+    for resolved in subject.resolved.policies.values() if subject.resolved else ():
+        yield from _instead(subject, resolved)
+    for policy in carried:
+        if policy.plain is not None:
+            yield from _rows(subject, policy.plain, rendered, exclusions)
+        elif policy.name in rendered:
+            yield from _ignored(subject, policy)
+
+
+def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
+    """A note where a name of the project's own library is that of another library's policy."""
+    policy = resolved.policy
+    if policy.instead_of:
+        others = ", ".join(policy.instead_of)
+        message = f"{policy.name} is {policy.qualified}, which goes before {others}"
+        hint = f"name {policy.instead_of[0]} to have that one"
+        if policy.qualified in policy.instead_of:
+            message = (
+                f"{policy.name} is {policy.template.file}, which goes before {others} of vendor/"
+            )
+            hint = "give one of the two libraries another name to have that one"
+        env = subject.environment.name
+        yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
+
+
+def _ignored(subject: Subject, policy: LibraryPolicy) -> Iterator[Row]:
+    """A warning for each action in a policy of chartkit's own format, where values alone decide."""
+    for source in filter(None, (policy.template, policy.cel)):
+        for found in _ACTION.finditer(source.text):
+            place = Location(source.file, source.text.count("\n", 0, found.start()) + 1)
+            message = f"{policy.name}: {found[1]} has no effect in chartkit's own format"
+            hint = f"give the action in a profile: policies: {{{policy.reference}: {{action: …}}}}"
+            yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, place, hint)
+
+
+def _rows(
+    subject: Subject,
+    policy: PlainPolicy,
+    rendered: Mapping[str, Sequence[Resource]],
+    exclusions: Exclusions,
+) -> Iterator[Row]:
+    name = subject.environment.name
+    there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
+    compared = list(_compared(policy, rendered))
+    if not there:
+        yield from _switched_off(subject, policy)
+        return
+    changed = [each for each in compared if each.before != each.after]
+    if changed:
+        yield from _changed(subject, policy, changed)
+    elif compared:
+        yield from _kept(subject, policy, compared)
+    for given in exclusions.of(policy.name):
+        message = f"{policy.name} ({policy.location}) leaves out more than its own text does"
+        yield Row(name, CHECK, Outcome.NOTE, message, given.location)
+
+
+def _changed(subject: Subject, policy: PlainPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+    """A warning for what is refused no longer, a note for what is refused in addition."""
+    for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
+        parts = [
+            f"its own {each.before}{_where(each)} ({each.location}) becomes {each.after}"
+            for each in found
+            if each.before == before and (before == ENFORCE or each.namespaces)
+        ]
+        if parts:
+            word = "is weakened" if before == ENFORCE else "refuses more"
+            message = f"{policy.name} {word}: {'; '.join(dict.fromkeys(parts))}"
+            hint = "without this action it keeps its own" if before == ENFORCE else None
+            place = _given_at(subject, policy.name)
+            yield Row(subject.environment.name, CHECK, outcome, message, place, hint)
+
+
+def _where(each: _Own) -> str:
+    return f" for {each.namespaces}" if each.namespaces else ""
+
+
+def _kept(subject: Subject, policy: PlainPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+    """A row where a policy's own action is another than the environment's."""
+    env = subject.environment
+    resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
+    if resolved is not None and resolved.action is not None:
+        return
+    said = "action" in env.document.body["environments"][env.name]
+    wanted = f"{env.name} says {env.action}" if said else f"{env.name} has {env.action} by default"
+    others = [each for each in found if each.before != env.action]
+    parts = [f"{each.before}{_where(each)} ({each.location})" for each in others]
+    if not parts:
+        return
+    looser = any(each.before == AUDIT for each in others)
+    outcome = Outcome.WARNING if looser and said else Outcome.NOTE
+    message = f"{policy.name} keeps its own {', '.join(dict.fromkeys(parts))}, where {wanted}"
+    hint = f"policies: {{{policy.name}: {{action: {env.action}}}}} gives it the environment's"
+    place = env.locate("action") if said else env.locate()
+    yield Row(env.name, CHECK, outcome, message, place, hint)
+
+
+def _switched_off(subject: Subject, policy: PlainPolicy) -> Iterator[Row]:
+    """A note on a policy that the environment has, and does not install."""
+    resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
+    if resolved is not None and not resolved.enabled:
+        message = f"{policy.name} ({policy.location}) is switched off"
+        env = subject.environment.name
+        yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
+
+
+def _given_at(subject: Subject, name: str) -> Location:
+    """The place of the action that goes before a policy's own."""
+    resolved = subject.resolved.policies.get(name) if subject.resolved else None
+    if resolved is not None and resolved.action_at is not None:
+        return resolved.action_at
+    values = subject.policies.lint_subject()
+    merged = values.values
+    named = mapping(mapping(merged, "policies"), name)
+    paths: list[tuple[tuple[str, ...], Json]] = [
+        (("policies", name, "action"), named.get("action")),
+        ((_BY_POLICY, name), mapping(merged, _BY_POLICY).get(name)),
+        (("policies", name, "actionOverrides"), named.get("actionOverrides")),
+        (
+            ("validationFailureActionOverrides",),
+            mapping(merged, "validationFailureActionOverrides"),
+        ),
+    ]
+    path = next((path for path, value in paths if value), ("keepOwnActions",))
+    return values.locate(path)
+
+
+def _compared(policy: PlainPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterable[_Own]:
+    there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
+    if not there:
+        return ()
+    if policy.form is PlainForm.RULES:
+        return _of_rules(policy, there[0])
+    if policy.form is PlainForm.CEL:
+        split = rendered.get(f"{policy.name}-audit", ())
+        return _of_cel(policy, there[0], split)
+    if policy.form is PlainForm.ADMISSION:
+        return _of_bindings(policy, rendered)
+    return ()
+
+
+def _of_rules(policy: PlainPolicy, there: Resource) -> Iterator[_Own]:
+    """The action of each rule that judges: elsewhere, and where an override speaks."""
+    try:
+        before = read_policy(Resource(policy.body, policy.location))
+        after = read_policy(there)
+    except CompileError:
+        return  # That is a row of its own.
+    for index, rule in enumerate(before.rules):
+        if not (rule.body.get("validate") or rule.verify_images):
+            continue
+        place = _rule_place(policy, index, rule.body)
+        yield _one(before, after, rule.name, (_ELSEWHERE, {}), place, "")
+        for override, at in _overrides(policy, before, index):
+            where, namespaces = _probe(override)
+            yield _one(before, after, rule.name, where, at, namespaces)
+        for override in (*after.failure_action_overrides, *_in_rule(after, rule.name)):
+            where, namespaces = _probe(override)
+            yield _one(before, after, rule.name, where, place, namespaces)
+
+
+def _in_rule(policy: Policy, rule: str) -> Sequence[ActionOverride]:
+    return next(
+        (one.validate.failure_action_overrides for one in policy.rules if one.name == rule), ()
+    )
+
+
+def _one(
+    before: Policy,
+    after: Policy,
+    rule: str,
+    where: tuple[str, Mapping[str, str]],
+    place: Location,
+    namespaces: str,
+) -> _Own:
+    was, now = (rule_action(each, rule, *where) for each in (before, after))
+    return _Own(was, now, place, namespaces)
+
+
+def _rule_place(policy: PlainPolicy, index: int, rule: Body) -> Location:
+    if "failureAction" in mapping(rule, "validate"):
+        return policy.document.locate("spec", "rules", index, "validate", "failureAction")
+    return policy.document.locate("spec", "validationFailureAction")
+
+
+def _overrides(
+    policy: PlainPolicy, read: Policy, index: int
+) -> Iterator[tuple[ActionOverride, Location]]:
+    in_rule = ("spec", "rules", index, "validate", "failureActionOverrides")
+    for at, one in enumerate(read.rules[index].validate.failure_action_overrides):
+        yield one, policy.document.locate(*in_rule, at)
+    for at, one in enumerate(read.failure_action_overrides):
+        yield one, policy.document.locate("spec", "validationFailureActionOverrides", at)
+
+
+def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str]:
+    """A namespace that an override speaks of, with labels, and what it says of namespaces."""
+    names = override.namespaces or ()
+    name = names[0].replace("*", "").replace("?", "x") if names else _ELSEWHERE
+    selector = override.namespace_selector
+    labels = _labels(selector) if selector is not None else {}
+    said = [", ".join(names)] if names else []
+    said += [f"{key}={value}" for key, value in labels.items()]
+    return (name, labels), "namespaces " + (" with ".join(said) or "that its selector names")
+
+
+def _labels(selector: LabelSelector) -> dict[str, str]:
+    """Labels that a selector takes, as far as it names them."""
+    named = dict(selector.labels)
+    for each in selector.expressions:
+        if each.operator in ("In", "Exists"):
+            named[each.key] = each.values[0] if each.values else "x"
+    return named
+
+
+def _of_cel(policy: PlainPolicy, there: Resource, split: Sequence[Resource]) -> Iterator[_Own]:
+    own = mapping(policy.body, "spec").get("validationActions")
+    if UNKNOWN in str(own) or "validations" not in policy.body["spec"]:
+        return
+    place = policy.document.locate("spec", "validationActions")
+    before = _denies(policy.body)
+    yield _Own(before, _denies(there.body), place)
+    if split:
+        yield _Own(before, AUDIT, place, "some namespaces")
+
+
+def _of_bindings(policy: PlainPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterator[_Own]:
+    for document in policy.bound:
+        name = str(document.body["metadata"]["name"])
+        place = document.locate("spec", "validationActions")
+        for there in rendered.get(name, ()):
+            if there.kind == document.body["kind"]:
+                yield _Own(_denies(document.body), _denies(there.body), place)
+
+
+def _denies(body: Body) -> str:
+    """`Enforce` where a policy in CEL, or a binding, refuses; without actions it does."""
+    actions = mapping(body, "spec").get("validationActions") or ["Deny"]
+    return str(Action.ENFORCE if "Deny" in actions else Action.AUDIT)

@@ -1,0 +1,116 @@
+"""What the environment's policies need beside themselves: permissions, ConfigMaps, entries.
+
+The chart's ClusterRoles come from what is known of policies before values speak; here the policies
+are looked at as they are rendered, those of `customPolicies` among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from chartkit.charts.rbac.permissions import LABEL, definitions_beside, needs
+from chartkit.charts.rbac.requirements import Needs, Permission
+from chartkit.engine.policies import is_policy
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import LibraryPolicy
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
+from chartkit.render.environment import Subject
+from chartkit.render.model import Row, counted, rows
+
+_KEYS: Final = {
+    "admission-controller": "admissionController",
+    "background-controller": "backgroundController",
+    "cleanup-controller": "cleanupController",
+    "reports-controller": "reportsController",
+}
+_COMPONENT: Final = "app.kubernetes.io/component"
+"""The label by which the roles of Kyverno's own chart are gathered."""
+_GATHERS: Final = Version(1, 13)
+"""The Kyverno whose chart is the first to gather roles by the label."""
+_Allowed = frozenset[tuple[str, str, str, str]]
+"""(controller, group, resource, verb)"""
+
+
+def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
+    """Is there what the policies need of Kyverno's controllers, and what else do they read?
+
+    carried: the policies of the chart, for the definitions that stand beside them.
+    """
+    definitions = [each for policy in carried for each in definitions_beside(policy.folder)]
+    rendered = subject.policies.rendered.resources
+    engine = subject.engine.rendered.resources if subject.engine else ()
+    allowed = frozenset(_allowed([*rendered, *engine]))
+    makes = (subject.policies.lint_subject().values.get("permissions") or {}).get("create")
+    there = {(each.namespace, each.name) for each in rendered if each.kind == "ConfigMap"}
+    found: list[Diagnostic] = []
+    count = 0
+    for policy in filter(is_policy, rendered):
+        needed = needs([policy.body], definitions)
+        count += len(needed.permissions)
+        if makes is not False:
+            found += _lacking(policy, needed.permissions, allowed)
+        found += _read(policy, needed, there)
+    place = subject.policies.values.location
+    if subject.environment.kyverno < _GATHERS and any(
+        each.kind == "ClusterRole" for each in rendered
+    ):
+        found.append(_not_gathered(subject, place))
+    right = f"{counted(count, 'permission', 'permissions')} beyond those of Kyverno's chart"
+    return rows(subject.environment.name, "permissions", found, right, place)
+
+
+def _not_gathered(subject: Subject, place: Location) -> Diagnostic:
+    message = (
+        f"the chart of Kyverno {subject.environment.kyverno} does not gather the ClusterRoles that "
+        f"the policies' chart makes; that of {_GATHERS} is the first"
+    )
+    hint = "give the permissions in the values of Kyverno's chart, or update it"
+    return Diagnostic("permissions", Severity.WARNING, message, place, hint)
+
+
+def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:
+    for role in rendered:
+        labels = mapping_at(role.body, "metadata", "labels")
+        controllers = [each.removeprefix(LABEL) for each in labels if each.startswith(LABEL)]
+        controllers += [each for each in (labels.get(_COMPONENT),) if each in _KEYS]
+        for rule in role.body.get("rules") or () if role.kind == "ClusterRole" else ():
+            for controller in controllers:
+                yield from _each(controller, rule)
+
+
+def _each(controller: str, rule: Json) -> Iterator[tuple[str, str, str, str]]:
+    for group in rule.get("apiGroups") or ():
+        for resource in rule.get("resources") or ():
+            for verb in rule.get("verbs") or ():
+                yield controller, group, resource, verb
+
+
+def _lacking(
+    policy: Resource, needed: Sequence[Permission], allowed: _Allowed
+) -> Iterator[Diagnostic]:
+    for each in needed:
+        target = each.controller.value, each.group, each.resource
+        verbs = [verb for verb in each.verbs if (*target, verb) not in allowed]
+        if verbs:
+            resource = f"{each.resource}.{each.group}".removesuffix(".")
+            message = (
+                f"{policy.name}: Kyverno's {each.controller} may not {', '.join(verbs)} {resource}"
+            )
+            key = f"{_KEYS[each.controller]}.rbac.clusterRole.extraResources"
+            hint = f"give it in the values of Kyverno's chart: {key}"
+            yield Diagnostic(policy.name, Severity.WARNING, message, policy.location, hint)
+
+
+def _read(policy: Resource, needed: Needs, there: set[tuple[str, str]]) -> Iterator[Diagnostic]:
+    for config_map in needed.config_maps:
+        if (config_map.namespace, config_map.name) not in there:
+            message = f"{policy.name} reads ConfigMap {config_map}, which must be in the cluster"
+            hint = "the chart makes it where configMaps has it"
+            yield Diagnostic(policy.name, Severity.NOTE, message, policy.location, hint)
+    for entry in needed.global_entries:
+        message = f"{policy.name} asks GlobalContextEntry {entry}, which must be in the cluster"
+        yield Diagnostic(policy.name, Severity.NOTE, message, policy.location)
+    for unknown in needed.unknown:
+        message = f"{policy.name}: {unknown.message}"
+        yield Diagnostic(policy.name, Severity.NOTE, message, policy.location)

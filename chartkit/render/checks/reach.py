@@ -1,0 +1,111 @@
+"""Policies without examples whose own match names only what Kyverno is not sent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.policy import LabelSelector, Match, ResourceFilter
+from chartkit.engine.configuration import NAME_LABEL, Reason
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
+from chartkit.engine.policies import AnyPolicy
+from chartkit.model import Diagnostic, Resource, Severity
+from chartkit.render.checks.unsent import Unsent, asks_kyverno
+from chartkit.scan.policies import PolicySet
+from chartkit.schemas.kind_selectors import parse_kind_selector
+
+_ANY: Final = "\uffff"
+"""A name that no pattern has but those that match every name."""
+
+
+def unreachable(
+    compiled: PolicySet, unsent: Unsent, names: Collection[str]
+) -> Iterator[Diagnostic]:
+    """A warning for each policy of these names that Kyverno is never asked about."""
+    for policy in compiled.policies:
+        if policy.policy.name in names and asks_kyverno(policy):
+            reasons = _reasons(policy, unsent)
+            if reasons:
+                yield never_acts(policy.policy.name, reasons, unsent)
+
+
+def never_acts(name: str, reasons: Collection[Reason], unsent: Unsent) -> Diagnostic:
+    """A warning on a policy that is asked about nothing."""
+    known = list(dict.fromkeys(reasons))
+    texts = ", ".join(f"{one} ({unsent.locate(one)})" for one in known)
+    message = (
+        f"{name} can never act here: nothing that it looks at is sent to Kyverno: {texts}; "
+        "background scans alone may report it"
+    )
+    hint = (
+        f"set {unsent.remedy(known)} in the values of Kyverno's chart, or switch it off: "
+        f"policies: {{{name}: {{enabled: false}}}}"
+    )
+    return Diagnostic(name, Severity.WARNING, message, unsent.locate(known[0]), hint)
+
+
+def _reasons(policy: AnyPolicy, unsent: Unsent) -> list[Reason]:
+    """Why nothing comes to a policy; empty where something may."""
+    found: list[Reason] = []
+    for resource, subresource in _probes(policy):
+        reasons = unsent.reasons(resource, {}, subresource)
+        if not reasons:
+            return []
+        found += reasons
+    return found
+
+
+def _probes(policy: AnyPolicy) -> Iterator[tuple[Resource, str]]:
+    """An object for each kind, namespace and name that a policy names, with its subresource."""
+    if isinstance(policy, CompiledPolicy):
+        for rule in policy.policy.rules:
+            for one in _filters(rule.match):
+                yield from _of_filter(one)
+        return
+    constraints = policy.policy.constraints
+    selector = constraints.namespace_selector if constraints is not None else None
+    kind = GroupVersionKind("", "v1", "Pod")
+    for namespace in [policy.policy.namespace] if policy.policy.namespace else _selected(selector):
+        yield _object(kind, namespace, _ANY), ""
+
+
+def _filters(match: Match) -> Iterable[ResourceFilter]:
+    return match.any or match.all or (match.direct,)
+
+
+def _of_filter(one: ResourceFilter) -> Iterator[tuple[Resource, str]]:
+    names = one.names or (one.name or _ANY,)
+    namespaces = one.namespaces or _selected(one.namespace_selector)
+    for text in one.kinds:
+        group, version, kind, subresource = parse_kind_selector(text)
+        version = "v1" if version == "*" else version
+        what = GroupVersionKind("" if group == "*" else group, version, kind)
+        for namespace in namespaces:
+            for name in names:
+                yield _object(what, _plain(namespace), _plain(name)), subresource
+
+
+def _selected(selector: LabelSelector | None) -> Iterable[str]:
+    """The namespaces that a selector names; one that nothing names where it does not."""
+    if selector is None:
+        return (_ANY,)
+    named = [text for key, text in selector.labels.items() if key == NAME_LABEL]
+    for one in selector.expressions:
+        if one.key == NAME_LABEL and one.operator == "In":
+            named += one.values
+    return named or (_ANY,)
+
+
+def _plain(pattern: str) -> str:
+    return pattern.replace("*", _ANY).replace("?", _ANY)
+
+
+def _object(kind: GroupVersionKind, namespace: str, name: str) -> Resource:
+    metadata = {"name": name, "namespace": namespace}
+    if kind.kind == "Namespace":
+        metadata = {"name": name if namespace == _ANY else namespace}
+    elif is_cluster_scoped(kind):
+        metadata = {"name": name}
+    api_version = f"{kind.group}/{kind.version}".removeprefix("/")
+    return Resource({"apiVersion": api_version, "kind": kind.kind, "metadata": metadata})

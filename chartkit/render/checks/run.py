@@ -1,0 +1,49 @@
+"""Runs every check of an environment, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from chartkit.library.policies import LibraryPolicy
+from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
+from chartkit.render.checks.examples import examples, without_examples
+from chartkit.render.checks.generators import going_generators
+from chartkit.render.checks.own_policies import own_policies
+from chartkit.render.checks.permissions import permissions
+from chartkit.render.checks.policy_warnings import policy_warnings
+from chartkit.render.checks.unsent import Unsent
+from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
+from chartkit.render.environment import Subject
+from chartkit.render.model import Outcome, Row
+
+
+def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
+    """Every row of an environment's summary; carried: the policies of its chart, None where they
+    are upstream's and have no examples.
+
+    Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
+    RenderError where a chart does not render, InputError where a workload cannot be read.
+    """
+    found = [*compatibility(subject), *values(subject)]
+    if any(row.check == "values" and row.outcome is Outcome.FAIL for row in found):
+        return found
+    found += [*helm(subject), *availability(subject), *faults(subject)]
+    compiled = compiled_policies(subject)
+    found += policies_compile(subject, compiled)
+    found += policy_warnings(subject, compiled)
+    found += own_policies(subject, carried or ())
+    found += permissions(subject, carried or ())
+    found += going_generators(subject)
+    unsent = Unsent(subject)
+    if carried is None:
+        found += without_examples(subject)
+    else:
+        found += examples(subject, carried, compiled, unsent)
+    found += workloads(subject, compiled, unsent)
+    found += own_pods(subject, compiled, unsent)
+    return found
+
+
+def failed(found: list[Row]) -> bool:
+    """Whether any check failed."""
+    return any(row.outcome is Outcome.FAIL for row in found)

@@ -1,0 +1,152 @@
+"""Objects that an environment's Kyverno never gets to see, by the configuration that Helm rendered.
+
+Its resource filters and its webhooks' selectors decide before any policy is asked. Kubernetes' own
+policies know nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from chartkit.charts.engine import high_availability
+from chartkit.engine.cel_policies.policy import ADMISSION_KINDS
+from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.configuration import (
+    MATCH_CONDITIONS,
+    NAME_LABEL,
+    NAMESPACE_SELECTOR,
+    RESOURCE_FILTERS,
+    Configuration,
+    Reason,
+    read_configuration,
+)
+from chartkit.engine.kubernetes.kinds import in_namespace
+from chartkit.engine.policies import AnyPolicy
+from chartkit.model import Body, Location, Resource
+from chartkit.render.environment import Chart, Subject
+from chartkit.values.lint.subject import mapping
+
+_CONFIG: Final = "config"
+_OWN: Final = "excludeKyvernoNamespace"
+_EXCLUDE: Final = "resourceFiltersExclude"
+_INCLUDE: Final = "resourceFiltersInclude"
+_NAMESPACES: Final = "resourceFiltersIncludeNamespaces"
+_VARIABLE: Final = "INIT_CONFIG"
+Labels = Mapping[str, Mapping[str, str]]
+"""The labels of namespaces by name, as far as they are known."""
+
+
+def asks_kyverno(policy: AnyPolicy) -> bool:
+    """Whether Kyverno evaluates a policy, and not the API server itself."""
+    return isinstance(policy, CompiledPolicy) or policy.policy.kind not in ADMISSION_KINDS
+
+
+class Unsent:
+    """The objects of one environment that do not come to Kyverno, why, and which value says so.
+
+    Where the project does not install Kyverno nothing is known of its configuration, and every
+    object counts as sent.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self._configuration, self._namespace = _configuration(subject.engine)
+        self._values = subject.engine.lint_subject() if subject.engine is not None else None
+        self._config = mapping(self._values.values, _CONFIG) if self._values is not None else {}
+
+    def reasons(
+        self, resource: Resource, labels: Labels, subresource: str = ""
+    ) -> Sequence[Reason]:
+        """Why nothing of an object comes to Kyverno when it is created; empty where something
+        does, be it the Pods that a controller makes of it."""
+        given = in_namespace(resource)
+        known = labels.get(given.namespace)
+        found = tuple(self._configuration.unsent(given, known, subresource))
+        pod = _pod_of(given)
+        if found and pod is not None and not any(self._configuration.unsent(pod, known)):
+            return ()
+        return found
+
+    def filtered(self, resource: Resource) -> Sequence[Reason]:
+        """The resource filters that keep an object from cleanup policies, too."""
+        return tuple(self._configuration.filtered(in_namespace(resource)))
+
+    def locate(self, reason: Reason) -> Location | None:
+        """The line of the values that give a reason."""
+        if self._values is None:
+            return None
+        return self._values.locate((_CONFIG, *self._path(reason)))
+
+    def remedy(self, reasons: Sequence[Reason]) -> str:
+        """The values of Kyverno's chart that take reasons back."""
+        return " and ".join(dict.fromkeys(map(self._remedy, reasons)))
+
+    def _remedy(self, reason: Reason) -> str:
+        path = self._path(reason)
+        if path == (_OWN,):
+            return f"{_CONFIG}.{_OWN}: false"
+        if reason.key == RESOURCE_FILTERS and path[0] == RESOURCE_FILTERS and len(path) > 1:
+            if _EXCLUDE in self._config:
+                return f"{_CONFIG}.{_EXCLUDE}: ['{reason.text}']"
+            return f"{_CONFIG}.{RESOURCE_FILTERS} without {reason.text}"
+        return f"{_CONFIG}.{'.'.join(map(str, path))} without {reason.text}"
+
+    def _path(self, reason: Reason) -> tuple[str | int, ...]:
+        """The path below `config` that gives a reason."""
+        if reason.key == RESOURCE_FILTERS:
+            return self._filter_path(reason.text)
+        added = f"{NAME_LABEL} NotIn [{self._namespace}]"
+        if reason == Reason(NAMESPACE_SELECTOR, added) and self._config.get(_OWN):
+            return (_OWN,)
+        if reason.key == MATCH_CONDITIONS:
+            return (MATCH_CONDITIONS,)
+        return "webhooks", reason.key
+
+    def _filter_path(self, text: str) -> tuple[str | int, ...]:
+        for key in (RESOURCE_FILTERS, _INCLUDE):
+            given = self._config.get(key)
+            if isinstance(given, list) and text in given:
+                return key, given.index(text)
+        for at, namespace in enumerate(self._config.get(_NAMESPACES) or ()):
+            if text == f"[*/*,{namespace},*]":
+                return _NAMESPACES, at
+        is_own = text == f"[*/*,{self._namespace},*]" and self._config.get(_OWN)
+        return (_OWN,) if is_own else (RESOURCE_FILTERS,)
+
+
+def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
+    """What the ConfigMap that the admission controller reads says, and its namespace."""
+    rendered = engine.rendered.resources if engine is not None else ()
+    name = next(
+        (text for each in high_availability.controllers(rendered) for text in _reads(each)), None
+    )
+    for each in rendered:
+        if each.kind == "ConfigMap" and each.name == name:
+            return read_configuration(mapping(each.body, "data")), in_namespace(each).namespace
+    return Configuration(), ""
+
+
+def _reads(controller: high_availability.Controller) -> Iterator[str]:
+    """The ConfigMap that an admission controller is told to read."""
+    if controller.component != high_availability.ADMISSION:
+        return
+    template = mapping(mapping(controller.deployment.body, "spec"), "template")
+    for container in mapping(template, "spec").get("containers") or ():
+        for variable in mapping({"": container}, "").get("env") or ():
+            given = mapping({"": variable}, "")
+            if given.get("name") == _VARIABLE and isinstance(given.get("value"), str):
+                yield given["value"]
+
+
+def _pod_of(resource: Resource) -> Resource | None:
+    """A Pod that a controller makes of an object; None where it makes none."""
+    spec = mapping(resource.body, "spec")
+    spec = mapping(mapping(spec, "jobTemplate"), "spec") or spec
+    template = mapping(spec, "template")
+    if not isinstance(mapping(template, "spec").get("containers"), list):
+        return None
+    metadata: Body = {
+        "namespace": resource.namespace,
+        "labels": mapping(mapping(template, "metadata"), "labels"),
+    }
+    return Resource({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, resource.location)

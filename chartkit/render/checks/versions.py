@@ -1,0 +1,123 @@
+"""Checks of the pair of versions, of the charts in Helm's eyes, and of availability."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+
+from chartkit.charts.engine import high_availability
+from chartkit.errors import RenderError
+from chartkit.helm.render import WARNING_RULE
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.known_faults import known_faults, running_release
+from chartkit.model import Diagnostic, Severity
+from chartkit.render.environment import Chart, Subject
+from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
+from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
+
+
+def compatibility(subject: Subject) -> Iterable[Row]:
+    """Does this Kyverno support this Kubernetes?"""
+    env = subject.environment
+    place = env.locate("kyverno")
+    verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place)
+    right = f"Kyverno {env.kyverno} supports Kubernetes {env.kubernetes}"
+    if env.eks:
+        right += " (Amazon EKS)"
+    return rows(env.name, "compatibility", compat.diagnostics(verdict, place), right, place)
+
+
+def faults(subject: Subject) -> Iterable[Row]:
+    """Which policies run into a known fault of the Kyverno release that is installed?"""
+    env, engine = subject.environment, subject.engine
+    for fault in known_faults():
+        release, place = env.release, env.locate("kyverno")
+        if engine is not None:
+            release = running_release(engine.rendered.resources, fault.controller)
+        if not fault.is_in(release):
+            continue
+        if engine is not None:
+            place = engine.lint_subject().locate(fault.image_path)
+        for policy in subject.policies.rendered.resources:
+            if fault.concerns(policy):
+                message = f"{policy.kind}/{policy.name}: Kyverno {release} {fault.text}"
+                found = fault.diagnostic(message, place)
+                yield Row(env.name, "known faults", Outcome.WARNING, message, place, found.hint)
+
+
+def values(subject: Subject) -> Iterable[Row]:
+    """Does every key mean something, and does every value fit its schema?"""
+    for chart in subject.charts:
+        rules = (*VALUES_RULES, *REFUSED_RULES)
+        found = [*lint(chart.lint_subject(), rules), *_refused(chart)]
+        right = f"{chart.name}: every key is known"
+        place = chart.values.location
+        yield from rows(subject.environment.name, "values", found, right, place)
+
+
+def helm(subject: Subject) -> Iterable[Row]:
+    """Does Helm lint, render and admit the charts, and do their objects fit together?"""
+    for chart in subject.charts:
+        rendered = chart.rendered
+        warned = [*rendered.warnings, *(w for w in chart.helm_lint if w.rule_id == WARNING_RULE)]
+        found = [each for each in chart.helm_lint if each.severity is not Severity.NOTE]
+        found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
+        found += _dry_run(chart)
+        count = len(rendered.resources)
+        right = f"{chart.name}: {counted(count, 'object', 'objects')}; NOTES are shown"
+        place = chart.values.location
+        env = subject.environment
+        yield from rows(env.name, "helm", found, right, place)
+        yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), place)
+
+
+def availability(subject: Subject) -> Iterable[Row]:
+    """Is the engine as available as the environment wants it?"""
+    env = subject.environment
+    if subject.engine is None:
+        message = "Kyverno is not installed by this project here (engine: false)"
+        yield Row(env.name, "availability", Outcome.NOTE, message, env.locate("engine"))
+        return
+    resources = subject.engine.rendered.resources
+    found = [
+        _placed(each, subject.engine)
+        for each in high_availability.judge(resources, env.high_availability)
+    ]
+    counts = ", ".join(
+        f"{c.component.removesuffix('-controller')} {c.replicas}"
+        for c in high_availability.controllers(resources)
+    )
+    wanted = "highly available" if env.high_availability else "need not be highly available"
+    place = subject.engine.values.location
+    yield from rows(env.name, "availability", found, f"{wanted}; replicas: {counts}", place)
+
+
+def _refused(chart: Chart) -> list[Diagnostic]:
+    """What Helm refuses by a schema that is not ours."""
+    if not chart.foreign or chart.schema is None:
+        return []
+    try:
+        _ = chart.rendered
+    except RenderError as error:
+        return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
+    return []
+
+
+def _dry_run(chart: Chart) -> list[Diagnostic]:
+    try:
+        notes = chart.notes
+    except RenderError as error:
+        return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
+    if notes.strip():
+        return []
+    place = chart.values.location
+    return [Diagnostic("helm", Severity.WARNING, f"{chart.name} shows no NOTES", place)]
+
+
+def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:
+    """A finding at the values that decide it, where its hint names a key that stands there."""
+    path = high_availability.values_path(diagnostic)
+    if path is not None:
+        return replace(diagnostic, location=chart.lint_subject().locate(path))
+    return diagnostic

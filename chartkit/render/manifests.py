@@ -1,0 +1,97 @@
+"""The manifests of an environment, `rendered/<env>/`, and how they differ from what is there.
+
+A record beside them tells an edit of values by hand, which the next render carries into them, from
+manifests that are not those of the charts: edited, or of a render that was interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from chartkit.charts.names import NAMES
+from chartkit.documents.json_text import parse_json
+from chartkit.documents.reader import read_source
+from chartkit.documents.yaml_dump import dump_documents
+from chartkit.errors import InputError
+from chartkit.model import Body, Location
+from chartkit.output import write
+from chartkit.output.write import Tree
+from chartkit.render.environment import ALL, Chart, Subject
+from chartkit.render.model import Outcome, Row
+
+_RECORD: Final = ".chartkit"
+"""A file that `kubectl apply` of the folder leaves alone, as its name has no suffix."""
+
+
+def manifests(folder: Path, subject: Subject) -> Tree:
+    """Return what each chart installs in an environment, CRDs first, as one file a chart.
+
+    folder: that of all environments. Raises RenderError.
+    """
+    own = folder / subject.environment.name
+    files, record = dict[str, str](), dict[str, Body]()
+    for chart in subject.charts:
+        crds = [resource.body for resource in chart.rendered.crds]
+        manifest = chart.dry_run.manifest.rstrip("\n") + "\n"
+        name = f"{chart.name}.yaml"
+        files[name] = dump_documents(crds) + manifest
+        record[name] = {"manifests": _digest(files[name]), "chart": _generated(chart)}
+    files[_RECORD] = json.dumps(record, indent=2) + "\n"
+    stale = (f"{name}.yaml" for name in NAMES)
+    return Tree(own, files, frozenset(each for each in stale if each not in files))
+
+
+def drift(trees: Sequence[Tree]) -> tuple[str, list[Row]]:
+    """Return a unified diff from the manifests on disk to the generated ones, and a row for what
+    was not compared: a folder of which nothing is there, as many do not commit them, and those
+    that an edit of values has changed since."""
+    if trees and not trees[0].folder.parent.exists():
+        hint = "`chartkit render` writes it, unless chartkit.yaml says `manifests: null`"
+        place = Location(str(trees[0].folder.parent))
+        message = "is not there, and was not compared"
+        return "", [Row(ALL, "files", Outcome.NOTE, message, place, hint)]
+    parts, rows = list[str](), list[Row]()
+    for tree in trees:
+        edited = set(_behind_an_edit(tree))
+        rest = {name: text for name, text in tree.files.items() if name not in {*edited, _RECORD}}
+        parts.append(write.drift(replace(tree, files=rest)))
+        rows += [_row(tree, name) for name in sorted(edited)]
+    return "".join(parts), rows
+
+
+def _behind_an_edit(tree: Tree) -> Iterator[str]:
+    """Yield the files that are as they were written, of the same charts as now, and differ."""
+    try:
+        known = parse_json(read_source(tree.folder / _RECORD))
+    except (InputError, ValueError):
+        return
+    wanted = json.loads(tree.files[_RECORD])
+    for name, own in wanted.items():
+        file = tree.folder / name
+        before = known.get(name) if isinstance(known, dict) else None
+        if not isinstance(before, dict) or not file.is_file() or own == before:
+            continue
+        untouched = before.get("manifests") == _digest(read_source(file))
+        if untouched and before.get("chart") == own["chart"]:
+            yield name
+
+
+def _row(tree: Tree, name: str) -> Row:
+    message = "is older than the values, which were edited by hand since"
+    place = Location(str(tree.folder / name))
+    return Row(tree.folder.name, "files", Outcome.NOTE, message, place, "render writes it anew")
+
+
+def _generated(chart: Chart) -> str:
+    """Return a digest of the chart without what people wrote into its values."""
+    own = sorted((name, text) for name, text in chart.tree.files.items() if write.is_record(name))
+    return _digest(json.dumps(own))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,167 @@
+"""What the cluster's reports say of its objects, beside what chartkit says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+from chartkit.network.cluster.discovery import Served
+from chartkit.network.cluster.reader import Reader
+from chartkit.report import ReportOptions
+
+_KINDS: Final = (
+    ("wgpolicyk8s.io", "PolicyReport"),
+    ("wgpolicyk8s.io", "ClusterPolicyReport"),
+    ("openreports.io", "Report"),
+    ("openreports.io", "ClusterReport"),
+)
+_REPORTED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
+"""What Kyverno's background scan reports of objects that nobody touches."""
+_NONE: Final = "none"
+_SHOWN: Final = 5
+
+
+class _Object(NamedTuple):
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, self))
+
+
+class _Said(NamedTuple):
+    """source: `kyverno`, `KyvernoValidatingPolicy` …, as reports name it."""
+
+    source: str
+    policy: str
+    rule: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Difference:
+    """One result that is not the same on both sides; `none` where a side has none."""
+
+    policy: str
+    rule: str
+    resource: str
+    theirs: str
+    ours: str
+
+    def __str__(self) -> str:
+        rule = f"{self.policy}/{self.rule}" if self.rule else self.policy
+        return f"{rule}  {self.resource}  theirs: {self.theirs}  ours: {self.ours}"
+
+
+class Comparison:
+    """Takes the reports of a cluster first, then chartkit's results as they come.
+
+    Compared are the objects that both speak of, under the policies that both know. What only one
+    side knows is counted: Kyverno leaves out what its `resourceFilters` name and what it has not
+    come to yet.
+    """
+
+    def __init__(self, reader: Reader, options: ReportOptions) -> None:
+        """options: with the facts of the policies that chartkit runs."""
+        self._options = options
+        self._known = {(facts.source, facts.name) for facts in options.policies.values()}
+        self._reported: set[tuple[str, str]] = set()
+        self._theirs: dict[_Object, dict[_Said, str]] = {}
+        self._differences: list[Difference] = []
+        self._equal = 0
+        self._in_no_report = 0
+        kinds = _kinds(reader)
+        self._is_served = bool(kinds)
+        for served in kinds:
+            for report in reader.objects(served):
+                self._take(report.body)
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What is not the same, by policy, rule and object."""
+        return sorted(self._differences)
+
+    def _take(self, report: Body) -> None:
+        scope = report.get("scope")
+        for result in _mappings(report.get("results")):
+            source = _text(result.get("source")) or _text(report.get("source"))
+            said = _Said(source, _text(result.get("policy")), _text(result.get("rule")))
+            if said[:2] not in self._known:
+                continue
+            self._reported.add((said.source, said.policy))
+            for subject in _mappings(result.get("resources")) or _mappings([scope]):
+                there = _Object(*(_text(subject.get(key)) for key in _Object._fields))
+                self._theirs.setdefault(there, {})[said] = _text(result.get("result"))
+
+    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+        """Takes what chartkit says of one object."""
+        own = _Object(resource.kind, resource.namespace, resource.name)
+        theirs = self._theirs.pop(own, None)
+        if theirs is None:
+            self._in_no_report += bool(results)
+            return
+        for result in results:
+            source = self._options.facts(result).source
+            said = _Said(source, result.policy, result.rule)
+            found = theirs.pop(said, None)
+            if found is not None:
+                self._compare(said, own, found, str(result.status))
+            elif (source, result.policy) in self._reported and _is_reported(result):
+                self._compare(said, own, _NONE, str(result.status))
+        for said, found in theirs.items():
+            self._compare(said, own, found, _NONE)
+
+    def _compare(self, said: _Said, own: _Object, theirs: str, ours: str) -> None:
+        if theirs == ours:
+            self._equal += 1
+        else:
+            self._differences.append(Difference(said.policy, said.rule, str(own), theirs, ours))
+
+    def lines(self) -> Iterator[str]:
+        """The comparison as text, a line a difference."""
+        if not self._is_served:
+            yield "reports: the cluster serves none"
+            return
+        found = self.differences
+        yield f"reports: {self._equal} results are the same, {len(found)} differ"
+        yield from (f"  {each}" for each in found)
+        if self._in_no_report:
+            yield f"  objects that no report speaks of: {self._in_no_report}"
+        if self._theirs:
+            yield f"  objects that only reports speak of: {_some(list(map(str, self._theirs)))}"
+        unnamed = sorted(policy for source, policy in self._known - self._reported)
+        if unnamed:
+            yield f"  policies that no report names: {_some(unnamed)}"
+
+
+def _is_reported(result: RuleResult) -> bool:
+    """Whether Kyverno's reports have it: of policies in CEL none has an object that a match
+    condition leaves alone."""
+    if result.kind and result.status is Status.SKIP and "exceptions" not in result.properties:
+        return False
+    return result.type in _REPORTED
+
+
+def _kinds(reader: Reader) -> list[Served]:
+    """Each kind of reports in the version that the server prefers."""
+    found: dict[tuple[str, str], Served] = {}
+    for served in reader.discovery.all:
+        group, _, kind = served.kind
+        if (group, kind) in _KINDS:
+            found.setdefault((group, kind), served)
+    return list(found.values())
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _mappings(value: Json) -> list[Body]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""

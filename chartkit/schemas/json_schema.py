@@ -1,0 +1,294 @@
+"""JSON Schemas of chartkit's own files, and their violations in words, each with its place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from chartkit.documents.reader import Document
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Json, Location, Severity
+
+RULE_ID = "CK001"
+_FOLDER = Path(__file__).parent / "files"
+_TYPES = {
+    "object": "a mapping",
+    "array": "a list",
+    "string": "text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
+
+
+@cache
+def load(name: str) -> Body:
+    """One of the schemas that ship with chartkit, by file name."""
+    schema: Body = json.loads(text(name))
+    return schema
+
+
+def text(name: str) -> str:
+    """The text of one of those schemas."""
+    return (_FOLDER / name).read_text("utf-8")
+
+
+class Placed(Protocol):
+    """What is checked: a value, and where each part of it stands. A `Document` is one."""
+
+    @property
+    def body(self) -> Any:
+        """The value."""
+        ...
+
+    def locate(self, *path: str | int) -> Location:
+        """The place of what is at a path, or of as much of the path as there is."""
+        ...
+
+
+def violations(
+    document: Placed,
+    schema: Mapping[str, Any],
+    body: Json = None,
+    ignore: frozenset[str] = frozenset(),
+) -> list[Diagnostic]:
+    """Everything in a document that its schema refuses, in the document's order.
+
+    body: what to check in place of the document's own; ignore: keywords of JSON Schema whose
+    violations do not count. Raises InputError for a schema that refers to what is not there.
+    """
+    from jsonschema import Draft202012Validator
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # Without a registry jsonschema asks the network for what a schema refers to.
+    validator = Draft202012Validator(dict(schema), registry=EMPTY_REGISTRY)
+    try:
+        found = [
+            _diagnostic(document, *finding)
+            for error in validator.iter_errors(document.body if body is None else body)
+            if error.validator not in ignore
+            for finding in _findings(error)
+        ]
+    except Unresolvable as error:
+        text = f"the schema refers to what is not in it: {error.ref}"
+        raise InputError(text, document.locate()) from None
+    except RecursionError:
+        raise InputError("the schema refers to itself to no end", document.locate()) from None
+    return sorted(found, key=_position)
+
+
+def require_schema(document: Document) -> Body:
+    """Return the JSON Schema that a document is; raises InputError for one that is none."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    hint = "`helm lint` refuses it, too"
+    if not isinstance(document.body, dict):
+        raise InputError("is no JSON Schema: it must be an object", document.location, hint)
+    try:
+        Draft202012Validator.check_schema(document.body)
+    except SchemaError as error:
+        place = document.locate(*error.absolute_path)
+        raise InputError(f"is no JSON Schema: {error.message}", place, hint) from None
+    body: Body = document.body
+    return body
+
+
+def require(document: Document, schema: Mapping[str, Any]) -> None:
+    """Raises InputError for the first violation of a schema; the hint counts the others."""
+    found = violations(document, schema)
+    if not found:
+        return
+    first = found[0]
+    hint = first.hint or ""
+    if len(found) > 1:
+        hint = f"{hint}; " if hint else ""
+        hint += f"and {len(found) - 1} more in this file"
+    raise InputError(first.message, first.location, hint or None)
+
+
+def require_single_keys(document: Document) -> None:
+    """Raises InputError where a mapping has a key twice: YAML's readers drop the first one."""
+    place = document.repeated_key()
+    if place is not None:
+        name = place.path.rpartition("/")[2]
+        hint = "what stands below the first one would be lost: put both together"
+        raise InputError(f"the key '{name}' stands here a second time", place, hint)
+
+
+def require_no_object(document: Document) -> None:
+    """Raises InputError for a Kubernetes object in the place of a chart's values."""
+    body = document.body
+    if not isinstance(body, dict) or not isinstance(body.get("metadata"), dict):
+        return
+    kind = body.get("kind")
+    if isinstance(kind, str) and isinstance(body.get("apiVersion"), str):
+        hint = "put what stands below its values, or valuesObject, into a file of its own"
+        raise InputError(f"is an object of kind {kind}, and not values", document.location, hint)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """`did you mean 'x'?` where a known name is near; None elsewhere."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f"did you mean '{by_lower[near[0]]}'?" if near else None
+
+
+_Finding = tuple[list[str | int], str, str | None]
+
+
+def _diagnostic(
+    document: Placed, path: list[str | int], message: str, hint: str | None
+) -> Diagnostic:
+    return Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
+
+
+def _position(diagnostic: Diagnostic) -> tuple[int, int]:
+    place = diagnostic.location or Location("")
+    return place.line, place.column
+
+
+def _findings(error: Any) -> Iterator[_Finding]:
+    path = list(error.absolute_path)
+    if "propertyNames" in error.absolute_schema_path:
+        hint = "use lower-case letters, digits and '-', as in a Kubernetes name"
+        yield [*path, error.instance], f"'{error.instance}' cannot be a name here", hint
+    elif error.validator == "additionalProperties":
+        yield from _unknown_keys(error, path)
+    elif error.validator == "required":
+        yield from _missing(error, path)
+    elif error.validator == "enum":
+        yield path, _enum_message(error, path), _enum_hint(error)
+    elif error.validator in ("oneOf", "anyOf"):
+        yield from _alternatives(error, path)
+    else:
+        yield path, _message(error, path), _hint(error)
+
+
+def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    """Keys that must be there, without those that stand there misspelt and are unknown so."""
+    unknown = _unknown(error)
+    for key in error.validator_value:
+        is_meant = key not in error.instance and f"'{key}'" in error.message
+        if is_meant and not any(suggestion(each, [key]) for each in unknown):
+            yield path, f"{_subject(path)} has no '{key}'", None
+
+
+def _unknown_keys(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    known = error.schema.get("properties", {})
+    for key in _unknown(error):
+        hint = _nested(key, known) or suggestion(key, known) or "known are " + ", ".join(known)
+        yield [*path, key], f"unknown key '{key}'", hint
+
+
+def _unknown(error: Any) -> list[str]:
+    """Keys of what is wrong that its schema refuses, whatever else is wrong with it."""
+    if error.schema.get("additionalProperties") is not False:
+        return []
+    known = error.schema.get("properties", {})
+    return [str(key) for key in error.instance if key not in known]
+
+
+def _nested(key: str, known: Iterable[str]) -> str | None:
+    """How a path that was written as one key (`a.b: 1`) is meant."""
+    first, _, rest = key.partition(".")
+    return (
+        f"write '{rest}' below '{first}', a line for each step" if rest and first in known else None
+    )
+
+
+def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
+    fitting = [
+        inner
+        for inner in error.context
+        if not (inner.validator == "type" and len(inner.absolute_path) == len(path))
+    ]
+    required = [inner for inner in fitting if inner.validator == "required"]
+    if required and len(required) == len(error.validator_value):
+        if _unknown(error):
+            return
+        keys = [key for inner in required for key in inner.validator_value]
+        yield path, f"{_subject(path)} is without effect", "give one of " + ", ".join(keys)
+    elif fitting:
+        for inner in fitting:
+            yield from _findings(inner)
+    else:
+        kinds = [inner.validator_value for inner in error.context if inner.validator == "type"]
+        wanted = " or ".join(_type_names(kind) for kind in kinds)
+        yield path, f"{_subject(path)} must be {wanted}, not {_shown(error.instance)}", None
+
+
+def _message(error: Any, path: list[str | int]) -> str:
+    subject = _subject(path)
+    match error.validator:
+        case "type":
+            return f"{subject} must be {_type_names(error.validator_value)}, not " + _shown(
+                error.instance
+            )
+        case "minProperties" | "minItems" | "minLength":
+            return f"{subject} is empty"
+        case "minimum" | "maximum":
+            return f"{subject} must be {_range(error.schema)}, not {error.instance}"
+        case "pattern":
+            return f"{subject} is {_shown(error.instance)}, which does not fit its form"
+        case "const" if " " in str(error.validator_value):
+            # A reason stands there (chartkit.charts.policies.forms).
+            return f"{subject}: {error.validator_value}"
+    return f"{subject}: {error.message}"
+
+
+def _range(schema: Mapping[str, Any]) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"from {least} to {most}"
+    return f"{most} or less" if least is None else f"{least} or more"
+
+
+def _hint(error: Any) -> str | None:
+    if error.validator == "type" and error.validator_value == "null":
+        return "set it to null: a key beside it takes its place"
+    if error.validator != "type" or error.validator_value != "string":
+        return None
+    if isinstance(error.instance, bool):
+        return "YAML reads yes, no, on, off, y and n as true or false: quote the text"
+    if isinstance(error.instance, float):
+        return 'quote versions: YAML reads 1.10 as 1.1, and "1.10" as it is'
+    return f'quote it: "{error.instance}"' if isinstance(error.instance, int) else None
+
+
+def _enum_message(error: Any, path: list[str | int]) -> str:
+    allowed = " or ".join(str(value) for value in error.validator_value)
+    return f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
+
+
+def _enum_hint(error: Any) -> str | None:
+    if not isinstance(error.instance, str):
+        return None
+    if error.instance.lower() == "force" and "Enforce" in error.validator_value:
+        return "Kyverno's word is Enforce"
+    return suggestion(error.instance, [str(value) for value in error.validator_value])
+
+
+def _subject(path: list[str | int]) -> str:
+    names = [str(step) for step in path]
+    return f"'{'.'.join(names)}'" if names else "the file"
+
+
+def _type_names(kinds: str | list[str]) -> str:
+    names = [kinds] if isinstance(kinds, str) else kinds
+    return " or ".join(_TYPES[name] for name in names)
+
+
+def _shown(value: Json) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "…"

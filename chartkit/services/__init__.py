@@ -1,6 +1,0 @@
-"""Calls of the services that policies ask, over HTTP, to hosts that the user names."""
-
-from chartkit.services.client import Services
-from chartkit.services.hosts import read_hosts
-
-__all__ = ["Services", "read_hosts"]

@@ -1,4 +1,0 @@
-"""Error messages of clusters, of Helm and of Kyverno, with causes and fixes.
-
-Imports the kernel (documents, errors) and regular expressions alone.
-"""

@@ -1,0 +1,158 @@
+"""People's own values files, checked against the engine's chart or another one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine import high_availability
+from chartkit.charts.plan import ChartPlan
+from chartkit.documents.input_files import is_there
+from chartkit.documents.reader import Document, Source, escape_pointer, read_file, read_text
+from chartkit.errors import InputError, RenderError
+from chartkit.helm.render import check_chart, render_chart
+from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.versions import parse_version
+from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
+from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
+
+_SCHEMA = "values.schema.json"
+
+
+def check_each(
+    files: Sequence[Path], chart: Path | None, highly_available: bool
+) -> list[Diagnostic]:
+    """Return what is wrong with values files, each by itself; see `check_files`."""
+    found: list[Diagnostic] = []
+    for file in files:
+        own = check_files([file], chart, highly_available)
+        if len(files) > 1:
+            own = [_with_file(each, file) for each in own]
+        found += own
+    return found
+
+
+def check_files(
+    files: Sequence[Path], chart: Path | None, highly_available: bool
+) -> list[Diagnostic]:
+    """What is wrong with values files, the last of which wins.
+
+    chart: a chart's folder, None for Kyverno's engine; highly_available: whether it must be.
+    What Helm renders is looked at without the values that are wrong already; where it renders
+    nothing even so, a note says so. Raises InputError for what cannot be read, RenderError where
+    Helm refuses values that nothing is wrong with otherwise.
+    """
+    source = _engine() if chart is None else chart
+    subject = _subject(source, files)
+    found = lint(subject, (*VALUES_RULES, *REFUSED_RULES))
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    try:
+        rendered = render_chart(
+            source,
+            [_without(each, errors) for each in subject.overlays] if errors else subject.overlays,
+            release=source.name,
+            namespace=engine_chart.NAMESPACE,
+        )
+    except RenderError as error:
+        if not errors:
+            raise
+        message = f"what Helm renders was not looked at: {error.message}"
+        return [*found, Diagnostic("helm", Severity.NOTE, message, error.location)]
+    found = [*found, *rendered.warnings]
+    more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
+    if high_availability.controllers(rendered.resources):
+        judged = high_availability.judge(rendered.resources, highly_available)
+        more += [_in_values(subject, each) for each in judged]
+    wrong = {each.location for each in errors}
+    return [*found, *(each for each in more if each.location not in wrong)]
+
+
+def _with_file(found: Diagnostic, file: Path) -> Diagnostic:
+    """A finding that names the values file, where its place is in the chart's defaults."""
+    if found.location is not None and found.location.file == str(file):
+        return found
+    return replace(found, message=f"with {file}: {found.message}")
+
+
+def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:
+    """A file's values without those that an error is about; of a list nothing stays."""
+    places = (each.location for each in errors if each.location is not None)
+    wrong = {each.path for each in places if each.file == document.source.file}
+    pruned: Body = _pruned(document.body or {}, "", wrong)
+    return pruned
+
+
+def _pruned(values: Body, path: str, wrong: Set[str]) -> Body:
+    kept: Body = {}
+    for key, value in values.items():
+        pointer = f"{path}/{escape_pointer(key)}"
+        below = any(each.startswith(f"{pointer}/") for each in wrong)
+        if pointer in wrong or (below and not isinstance(value, dict)):
+            continue
+        kept[key] = _pruned(value, pointer, wrong) if below else value
+    return kept
+
+
+def defaults(chart: Path | None) -> Body:
+    """The default values of a chart, of the engine's where it is None; raises InputError."""
+    body: Body = _defaults(_engine() if chart is None else chart).body or {}
+    return body
+
+
+@cache
+def _engine() -> ChartPlan:
+    version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    return engine_chart.plan({}, compat.kube_version_range([version]))
+
+
+def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
+    overlays = [_one(read_file(file), str(file)) for file in files]
+    for overlay in overlays:
+        require_no_object(overlay)
+        require_single_keys(overlay)
+    return Subject(_defaults(chart), tuple(overlays), _schema(chart), {})
+
+
+def _defaults(chart: ChartPlan | Path) -> Document:
+    if isinstance(chart, ChartPlan):
+        name = "<chart defaults>"
+        return _one(read_text(chart.values["values.yaml"], name), name)
+    file = chart / "values.yaml"
+    if not (chart / "Chart.yaml").is_file():
+        raise InputError("is no chart: it has no Chart.yaml", Location(str(chart)))
+    check_chart(chart)
+    return _one(read_file(file) if file.is_file() else [], str(file))
+
+
+def _schema(chart: ChartPlan | Path) -> Body | None:
+    if isinstance(chart, ChartPlan):
+        own: Body = json.loads(chart.files[_SCHEMA])
+        return own
+    file = chart / _SCHEMA
+    if not is_there(file):
+        return None
+    documents = read_file(file)
+    if len(documents) != 1:
+        raise InputError("is no JSON Schema", Location(str(file)), "a schema is one JSON object")
+    return require_schema(documents[0])
+
+
+def _one(documents: Sequence[Document], file: str) -> Document:
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    if not documents:
+        return Document({}, Source(file, ""), 1, 0, 0)
+    if documents[0].body is not None and not isinstance(documents[0].body, dict):
+        raise InputError("must be a mapping of values", Location(file, 1))
+    return documents[0]
+
+
+def _in_values(subject: Subject, found: Diagnostic) -> Diagnostic:
+    """A finding of what was rendered, at the value that decides it."""
+    path = high_availability.values_path(found)
+    return found if path is None else replace(found, location=subject.locate(path))

@@ -1,0 +1,110 @@
+"""What the charts have now: which keys, in which order, and which of them may be null."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from chartkit import bundled
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine import values_schema as engine_schema
+from chartkit.charts.engine.values import Section, Value
+from chartkit.documents.reader import read_text
+from chartkit.model import Json
+from chartkit.schemas import json_schema
+from chartkit.values.migrate.table import keys_now, rows
+from chartkit.values.migrate.tree import Path
+
+ENGINE: Final = "kyverno"
+POLICIES: Final = "kyverno-policies"
+REPORTER: Final = "policy-reporter"
+CHARTS: Final = (ENGINE, POLICIES, REPORTER)
+REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
+"""Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The keys of a chart: a catalogue of all of them, or the names of the topmost ones, where
+    what is below them depends on the chart's policies."""
+
+    catalogue: Section | None
+    names: frozenset[str]
+
+    def has(self, path: Path) -> bool:
+        """Whether the chart has a key, or leaves open what is below one."""
+        found = self._entry(path)
+        return found is not None or (self.catalogue is None and path[0] in self.names)
+
+    def may_be_null(self, path: Path) -> bool:
+        """Whether null is a value there."""
+        found = self._entry(path)
+        return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
+
+    def is_value(self, path: Path) -> bool:
+        """Whether a key is one of the chart's and holds none of its keys."""
+        return isinstance(self._entry(path), Value)
+
+    def rank(self, path: Path) -> int:
+        """Where a key stands among its siblings; those that the chart has not come last."""
+        found: Section | Value | None = self.catalogue
+        for step in path[:-1]:
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        if not isinstance(found, Section) or path[-1] not in found.entries:
+            return 10**6
+        return list(found.entries).index(path[-1])
+
+    def _entry(self, path: Path) -> Section | Value | None:
+        found: Section | Value | None = self.catalogue
+        for step in path:
+            if isinstance(found, Value):
+                return found
+            found = found.entries.get(step) if isinstance(found, Section) else None
+        return found
+
+
+@cache
+def known(chart: str) -> Known:
+    """The keys of a chart."""
+    if chart == ENGINE:
+        catalogue = engine_chart.catalogue()
+        return Known(catalogue, frozenset(catalogue.entries))
+    if chart == REPORTER:
+        return Known(None, frozenset(keys_now(chart)))
+    file = bundled.chart_source_dir(chart) / "values.schema.json"
+    return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
+
+
+@cache
+def _rules() -> Mapping[str, Json]:
+    return engine_schema.values_schema(engine_chart.catalogue())
+
+
+def refusals(chart: str, text: str) -> Iterator[tuple[Path, str, str | None]]:
+    """What a chart refuses of values: where, why, and the way out. Of the engine's chart alone:
+    what the other one takes depends on its policies."""
+    documents = read_text(text) if chart == ENGINE else []
+    for document in documents:
+        body = _without_nulls(document.body)
+        for found in json_schema.violations(document, _rules(), body, frozenset({"required"})):
+            pointer = found.location.path if found.location else ""
+            steps = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+            yield tuple(steps), found.message, found.hint
+
+
+def _without_nulls(values: Json) -> Json:
+    """The values as Helm leaves them, which deletes keys that are null."""
+    if not isinstance(values, dict):
+        return values
+    return {key: _without_nulls(each) for key, each in values.items() if each is not None}
+
+
+def is_of_engine(path: Path) -> bool:
+    """Whether a key is of the engine's chart, and not of names and labels that both have."""
+    if path[0] in ("nameOverride", "customLabels"):
+        return False
+    old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}
+    return path[0] in old or path[0] in engine_chart.catalogue().entries

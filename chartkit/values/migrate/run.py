@@ -1,0 +1,246 @@
+"""Values of an older chart made into values of the chart as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path as File
+
+from chartkit.documents.reader import Document, parse_yaml, read_file
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.model import Json, Location
+from chartkit.schemas.json_schema import require_no_object, require_single_keys, suggestion
+from chartkit.values.migrate.context import Context, Outcome, Step
+from chartkit.values.migrate.known import (
+    ENGINE,
+    POLICIES,
+    REPORTER,
+    REPORTERS_OWN,
+    Known,
+    is_of_engine,
+    known,
+    refusals,
+)
+from chartkit.values.migrate.leftovers import as_comments, leftovers
+from chartkit.values.migrate.origin import origin
+from chartkit.values.migrate.reading import read_tree
+from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
+from chartkit.values.migrate.transforms import TRANSFORMS
+from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, as_block, data_of
+from chartkit.values.migrate.writing import write_tree
+
+_NEW_CONTROLLERS = ("backgroundController", "reportsController")
+_SELECTOR = ("config", "webhooks", "namespaceSelector")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A values file as the chart takes it now.
+
+    file: the old one; span: the charts that it may have been for; text: the new one; steps: what
+    became of its keys, in their order; kept: those that comments at the end of the new one hold.
+    """
+
+    file: str
+    chart: str
+    span: Span
+    text: str
+    steps: tuple[Step, ...]
+    kept: tuple[str, ...] = ()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left for people to say."""
+        return not any(step.outcome is Outcome.ASKED for step in self.steps)
+
+
+def migrate(document: Document, chart: str = ENGINE, given: Version | None = None) -> Migration:
+    """Values for a chart as it is now, of values for an older one.
+
+    document: the old values, a mapping; given: the chart version that they were for, None to see it
+    from their keys. Raises InputError where that cannot be seen, and for a file that cannot be
+    rearranged.
+    """
+    now = known(chart)
+    tree = read_tree(document, now.rank)
+    span = origin(document, chart, given)
+    table = {key: row for key, row in rows(chart).items() if row.span.meets(span)}
+    own_cleanup = tree.find(("cleanupController",)) is not None
+    run = _Run(Context(tree, own_cleanup), now, chart, table, span)
+    run.drop_nulls()
+    run.walk(tree.root, ())
+    run.see_kube_system()
+    tree.space()
+    text = write_tree(tree)
+    if (parse_yaml(text) or {}) != tree.data():
+        hint = "write its values in blocks, without anchors and merge keys"
+        raise InputError("cannot be rearranged as it is written", document.location, hint)
+    run.check(text)
+    steps = sorted(run.context.steps, key=lambda step: step.line)
+    kept = leftovers(document.body, tree.data(), steps)
+    if kept:
+        tree.foot += ["", *as_comments(document, text, kept)]
+        text = write_tree(tree)
+    names = tuple(".".join(path) for path in kept)
+    return Migration(document.source.file, chart, span, text, tuple(steps), names)
+
+
+def read_values(file: File) -> Document:
+    """A values file; raises InputError where it is none."""
+    documents = read_file(file)
+    if not documents:
+        raise InputError("has no values", Location(str(file)))
+    if len(documents) > 1:
+        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+    if not isinstance(documents[0].body, dict):
+        raise InputError("must be a mapping of values", Location(str(file), 1))
+    require_no_object(documents[0])
+    require_single_keys(documents[0])
+    return documents[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One migration: what is worked on, what the chart has now, and the rows that hold for it."""
+
+    context: Context
+    now: Known
+    chart: str
+    table: dict[Path, Row]
+    span: Span
+
+    def walk(self, block: Block, path: Path) -> None:
+        """Looks at every key below a path."""
+        tree, seen, there = self.context.tree, -1, set[int]()
+        for entry in list(block.entries):
+            if tree.changes != seen:
+                seen, there = tree.changes, {id(each) for each in block.entries}
+            if id(entry) in there:
+                self._key((*path, entry.key), entry)
+
+    def _key(self, key: Path, entry: Entry) -> None:
+        row = self.table.get(key)
+        if row is not None:
+            if self._is_clear(row, entry):
+                TRANSFORMS[row.transform](self.context, row)
+        elif self._is_parent(key):
+            inner = as_block(entry)
+            if inner is not None and not inner.listed:
+                self.walk(inner, key)
+            elif not self.now.has(key):
+                self._shapeless(key, entry)
+        elif not self.now.has(key) or self._is_later(key):
+            self._unknown(key, entry)
+        elif self._is_section(key) and isinstance(entry.value, Block) and not entry.value.listed:
+            self.walk(entry.value, key)
+
+    def _is_clear(self, row: Row, entry: Entry) -> bool:
+        """Whether a row holds for every chart that the file may be of; asks where it does not."""
+        across = self.span.first <= LAST_OF_TWO and self.span.last >= FIRST_OF_THREE
+        if row.transform != "filters" or not across or not data_of(entry.value):
+            return True
+        why = "In values of chart 2 it means something else than in those of chart 3."
+        do = "Say with --from which chart the file is of."
+        self.context.say(Outcome.ASKED, row.key, entry, (), why, do)
+        return False
+
+    def _is_parent(self, key: Path) -> bool:
+        return any(each[: len(key)] == key for each in self.table)
+
+    def _is_section(self, key: Path) -> bool:
+        return self.chart == ENGINE and not self.now.is_value(key)
+
+    def _is_later(self, key: Path) -> bool:
+        """Whether a key of a file for chart 2 is one that chart 3 brought."""
+        return self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
+
+    def _shapeless(self, key: Path, entry: Entry) -> None:
+        if not data_of(entry.value):
+            self.context.remove(key, "It is empty, and says nothing.")
+            return
+        why = "A mapping stood there in every chart."
+        self.context.say(Outcome.ASKED, key, entry, (), why, "Say what is meant.")
+
+    def _unknown(self, key: Path, entry: Entry) -> None:
+        name = ".".join(key)
+        row = rows(self.chart).get(key)
+        if row is not None:
+            why = f"Charts {row.span} had it; in {self.span} it had no effect."
+            self.context.remove(key, why)
+        elif self.chart == POLICIES and is_of_engine(key):
+            self.context.remove(
+                key, "It is of the engine's chart.", "Take it over without --chart."
+            )
+        elif self.now.has(key):
+            why = f"In the chart {self.span} it had no effect, and it has one now."
+            do = f"Leave {name} out, or keep it where it is meant."
+            self.context.say(Outcome.ASKED, key, entry, (), why, do)
+        else:
+            why = "No chart that is known had it."
+            do = "It is left where it was: correct its name, or leave it out."
+            meant = suggestion(key[-1], self.now.names) if len(key) == 1 else None
+            do += f" {meant[0].upper()}{meant[1:]}" if meant else ""
+            if self.chart != REPORTER and key[0] in REPORTERS_OWN:
+                why = f"It is of {REPORTER}'s chart."
+                do = f"Take the file over with --chart {REPORTER}."
+            if key == (ENGINE,):
+                do = "Take what stands below it, a chart's own values, over as a file by itself."
+            self.context.say(Outcome.ASKED, key, entry, (), why, do)
+
+    def drop_nulls(self) -> None:
+        """Takes out nulls that said nothing, and would be refused where they go."""
+        tree = self.context.tree
+        for path, entry in list(_named(tree.root)):
+            silent = data_of(entry.value) is None and not self._null_says_something(path)
+            if silent and tree.find(path) is not None:
+                self.context.remove(path, "It is empty, and says nothing.")
+
+    def _null_says_something(self, path: Path) -> bool:
+        for length in range(len(path), 0, -1):
+            row = self.table.get(path[:length])
+            if row is not None:
+                rest = path[length:]
+                return row.transform == "move" and all(
+                    self.now.may_be_null((*target, *rest)) for target in row.targets
+                )
+        return self.now.may_be_null(path) or not self.now.has(path)
+
+    def check(self, text: str) -> None:
+        """Asks about what the chart refuses, and about what is refused of old values alike."""
+        steps = [step for step in self.context.steps if step.outcome is Outcome.ASKED]
+        asked = {name for step in steps for name in (step.key, *step.targets)}
+        for path, message, hint in refusals(self.chart, text):
+            key = ".".join(path)
+            if key not in asked:
+                do = hint or "Correct it."
+                step = Step(Outcome.ASKED, key, 0, (), f"The chart refuses it: {message}.", do)
+                self.context.steps.append(step)
+
+    def see_kube_system(self) -> None:
+        """Opens the webhooks for kube-system where policies are meant to see it."""
+        context = self.context
+        if not context.sees_kube_system or context.tree.find(_SELECTOR) is not None:
+            return
+        context.tree.put((*_SELECTOR, "matchExpressions"), Entry("", Leaf([])))
+        why = "Policies are meant to see kube-system, which the chart's webhooks leave out."
+        target = ".".join((*_SELECTOR, "matchExpressions"))
+        context.steps.append(Step(Outcome.CHANGED, "config.webhooks", 0, (target,), why))
+
+
+def _has_null(data: Json) -> bool:
+    return isinstance(data, dict) and any(each is None or _has_null(each) for each in data.values())
+
+
+def _named(block: Block) -> Iterator[tuple[Path, Entry]]:
+    """The leaves that a path of keys leads to, those in braces too."""
+    for entry in list(block.entries):
+        data = data_of(entry.value)
+        # What stands in braces is opened where there is something to take out.
+        open_it = isinstance(entry.value, Block) or _has_null(data)
+        inner = as_block(entry) if isinstance(data, dict) and open_it else None
+        if inner is None:
+            yield (entry.key,), entry
+        else:
+            for path, leaf in _named(inner):
+                yield (entry.key, *path), leaf

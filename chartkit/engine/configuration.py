@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
-from chartkit.engine.cluster_policy.policy_reader import read_selector
 from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
-from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.kubernetes.selectors import (
+    LabelSelector,
+    Requirement,
+    compile_selector,
+    read_selector,
+)
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.wildcard import Matcher, compile_wildcard
 from chartkit.errors import EvaluationError

@@ -26,8 +26,8 @@ from chartkit.model import Resource
 
 if TYPE_CHECKING:
     from chartkit.engine.cel_policies.compile import CompiledCelPolicy
-    from chartkit.engine.cel_policies.deleting import DeletingPolicy
     from chartkit.engine.cel_policies.exceptions import CelException
+    from chartkit.engine.cleanup.deleting import DeletingPolicy
 
 AnyPolicy: TypeAlias = "CompiledPolicy | CompiledCelPolicy"
 """A compiled policy that judges, changes or makes objects when they are admitted."""
@@ -100,7 +100,7 @@ def compile_any(
     cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there.
     """
     if resource.kind.endswith(CelKind.DELETING):
-        from chartkit.engine.cel_policies.deleting import read_deleting_policy
+        from chartkit.engine.cleanup.deleting import read_deleting_policy
 
         return read_deleting_policy(resource, around.cel_exceptions, around.allows_http)
     if is_cel_policy(resource):
@@ -126,7 +126,7 @@ def sorted_out(
         elif isinstance(one, CompiledPolicy):
             admitting.append(one)
         else:
-            from chartkit.engine.cel_policies.deleting import DeletingPolicy
+            from chartkit.engine.cleanup.deleting import DeletingPolicy
 
             if isinstance(one, DeletingPolicy):
                 cleaners.append(one)

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
-from chartkit.engine.scalars.quantity import Quantity, QuantityError
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
+from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.model import Body, Json
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from chartkit.engine.scalars.quantity import Quantity, QuantityError
+from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Body, Json, Resource
 from chartkit.network.cluster.client import Cluster
 

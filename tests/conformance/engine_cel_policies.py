@@ -14,8 +14,8 @@ from chartkit.documents.reader import read_text
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.user_context import UserContext, read_context
 from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
-from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE
 from chartkit.engine.evaluate import evaluate
+from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
     AnyPolicy,
     Cleaner,

@@ -16,7 +16,7 @@ import pytest
 
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import parse_yaml, read_file, resources
-from chartkit.engine.scalars.quantity import Quantity
+from chartkit.go.quantity import Quantity
 from chartkit.model import Body, mapping_at
 
 _FILES = sorted(

@@ -23,7 +23,7 @@ from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
-from chartkit.engine.cluster_policy.policy_check.warnings import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.library.metadata import Parameter

@@ -16,7 +16,7 @@ from chartkit.engine.cel.parser.ast import Ident
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.generation.template import placeholders
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
-from chartkit.engine.cluster_policy.policy_check.warnings import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
 from chartkit.model import Body, Diagnostic, Json, Severity
 
 POLICY_RULE: Final = "policy"

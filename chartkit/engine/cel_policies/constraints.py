@@ -8,8 +8,12 @@ from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
-from chartkit.engine.cluster_policy.policy import LabelSelector
-from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, selector_problem
+from chartkit.engine.kubernetes.selectors import (
+    Labelled,
+    LabelSelector,
+    compile_selector,
+    selector_problem,
+)
 from chartkit.engine.request.request import Operation
 from chartkit.errors import EvaluationError
 

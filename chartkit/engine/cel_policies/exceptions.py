@@ -18,8 +18,7 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
-from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served
-from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 
 KINDS: Final = ("PolicyException",)

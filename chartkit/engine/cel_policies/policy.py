@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import LabelSelector
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.model import Body, Location, Resource, policy_id
 
 

@@ -18,13 +18,13 @@ from chartkit.engine.cel_policies.policy import (
     ResourceRule,
     Validation,
 )
-from chartkit.engine.cluster_policy.policy_reader import (
+from chartkit.engine.kubernetes.definitions import (
     SCHEMA_RULE,
     check_schema,
     check_served,
-    read_selector,
+    definition_check,
 )
-from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 

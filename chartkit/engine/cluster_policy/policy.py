@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.model import Body, Json, Location, Resource, RuleType
 
 
@@ -33,23 +34,6 @@ _TYPES = {
     RuleKind.GENERATE: RuleType.GENERATION,
     RuleKind.VERIFY_IMAGES: RuleType.IMAGE_VERIFY,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One entry of a label selector's `matchExpressions`."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LabelSelector:
-    """A label selector as Kubernetes has it: every label and every expression must hold."""
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    expressions: tuple[Requirement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,27 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from chartkit.documents.yaml_builder import MAX_DEPTH, depth
 from chartkit.engine.cluster_policy.policy import (
     ActionOverride,
-    LabelSelector,
     Match,
     Policy,
-    Requirement,
     ResourceFilter,
     Rule,
     RuleKind,
     Subject,
     Validation,
 )
-from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE
-from chartkit.engine.kubernetes.schema import Check, show_path
-from chartkit.errors import CompileError
-from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
-
-SCHEMA_RULE: Final = "policy-schema"
-"""The id of diagnostics for what the custom resource definition refuses."""
+from chartkit.engine.kubernetes.selectors import read_selector
+from chartkit.model import Body, Json, Location, Resource
 
 _TYPES: Final = {"kyverno.io/v1": "PolicyV1", "kyverno.io/v2beta1": "PolicyV2beta1"}
 API_VERSIONS: Final = tuple(_TYPES)
@@ -53,34 +46,6 @@ def read_policy(resource: Resource) -> Policy:
         background=spec.get("background") is not False,
         match_conditions=tuple(webhook.get("matchConditions") or ()),
     )
-
-
-def check_schema(schema: Check, resource: Resource) -> None:
-    """Raises CompileError for a document that its custom resource definition does not take."""
-    # What was read from a file cannot be so deep; a body made in memory can.
-    if depth(resource.body) > MAX_DEPTH:
-        text = f"is nested deeper than {MAX_DEPTH} levels"
-        raise CompileError([_diagnostic((), text, resource.location)])
-    problems = schema(resource.body, ())
-    if problems:
-        raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
-
-
-def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:
-    """Raises CompileError for a kind, or a version of it, that Kyverno 1.19 does not serve."""
-    if resource.api_version in api_versions and resource.kind in kinds:
-        return
-    named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
-    message = f"{named}: Kyverno does not serve it as a policy"
-    hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
-    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, resource.location, hint)])
-
-
-def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:
-    pointer = "".join(f"/{step}" for step in path)
-    place = Location(location.file, location.line, location.column, pointer)
-    message = f"{show_path(path) or 'policy'}: {text}"
-    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place)
 
 
 def read_rule(body: Body, location: Location) -> Rule:
@@ -160,17 +125,6 @@ def _filter(body: Body) -> ResourceFilter:
 
 def _subject(body: Mapping[str, str]) -> Subject:
     return Subject(body["kind"], body["name"], body.get("namespace") or "")
-
-
-def read_selector(body: Json) -> LabelSelector | None:
-    """Reads a label selector whose schema was checked; None where there is none."""
-    if body is None:
-        return None
-    expressions = tuple(
-        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
-        for one in body.get("matchExpressions") or ()
-    )
-    return LabelSelector(body.get("matchLabels") or {}, expressions)
 
 
 def _overrides(body: Json) -> tuple[ActionOverride, ...]:

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy_reader import check_schema, check_served
 from chartkit.engine.context.entries.service_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.lookups import Lookups
 from chartkit.engine.ports.services import NotAllowedError

@@ -6,6 +6,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+from chartkit.documents.yaml_builder import MAX_DEPTH, depth
 from chartkit.engine.kubernetes.schema import (
     Check,
     Problem,
@@ -14,12 +15,15 @@ from chartkit.engine.kubernetes.schema import (
     integer,
     list_of,
     map_of,
+    show_path,
     struct,
     text,
 )
-from chartkit.model import Json
+from chartkit.errors import CompileError
+from chartkit.model import Diagnostic, Json, Location, Resource, Severity
 from chartkit.schemas.compact import OPEN, Schema
 from chartkit.schemas.convert import flattened, type_library
+from typing import Final
 
 _METADATA: Final = struct(
     {"annotations": map_of(text()), "labels": map_of(text())}, open_ended=True
@@ -110,3 +114,39 @@ _LOADED: Final[dict[tuple[str, str], Check]] = {
     ("ForEachMutation", "foreach"): _mutating_loops,
 }
 """Fields, by type and name, that the definitions leave open but Kyverno loads no other types in."""
+
+
+SCHEMA_RULE: Final = "policy-schema"
+"""The id of diagnostics for what the custom resource definition refuses."""
+
+
+def check_schema(schema: Check, resource: Resource) -> None:
+    """Raises CompileError for a document that its custom resource definition does not take."""
+    # What was read from a file cannot be so deep; a body made in memory can.
+    if depth(resource.body) > MAX_DEPTH:
+        text = f"is nested deeper than {MAX_DEPTH} levels"
+        raise CompileError([_diagnostic((), text, resource.location)])
+    problems = schema(resource.body, ())
+    if problems:
+        raise CompileError([_diagnostic(path, text, resource.location) for path, text in problems])
+
+
+def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple[str, ...]) -> None:
+    """Raises CompileError for a kind, or a version of it, that Kyverno 1.19 does not serve."""
+    if resource.api_version in api_versions and resource.kind in kinds:
+        return
+    named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
+    message = f"{named}: Kyverno does not serve it as a policy"
+    hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
+    raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, resource.location, hint)])
+
+
+def _diagnostic(path: tuple[str | int, ...], text: str, location: Location) -> Diagnostic:
+    pointer = "".join(f"/{step}" for step in path)
+    place = Location(location.file, location.line, location.column, pointer)
+    message = f"{show_path(path) or 'policy'}: {text}"
+    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place)
+
+
+WARNING_RULE: Final = "policy-warning"
+"""The id of diagnostics for what Kyverno takes, but not as it is meant."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.model import Json
 
 Labelled = Callable[[Mapping[str, str]], bool]
 
@@ -156,3 +157,31 @@ def value_problem(value: str) -> list[str]:
             "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
         )
     return problems
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One entry of a label selector's `matchExpressions`."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """A label selector as Kubernetes has it: every label and every expression must hold."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    expressions: tuple[Requirement, ...] = ()
+
+
+def read_selector(body: Json) -> LabelSelector | None:
+    """Reads a label selector whose schema was checked; None where there is none."""
+    if body is None:
+        return None
+    expressions = tuple(
+        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
+        for one in body.get("matchExpressions") or ()
+    )
+    return LabelSelector(body.get("matchLabels") or {}, expressions)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from chartkit.engine.cluster_policy.policy import LabelSelector
 from chartkit.engine.kubernetes.kinds import resource_name
-from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.model import Body, Json
 
 

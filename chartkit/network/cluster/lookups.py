@@ -10,9 +10,8 @@ from typing import Final
 
 from chartkit.engine.cli_files.object_api import ObjectApi
 from chartkit.engine.cli_files.user_values import UserLookups, UserValues
-from chartkit.engine.cluster_policy.policy import LabelSelector
 from chartkit.engine.context.global_context import GlobalContextEntry
-from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.engine.ports.lookups import ImageSource, Lookups, OfflineLookups, Recorded
 from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource

@@ -10,7 +10,7 @@ from io import StringIO
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cluster_policy.failure_action import ENFORCE
-from chartkit.engine.cluster_policy.policy_check.warnings import WARNING_RULE
+from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
 from chartkit.engine.configuration import Reason
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, action_of, is_policy

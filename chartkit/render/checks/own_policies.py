@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE, rule_action
-from chartkit.engine.cluster_policy.policy import ActionOverride, LabelSelector, Policy
+from chartkit.engine.cluster_policy.policy import ActionOverride, Policy
 from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
 from chartkit.library.policies import LibraryPolicy

@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.cluster_policy.policy import LabelSelector, Match, ResourceFilter
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
 from chartkit.engine.configuration import NAME_LABEL, Reason
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.engine.policies import AnyPolicy
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.render.checks.unsent import Unsent, asks_kyverno

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from chartkit.engine.scalars.quantity import Quantity
+from chartkit.go.quantity import Quantity
 from chartkit.model import Body
 from chartkit.scan.api_defaults.shape import at
 

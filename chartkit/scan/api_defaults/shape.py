@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.scalars.quantity import Quantity
+from chartkit.go.quantity import Quantity
 from chartkit.model import Body, Json
 
 _NONE: Final[Mapping[str, Json]] = MappingProxyType({})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel_policies.deleting import read_deleting_policy
+from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.ports.cluster import ObjectKey
 from chartkit.engine.request.request import Request as Admission

@@ -4,8 +4,8 @@ import pytest
 
 from chartkit.engine.cluster_policy.exceptions import bind_exceptions, read_exception
 from chartkit.engine.cluster_policy.match import Facts
-from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE
 from chartkit.engine.context.context import admission_context
+from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource

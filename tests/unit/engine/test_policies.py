@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import CompiledCelPolicy
-from chartkit.engine.cel_policies.deleting import DeletingPolicy
 from chartkit.engine.cleanup import CleanupPolicy
+from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE
 from chartkit.engine.policies import (

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement, RuleKind, Subject
-from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE, read_policy
+from chartkit.engine.cluster_policy.policy import RuleKind, Subject
+from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
+from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleType
 from tests.unit.engine.policies import policy, policy_resource, rule

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cluster_policy.policy import LabelSelector, Requirement
 from chartkit.engine.kubernetes.selectors import (
+    LabelSelector,
+    Requirement,
     compile_selector,
     key_problem,
     selector_problem,

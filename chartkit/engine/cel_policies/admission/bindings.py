@@ -10,8 +10,12 @@ from chartkit.engine.cel_policies.admission.params import ParamRef, read_param_r
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.reader import ADMISSION, ADMISSION_VERSIONS, read_constraints
-from chartkit.engine.cluster_policy.policy_reader import SCHEMA_RULE, check_schema, check_served
-from chartkit.engine.kubernetes.definitions import definition_check
+from chartkit.engine.kubernetes.definitions import (
+    SCHEMA_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Resource, Severity, mapping_at
 

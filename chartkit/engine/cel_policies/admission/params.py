@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chartkit.engine.cluster_policy.policy_reader import read_selector
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
-from chartkit.engine.kubernetes.selectors import Labelled, compile_selector
+from chartkit.engine.kubernetes.selectors import Labelled, compile_selector, read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json

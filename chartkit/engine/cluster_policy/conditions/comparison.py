@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chartkit.engine.scalars.quantity import Quantity
 from chartkit.go.duration import parse_duration
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64, as_float, as_floats
+from chartkit.go.quantity import Quantity
 from chartkit.go.strconv import parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
 

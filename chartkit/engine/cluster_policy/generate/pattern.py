@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cluster_policy.policy import LabelSelector
-from chartkit.engine.cluster_policy.policy_reader import read_selector
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
+from chartkit.engine.kubernetes.selectors import LabelSelector, read_selector
 from chartkit.engine.ports.cluster import ObjectKey
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_sprint

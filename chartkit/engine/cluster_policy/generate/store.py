@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.budget import Budget, check_object
-from chartkit.engine.cluster_policy.policy import LabelSelector
 from chartkit.engine.json_patch.nodes import same
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, key_of
 from chartkit.model import Body
 

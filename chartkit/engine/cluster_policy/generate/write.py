@@ -8,8 +8,9 @@ from typing import Final
 from chartkit.engine.cluster_policy.generate.labels import managed_labels, source_labels
 from chartkit.engine.cluster_policy.generate.pattern import CloneList, Wanted
 from chartkit.engine.cluster_policy.generate.store import OF_ONE_OBJECT, Store
-from chartkit.engine.cluster_policy.policy import LabelSelector, Policy, Rule
+from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.engine.ports.cluster import ObjectKey, key_of, labels_of
 from chartkit.errors import EvaluationError
 from chartkit.go.int64 import Int64

@@ -17,10 +17,10 @@ from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.mutate.patcher import Patched, Patcher, as_json
 from chartkit.engine.cluster_policy.mutate.rule import compile_patch, describe
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
-from chartkit.engine.cluster_policy.policy_reader import read_selector
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.kubernetes.kinds import parse_api_version
+from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import ChartkitError, EvaluationError

@@ -14,10 +14,10 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
 from chartkit.engine.cluster_policy.pattern.numbers import exponent_text, go_number
-from chartkit.engine.scalars.quantity import Quantity, QuantityError
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.duration import DurationError, parse_duration
 from chartkit.go.int64 import Int64
+from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.model import Json
 
 Holds = Callable[[Json], bool]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.policy import LabelSelector, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy import ResourceFilter, Rule
+from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body
 

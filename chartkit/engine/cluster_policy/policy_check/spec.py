@@ -9,18 +9,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.autogen import ANNOTATION
-from chartkit.engine.cluster_policy.policy import (
-    LabelSelector,
-    Match,
-    Policy,
-    ResourceFilter,
-    Rule,
-    RuleKind,
-)
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
 from chartkit.engine.cluster_policy.policy_check.conflict import matches_nothing
 from chartkit.engine.cluster_policy.policy_check.generation import IsClusterWide, generation_faults
 from chartkit.engine.cluster_policy.policy_check.typed_json import rule_json, selector_json
-from chartkit.engine.kubernetes.selectors import selector_problem
+from chartkit.engine.kubernetes.selectors import LabelSelector, selector_problem
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import Body, Json
 

@@ -11,9 +11,8 @@ from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 
-WARNING_RULE: Final = "policy-warning"
-"""The id of diagnostics for what Kyverno takes, but not as it is meant."""
 
 _ACTIONS: Final = (
     "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."

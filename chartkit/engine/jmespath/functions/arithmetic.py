@@ -15,7 +15,6 @@ from chartkit.engine.jmespath.declaration import (
     is_number,
 )
 from chartkit.engine.jmespath.errors import FunctionError, function_error
-from chartkit.engine.scalars.quantity import Quantity, QuantityError
 from chartkit.go.duration import (
     MAX_DURATION,
     SECOND,
@@ -24,6 +23,7 @@ from chartkit.go.duration import (
     parse_duration,
 )
 from chartkit.go.fmt import format_float
+from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.go.strconv import NumberError, parse_float, truncate_to_int64
 from chartkit.model import Json
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel_policies.deleting import read_deleting_policy
+from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource
 from tests.unit.engine.cel_policies.policies import (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.scalars.quantity import Format, Quantity, QuantityError
+from chartkit.go.quantity import Format, Quantity, QuantityError
 
 
 @pytest.mark.parametrize(

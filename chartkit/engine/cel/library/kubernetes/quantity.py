@@ -12,7 +12,7 @@ from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
 from chartkit.engine.cel.types import BOOL, DOUBLE, INT, STRING, Type, struct
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
-from chartkit.engine.scalars.quantity import Format, Quantity, QuantityError
+from chartkit.go.quantity import Format, Quantity, QuantityError
 
 QUANTITY: Final = struct("kubernetes.Quantity")
 

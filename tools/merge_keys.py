@@ -1,4 +1,4 @@
-"""Makes `merge_keys.json` of `engine/cluster_policy/mutate/` from Kubernetes' own OpenAPI definitions.
+"""Makes `merge_keys.json` of `cluster_policy/mutate/` from Kubernetes' own OpenAPI definitions.
 
     python tools/merge_keys.py swagger.json > chartkit/engine/cluster_policy/mutate/merge_keys.json
 

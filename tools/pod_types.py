@@ -1,4 +1,4 @@
-"""Makes `pod_types.json` of `engine/cluster_policy/podsecurity/` from the Go types of Kubernetes' API.
+"""Makes `pod_types.json` of `cluster_policy/podsecurity/` from the Go types of Kubernetes' API.
 
     python tools/pod_types.py K8S.IO/API K8S.IO/APIMACHINERY > …/pod_types.json
 

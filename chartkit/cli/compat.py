@@ -10,10 +10,10 @@ import click
 
 from chartkit.cli.options.output import output_option
 from chartkit.errors import InputError
-from chartkit.kyverno import compatibility_report
 from chartkit.kyverno.versions import parse_release, parse_version
 from chartkit.model import Location
 from chartkit.project.project import FILE_NAME, read_project
+from chartkit.render import compatibility
 
 
 @click.command("check-compat")
@@ -31,17 +31,17 @@ def check_compat(
     """
     subjects = _subjects(path, kyverno, kubernetes)
     if output == "json":
-        report = {"subjects": [compatibility_report.as_json(each) for each in subjects]}
+        report = {"subjects": [compatibility.as_json(each) for each in subjects]}
         click.echo(json.dumps(report, indent=2, ensure_ascii=False))
     else:
         for each in subjects:
-            click.echo(compatibility_report.as_text(each))
+            click.echo(compatibility.as_text(each))
     raise SystemExit(0 if all(each.supported for each in subjects) else 1)
 
 
 def _subjects(
     path: Path | None, kyverno: str | None, kubernetes: str | None
-) -> list[compatibility_report.Subject]:
+) -> list[compatibility.Subject]:
     today = date.today()
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:
@@ -49,19 +49,19 @@ def _subjects(
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
         name, release = f"Kyverno {version}", parse_release(kyverno)
-        return [compatibility_report.pair(name, version, cluster, today, release=release)]
+        return [compatibility.pair(name, version, cluster, today, release=release)]
     if path is not None and (path / "Chart.yaml").exists():
-        return [compatibility_report.chart(path, cluster, today)]
+        return [compatibility.chart(path, cluster, today)]
     if cluster is not None:
         if path is not None:
             raise InputError("--kubernetes goes with --kyverno, or with a chart folder")
-        return [compatibility_report.cluster(cluster)]
+        return [compatibility.cluster(cluster)]
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
         hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
         place = None if path is None else Location(str(path))
         raise InputError("there is no version to check", place, hint)
     return [
-        compatibility_report.environment(each, today)
+        compatibility.environment(each, today)
         for each in read_project(project_path).environments.values()
     ]

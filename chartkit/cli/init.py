@@ -40,11 +40,11 @@ def init(
     from datetime import date
 
     from chartkit.charts.engine import chart as engine_chart
-    from chartkit.charts.engine.monitoring import Mode
+    from chartkit.charts.new_project import project_files, write_project
     from chartkit.errors import InputError
     from chartkit.kyverno import matrix as compat
     from chartkit.kyverno.versions import parse_version
-    from chartkit.project.start import project_files, write_project
+    from chartkit.project.monitoring import Mode
 
     if kubernetes is not None and eks is not None:
         raise click.UsageError("give --kubernetes or --eks, not both")

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
 from chartkit.helm import ChartError, DryRun, Finding, Target, helm
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
+from chartkit.output.generated_chart import GeneratedChart
 from chartkit.schemas.json_schema import require_single_keys
 from chartkit.temporary import temporary_folder
 
@@ -57,7 +57,7 @@ class Rendered:
 
 
 def render_chart(
-    chart: Path | ChartPlan,
+    chart: Path | GeneratedChart,
     values_files: Sequence[ValuesSource] = (),
     *,
     release: str = "release",
@@ -105,7 +105,7 @@ def _may_have_crds(folder: Path) -> bool:
 
 
 def dry_run(
-    chart: Path | ChartPlan,
+    chart: Path | GeneratedChart,
     values_files: Sequence[ValuesSource] = (),
     *,
     release: str = "release",
@@ -143,7 +143,7 @@ def check_chart(chart: Path) -> None:
 
 
 def lint_chart(
-    chart: Path | ChartPlan,
+    chart: Path | GeneratedChart,
     values_files: Sequence[ValuesSource] = (),
     *,
     namespace: str = "default",
@@ -231,7 +231,7 @@ def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapp
 
 
 @contextmanager
-def _chart_folder(chart: Path | ChartPlan, shown: Path | None) -> Iterator[tuple[Path, Path]]:
+def _chart_folder(chart: Path | GeneratedChart, shown: Path | None) -> Iterator[tuple[Path, Path]]:
     """The folder to render from, and the one that messages speak of."""
     if isinstance(chart, Path):
         yield chart, shown or chart

@@ -13,7 +13,8 @@ import sys
 from pathlib import Path
 from typing import Final
 
-MANAGER: Final = "helm"
+from chartkit.network.cluster.client import MANAGER
+
 _STAT: Final = Path("/proc/self/stat")
 _ARG_START: Final = 48
 """The number of the field that says where the process's arguments begin; see proc(5)."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chartkit.charts.engine.high_availability import CONTROLLERS
+from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import Body
 from chartkit.network.cluster.client import CLUSTER_ROLES, Cluster
 

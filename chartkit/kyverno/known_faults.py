@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from chartkit.charts.engine.high_availability import CONTROLLERS, controllers
 from chartkit.documents.reader import read_file
+from chartkit.kyverno.controllers import CONTROLLERS, controllers
 from chartkit.kyverno.versions import Release, parse_release
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, mapping_at
 

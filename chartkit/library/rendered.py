@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
@@ -19,6 +18,7 @@ from chartkit.library.cleanup_form import check_cleanup, cleans, require_same_pu
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policies import METADATA_FILE, LibraryPolicy
 from chartkit.model import Body, Json, Location, mapping_at
+from chartkit.output.generated_chart import GeneratedChart
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _PLAIN, _CEL = ".yaml", "_cel.yaml"
@@ -148,7 +148,7 @@ def _require_name(policy: LibraryPolicy) -> None:
 
 
 def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapping[str, str]:
-    chart = ChartPlan("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
+    chart = GeneratedChart("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
     try:
         return render_chart(chart).texts
     except RenderError as error:

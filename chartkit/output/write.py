@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.charts.plan import ChartPlan
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Severity
 from chartkit.output import swap
+from chartkit.output.generated_chart import GeneratedChart
 from chartkit.output.values_merge import Prefer, merge_values
 
 RECORD = ".chartkit"
@@ -58,7 +58,7 @@ class Tree:
         ]
 
 
-def compose(plan: ChartPlan, folder: Path, prefer: Prefer = Prefer.NEITHER) -> Tree:
+def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER) -> Tree:
     """A chart's folder with hand edits of its values merged in; folder: the chart's own.
 
     Raises ConflictError where an edit and the new values cannot both be had, InputError where a

@@ -12,12 +12,12 @@ from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
 
-from chartkit.charts.engine.monitoring import Monitoring, read_monitoring
-from chartkit.charts.engine.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Json, Location
+from chartkit.project.monitoring import Monitoring, read_monitoring
+from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.schemas import json_schema
 
 FILE_NAME = "chartkit.yaml"

@@ -23,7 +23,7 @@ from chartkit.errors import InputError
 from chartkit.helm.render import lint_chart, render_chart
 from chartkit.library.upstream import PlainForm, PlainLibrary, PlainPolicy
 from chartkit.model import Body, Severity
-from chartkit.output.locked import verify
+from chartkit.network.downloads.vendored_folder import verify
 from chartkit.project.project import read_project
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests

@@ -1,4 +1,4 @@
-"""documents.input_files: what is read and what is refused, so that no file hangs or fills memory."""
+"""documents.input_files: what is read and refused, so that no file hangs or fills memory."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
-from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.library.metadata import Parameter
@@ -40,7 +40,7 @@ from chartkit.library.policies import (
 from chartkit.library.upstream import is_policy
 from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
 from chartkit.network.downloads.lockfile import LOCK_FILE
-from chartkit.output.locked import verify
+from chartkit.network.downloads.vendored_folder import verify
 from chartkit.scan.policies import PolicySet
 from chartkit.schemas import json_schema
 

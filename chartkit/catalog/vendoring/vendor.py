@@ -18,8 +18,13 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import CHARTS, VENDOR, Lock, SourceKind, read_lock
+from chartkit.network.downloads.vendored_folder import (
+    from_project,
+    held,
+    publish,
+    require_unchanged,
+)
 from chartkit.network.http.urls import shown_source
-from chartkit.output.locked import from_project, held, publish, require_unchanged
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 

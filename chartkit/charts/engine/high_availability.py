@@ -13,22 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chartkit.model import Body, Diagnostic, Json, Resource, Severity
+from chartkit.model import Body, Diagnostic, Json, Resource, Severity, mapping_at
+from chartkit.kyverno.controllers import CONTROLLERS, COMPONENT, ADMISSION, Controller, controllers, labels_of
 
 RULE_REPLICAS = "CK111"
 RULE_TWO_ADMISSION = "CK112"
 RULE_BUDGET = "CK113"
 RULE_NO_ADMISSION = "CK114"
 
-ADMISSION = "admission-controller"
-COMPONENT = "app.kubernetes.io/component"
-CONTROLLERS = {
-    ADMISSION: "admissionController",
-    "background-controller": "backgroundController",
-    "cleanup-controller": "cleanupController",
-    "reports-controller": "reportsController",
-}
-"""The engine's controllers by component label, and the key of each in the chart's values."""
 
 _NOT_TWO = "which is refused everywhere: no majority is left while one is drained"
 TWO_REPLICAS = f"{ADMISSION} has 2 replicas, {_NOT_TWO}"
@@ -45,23 +37,6 @@ _MINIMUM = {ADMISSION: 3}
 _OTHER_MINIMUM = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Controller:
-    """One of the engine's Deployments and how many replicas it has at least.
-
-    scaler: the autoscaler that decides the number, None where `replicas` does.
-    """
-
-    component: str
-    deployment: Resource
-    scaler: Resource | None
-    replicas: Json
-
-    @property
-    def values_key(self) -> str:
-        """The key that decides the number of replicas in the chart's values."""
-        controller = CONTROLLERS[self.component]
-        return f"{controller}.{'autoscaling.minReplicas' if self.scaler else 'replicas'}"
 
 
 def values_path(diagnostic: Diagnostic) -> tuple[str, ...] | None:
@@ -81,19 +56,6 @@ def minimum(component: str) -> int:
     return _MINIMUM.get(component, _OTHER_MINIMUM)
 
 
-def controllers(resources: Sequence[Resource]) -> list[Controller]:
-    """The engine's controllers among rendered objects; an absent number of replicas is 1."""
-    found = []
-    for each in resources:
-        component = _labels(each.body).get(COMPONENT)
-        if each.kind == "Deployment" and component in CONTROLLERS:
-            scaler = _scaler(resources, each)
-            spec = _map(each.body, "spec")
-            replicas = spec.get("replicas")
-            if scaler is not None:
-                replicas = _map(scaler.body, "spec").get("minReplicas")
-            found.append(Controller(component, each, scaler, 1 if replicas is None else replicas))
-    return found
 
 
 def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
@@ -149,7 +111,7 @@ def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[
             RULE_BUDGET, Severity.ERROR, message, budgets[1].location, f"keep one, see {key}"
         )
     for budget in budgets:
-        reason = _blocking(_map(budget.body, "spec"), controller.replicas)
+        reason = _blocking(mapping_at(budget.body, "spec"), controller.replicas)
         if reason:
             message = f"the disruption budget of {controller.component} blocks every drain: "
             hint = f"set {key}.maxUnavailable: 1 or more replicas"
@@ -186,27 +148,16 @@ def _amount(value: Json, replicas: int) -> int | None:
     return None
 
 
-def _scaler(resources: Iterable[Resource], deployment: Resource) -> Resource | None:
-    for each in resources:
-        target = _map(_map(each.body, "spec"), "scaleTargetRef")
-        if (
-            each.kind == "HorizontalPodAutoscaler"
-            and target.get("kind") == "Deployment"
-            and target.get("name") == deployment.name
-            and each.namespace == deployment.namespace
-        ):
-            return each
-    return None
 
 
 def _covers(budget: Resource, deployment: Resource) -> bool:
     if budget.kind != "PodDisruptionBudget" or budget.namespace != deployment.namespace:
         return False
-    selector = _map(budget.body, "spec").get("selector")
-    labels = _labels(_map(_map(deployment.body, "spec"), "template"))
+    selector = mapping_at(budget.body, "spec").get("selector")
+    labels = labels_of(mapping_at(mapping_at(deployment.body, "spec"), "template"))
     if not isinstance(selector, dict):
         return False
-    wanted = _map(selector, "matchLabels")
+    wanted = mapping_at(selector, "matchLabels")
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
     return all(_expression(each, labels) for each in selector.get("matchExpressions") or ())
@@ -226,10 +177,5 @@ def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> boo
     return False
 
 
-def _labels(body: Mapping[str, Any]) -> Body:
-    return _map(_map(body, "metadata"), "labels")
 
 
-def _map(body: Mapping[str, Any], key: str) -> Body:
-    value = body.get(key)
-    return value if isinstance(value, dict) else {}

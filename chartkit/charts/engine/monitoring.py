@@ -18,135 +18,32 @@ from chartkit.charts.engine.controllers import SOURCE
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from chartkit.project.monitoring import Mode, Monitoring
 
-KEY: Final = "monitoring"
 ALERTS_FILE: Final = "alerts/kyverno-alerts.yaml"
 """The alert rules, in the engine's chart."""
 
 API: Final = "monitoring.coreos.com/v1"
 """The API version of the Prometheus operator's resources."""
 
-DEFAULT_LABELS: Final = MappingProxyType({"release": "kube-prometheus-stack"})
-"""What kube-prometheus-stack's Prometheus selects monitors and rules by, where its release has the
-chart's name."""
-
-PRIVATE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
-"""The private networks (RFC 1918)."""
-
-FIRST_NODE_PORT: Final = 30060
-"""In the part of the range that Kubernetes leaves to ports given by hand (30000–30085), so that no
-Service has been given it by chance."""
-
-_INTERNAL_EKS: Final = MappingProxyType(
-    {
-        "service.beta.kubernetes.io/aws-load-balancer-type": "external",
-        "service.beta.kubernetes.io/aws-load-balancer-scheme": "internal",
-        "service.beta.kubernetes.io/aws-load-balancer-nlb-target-type": "ip",
-    }
-)
-"""An internal network load balancer of the AWS Load Balancer Controller."""
-
-_INTERNAL_ANYWHERE: Final = MappingProxyType(
-    {
-        "service.beta.kubernetes.io/aws-load-balancer-internal": "true",
-        "service.beta.kubernetes.io/aws-load-balancer-scheme": "internal",
-        "networking.gke.io/load-balancer-type": "Internal",
-        "service.beta.kubernetes.io/azure-load-balancer-internal": "true",
-    }
-)
-"""By which clouds make a load balancer an internal one; each passes over those of the others."""
 
 
-class Mode(StrEnum):
-    """Who finds the metrics: the Prometheus operator in the cluster, or a Prometheus outside it,
-    by a port of every node or by load balancers."""
-
-    OPERATOR = "prometheus-operator"
-    NODE_PORT = "nodeport"
-    LOAD_BALANCER = "loadbalancer"
 
 
-_OUTSIDE: Final = frozenset({Mode.NODE_PORT, Mode.LOAD_BALANCER})
-_MODES: Final = MappingProxyType(
-    {
-        "labels": frozenset({Mode.OPERATOR}),
-        "nodePort": frozenset({Mode.NODE_PORT}),
-        "annotations": frozenset({Mode.LOAD_BALANCER}),
-        "from": _OUTSIDE,
-    }
-)
-"""The modes that a key of `monitoring` means something in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Monitoring:
-    """What an environment says of monitoring.
-
-    labels: of service monitors and rules, by which Prometheus selects them; sources: networks
-    (CIDR) that may reach the metrics; node_port: the first of as many as there are controllers;
-    annotations: of the load balancers.
-    """
-
-    mode: Mode
-    labels: Mapping[str, str]
-    sources: tuple[str, ...]
-    node_port: int
-    annotations: Mapping[str, str]
 
 
-def internal_annotations(eks: bool) -> Mapping[str, str]:
-    """The annotations that make a load balancer internal; eks: whether the cloud is Amazon's."""
-    return _INTERNAL_EKS if eks else _INTERNAL_ANYWHERE
 
 
-def first_monitoring(mode: Mode, eks: bool) -> Monitoring:
-    """How an environment of a new project is monitored; eks: whether the cluster is Amazon's."""
-    labels = DEFAULT_LABELS if mode is Mode.OPERATOR else {}
-    return Monitoring(mode, labels, PRIVATE, FIRST_NODE_PORT, internal_annotations(eks))
 
 
-def read_monitoring(document: Document, place: tuple[str, str]) -> Monitoring | None:
-    """What an environment of a project file says, None where it says nothing.
-
-    place: the keys that lead to the environment. Raises InputError for a key that its mode has no
-    use for, for what is no network, and where another chart installs the engine.
-    """
-    environment = document.body[place[0]][place[1]]
-    body = environment.get(KEY)
-    if body is None:
-        return None
-    at = (*place, KEY)
-    if not environment.get("engine", True):
-        hint = "set the values of the chart that installs Kyverno there, or leave the key out"
-        raise InputError(
-            "'monitoring' needs the engine's chart, and engine is false",
-            document.locate(*at),
-            hint,
-        )
-    mode = Mode(body["mode"])
-    for key in body.keys() & _MODES.keys():
-        if mode not in _MODES[key]:
-            wanted = " and ".join(sorted(_MODES[key]))
-            message = f"'{key}' is for {wanted}, and the mode is {mode}"
-            raise InputError(message, document.locate(*at, key), "leave it out")
-    return Monitoring(
-        mode,
-        MappingProxyType(dict(body.get("labels", {}))),
-        tuple(
-            _network(text, document.locate(*at, "from", index))
-            for index, text in enumerate(body.get("from", PRIVATE))
-        ),
-        body.get("nodePort", FIRST_NODE_PORT),
-        MappingProxyType(dict(body.get("annotations", internal_annotations("eks" in environment)))),
-    )
 
 
-def _network(text: str, location: Location) -> str:
-    try:
-        return str(ip_network(text))
-    except ValueError:
-        hint = "write an address and the length of its prefix, such as 10.0.0.0/8"
-        raise InputError(f"'{text}' is not a network", location, hint) from None
+
+
+
+
 
 
 def monitoring_values(

@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.charts.engine import controllers as engine_source, high_availability, policy_reporter
+from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.charts.names import ENGINE, POLICIES, REPORTER
-from chartkit.charts.engine.monitoring import KEY as MONITORING
+from chartkit.project.monitoring import (KEY as MONITORING)
 from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.library.profiles import Profile, read_profile
 from chartkit.project.project import Environment, Exclusion, PolicyType
@@ -54,7 +55,7 @@ def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  #
     if environment.high_availability:
         values = {
             key: {"replicas": high_availability.minimum(component)}
-            for component, key in high_availability.CONTROLLERS.items()
+            for component, key in kyverno_controllers.CONTROLLERS.items()
             if isinstance(chart.defaults.get(key), dict)
         }
     left = []
@@ -80,7 +81,7 @@ def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said: 
     version = parse_version(chart.version, "policy-reporter's chart")
     if version.major != wanted.version.major:
         what = f"the vendored chart {chart.name} is {chart.version}, not {wanted.version}"
-        place = environment.locate(policy_reporter.KEY, "version")
+        place = environment.locate(POLICY_REPORTER, "version")
         raise InputError(what, place, f'write version: "{chart.version}"')
     return Said(policy_reporter.chart_values(wanted, environment.monitoring))
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.charts.upstream.chart_files import ChartFiles, VALUES, plain_version, read_chart
 from chartkit.charts.names import ENGINE, NAMES, POLICIES
-from chartkit.output.locked import require_unchanged
+from chartkit.network.downloads.vendored_folder import require_unchanged
 from chartkit.charts.plan import ChartPlan
 from chartkit.project.project import Environment
 from chartkit.charts.upstream.values import Said, environment_values

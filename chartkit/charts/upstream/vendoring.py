@@ -11,7 +11,13 @@ from typing import Final
 from chartkit.charts.upstream import repository as helm_repository
 from chartkit.charts.upstream.chart_files import ChartFiles, METADATA, plain_version, read_chart
 from chartkit.charts.names import ENGINE, NAMES, POLICIES, REPORTER
-from chartkit.output.locked import from_project, held, publish, require_unchanged, verify
+from chartkit.network.downloads.vendored_folder import (
+    from_project,
+    held,
+    publish,
+    require_unchanged,
+    verify,
+)
 from chartkit.schemas.json_schema import suggestion
 from chartkit.charts.upstream.vendored import folder_of, kyverno_of
 from chartkit.kyverno.versions import Version

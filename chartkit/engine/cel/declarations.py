@@ -21,8 +21,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser.ast import Expr
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,

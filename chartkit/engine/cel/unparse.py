@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from types import MappingProxyType
 
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from chartkit.engine.cel.ast import Ident
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.nodes import nodes
-from chartkit.engine.cel.parser.ast import Ident
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel_policies.generation.template import placeholders
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelKind, CelPolicy, field_at
-from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.model import Body, Diagnostic, Json, Severity
 
 POLICY_RULE: Final = "policy"

@@ -9,19 +9,19 @@ from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.admission.mutating import compile_mutating_admission
-from chartkit.engine.cel_policies.admission.validating import compile_validating_admission
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
-from chartkit.engine.cel_policies.generating import GeneratingJudge
-from chartkit.engine.cel_policies.images.digests import DigestJudge
-from chartkit.engine.cel_policies.images.validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.judging import Judge
-from chartkit.engine.cel_policies.mutating import MutatingJudge
+from chartkit.engine.cel_policies.kinds.admission_mutating import compile_mutating_admission
+from chartkit.engine.cel_policies.kinds.admission_validating import compile_validating_admission
+from chartkit.engine.cel_policies.kinds.generating import GeneratingJudge
+from chartkit.engine.cel_policies.kinds.image_digests import DigestJudge
+from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingJudge
+from chartkit.engine.cel_policies.kinds.mutating import MutatingJudge
+from chartkit.engine.cel_policies.kinds.validating import ValidatingJudge
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
-from chartkit.engine.cel_policies.validating import ValidatingJudge
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Json, Resource

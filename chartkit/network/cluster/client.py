@@ -21,7 +21,6 @@ import yaml
 
 from chartkit.documents.json_text import parse_json
 from chartkit.errors import InputError
-from chartkit.install.field_manager import MANAGER
 from chartkit.model import Body, Location
 from chartkit.network.cluster.errors import ClusterError, NoAnswerError
 from chartkit.network.cluster.kubeconfig import check_kubeconfigs, is_sendable
@@ -372,3 +371,6 @@ class _Heard(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:  # noqa: ARG002 - the text may hold secrets
         self.errors += 1
+
+
+MANAGER: Final = "helm"

@@ -10,8 +10,8 @@ from io import StringIO
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cluster_policy.failure_action import ENFORCE
-from chartkit.engine.kubernetes.definitions import (WARNING_RULE)
 from chartkit.engine.configuration import Reason
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, action_of, is_policy
 from chartkit.errors import InputError

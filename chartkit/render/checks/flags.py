@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from chartkit.charts.engine.high_availability import controllers
+from chartkit.kyverno.controllers import controllers
 from chartkit.model import Json, Resource
 
 _FLAG: Final = "allowHTTPInNamespacedPolicies"

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.charts.engine import high_availability
 from chartkit.engine.cel_policies.policy import ADMISSION_KINDS
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.configuration import (
@@ -23,6 +22,7 @@ from chartkit.engine.configuration import (
 )
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy
+from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource
 from chartkit.render.environment import Chart, Subject
 from chartkit.values.lint.subject import mapping
@@ -118,7 +118,7 @@ def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
     """What the ConfigMap that the admission controller reads says, and its namespace."""
     rendered = engine.rendered.resources if engine is not None else ()
     name = next(
-        (text for each in high_availability.controllers(rendered) for text in _reads(each)), None
+        (text for each in kyverno_controllers.controllers(rendered) for text in _reads(each)), None
     )
     for each in rendered:
         if each.kind == "ConfigMap" and each.name == name:
@@ -126,9 +126,9 @@ def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
     return Configuration(), ""
 
 
-def _reads(controller: high_availability.Controller) -> Iterator[str]:
+def _reads(controller: kyverno_controllers.Controller) -> Iterator[str]:
     """The ConfigMap that an admission controller is told to read."""
-    if controller.component != high_availability.ADMISSION:
+    if controller.component != kyverno_controllers.ADMISSION:
         return
     template = mapping(mapping(controller.deployment.body, "spec"), "template")
     for container in mapping(template, "spec").get("containers") or ():

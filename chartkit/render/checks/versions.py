@@ -9,6 +9,7 @@ from datetime import date
 from chartkit.charts.engine import high_availability
 from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
+from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
@@ -86,7 +87,7 @@ def availability(subject: Subject) -> Iterable[Row]:
     ]
     counts = ", ".join(
         f"{c.component.removesuffix('-controller')} {c.replicas}"
-        for c in high_availability.controllers(resources)
+        for c in kyverno_controllers.controllers(resources)
     )
     wanted = "highly available" if env.high_availability else "need not be highly available"
     place = subject.engine.values.location

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.engine.high_availability import CONTROLLERS
+from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.values.lint.subject import Subject, mapping
 

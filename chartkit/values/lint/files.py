@@ -15,6 +15,7 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, Source, escape_pointer, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
+from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.versions import parse_version
 from chartkit.model import Body, Diagnostic, Location, Severity
@@ -65,7 +66,7 @@ def check_files(
         return [*found, Diagnostic("helm", Severity.NOTE, message, error.location)]
     found = [*found, *rendered.warnings]
     more = lint(replace(subject, resources=rendered.resources), RENDERED_RULES)
-    if high_availability.controllers(rendered.resources):
+    if kyverno_controllers.controllers(rendered.resources):
         judged = high_availability.judge(rendered.resources, highly_available)
         more += [_in_values(subject, each) for each in judged]
     wrong = {each.location for each in errors}

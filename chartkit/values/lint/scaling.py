@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.charts.engine.high_availability import (
-    ADMISSION,
-    CONTROLLERS,
     ONE_OR_THREE,
     RULE_TWO_ADMISSION,
     TWO_REPLICAS,
     minimum,
 )
+from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.model import Diagnostic, Severity
 from chartkit.values.lint.subject import Subject, mapping
 

@@ -15,7 +15,7 @@ from chartkit.catalog.vendoring.changes import What, as_text, changes
 from chartkit.catalog.vendoring.vendor import apply_update, plan_update, vendor, vendored_names
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock
-from chartkit.output.locked import verify
+from chartkit.network.downloads.vendored_folder import verify
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import POLICY, git, write_checkout, write_plain
 from tests.unit.fetch.archive_files import FILES

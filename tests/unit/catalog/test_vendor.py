@@ -16,8 +16,8 @@ from chartkit.catalog.vendoring.sources import default_name
 from chartkit.catalog.vendoring.vendor import vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock
+from chartkit.network.downloads.vendored_folder import verify
 from chartkit.output import swap
-from chartkit.output.locked import verify
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import git, write_checkout, write_files
 from tests.unit.fetch.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped

@@ -8,10 +8,10 @@ import pytest
 from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.compatibility_report import environment
 from chartkit.kyverno.matrix import RULE_ADMISSION, Support, compatibility, kube_version_range
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Severity
+from chartkit.render.compatibility import environment
 from tests.unit.chart.project_files import write_project
 
 TODAY = date(2026, 11, 1)

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.charts.engine import high_availability
 from chartkit.documents.reader import read_file, resources
+from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Resource
 from tests.shared import shared
 
@@ -21,7 +22,7 @@ def deployment(component: str, replicas: Any = ...) -> Resource:
     spec: Body = {"template": {"metadata": {"labels": {"app": component}}}}
     if replicas is not ...:
         spec["replicas"] = replicas
-    labels = {high_availability.COMPONENT: component}
+    labels = {kyverno_controllers.COMPONENT: component}
     metadata = {"name": component, "namespace": "kyverno", "labels": labels}
     return Resource({"kind": "Deployment", "metadata": metadata, "spec": spec})
 

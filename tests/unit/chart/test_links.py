@@ -10,13 +10,13 @@ import pytest
 
 from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
+from chartkit.charts.new_project import write_project
 from chartkit.errors import InputError
 from chartkit.library.profile_edits import write_files
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
+from chartkit.network.downloads.vendored_folder import publish
 from chartkit.output import swap, write
-from chartkit.output.locked import publish
 from chartkit.output.write import Tree
-from chartkit.project.start import write_project
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
 

@@ -14,7 +14,8 @@ import pytest
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE
-from chartkit.charts.engine.monitoring import ALERTS_FILE, API, Mode, Monitoring, alert_groups
+from chartkit.charts.engine.monitoring import ALERTS_FILE, API, alert_groups
+from chartkit.charts.new_project import project_files
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.upstream.chart_files import read_chart
 from chartkit.charts.upstream.values import Said, environment_values
@@ -23,8 +24,8 @@ from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Resource
+from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.project.project import parse_project
-from chartkit.project.start import project_files
 from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
 from tests.engine_chart import KUBE_VERSION, objects
 from tests.metrics import METRICS, mistakes, names

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.charts.new_project import project_files, write_project
 from chartkit.kyverno.versions import Version
 from chartkit.project.project import read_project
-from chartkit.project.start import project_files, write_project
 from chartkit.render.model import Outcome
 from chartkit.render.pipeline import Options, build
 

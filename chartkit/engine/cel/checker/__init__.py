@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from chartkit.engine.cel.ast import Parsed
 from chartkit.engine.cel.checker.checked import Checked, OutputTypeError, UndefinedField
 from chartkit.engine.cel.checker.tables import tables_of
 from chartkit.engine.cel.checker.unification import TypeTooLargeError, is_same
@@ -15,7 +16,6 @@ from chartkit.engine.cel.checker.validators import WATCHED, validate_calls, vali
 from chartkit.engine.cel.checker.visitor import Visitor
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
-from chartkit.engine.cel.parser.ast import Parsed
 from chartkit.engine.cel.parser.parser import TooDeepError
 from chartkit.engine.cel.types import ANY, Type, TypeKind
 

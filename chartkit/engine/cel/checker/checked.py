@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chartkit.engine.cel.ast import Expr, Parsed
 from chartkit.engine.cel.errors import CelCompileError, Issue
-from chartkit.engine.cel.parser.ast import Expr, Parsed
 from chartkit.engine.cel.types import Type
 
 

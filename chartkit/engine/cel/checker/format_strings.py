@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chartkit.engine.cel.ast import Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.checker.formatting import type_name
 from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser.ast import Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.types import Type, TypeKind
 
 _STRING_KINDS = frozenset(

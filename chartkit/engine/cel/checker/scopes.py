@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr, Ident, Select
 from chartkit.engine.cel.checker.tables import Tables
-from chartkit.engine.cel.parser.ast import Expr, Ident, Select
 from chartkit.engine.cel.types import Type
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from chartkit.engine.cel.ast import Call, Expr, ListLiteral, Literal, MapLiteral
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.checker.format_strings import check_format
 from chartkit.engine.cel.checker.formatting import format_type
@@ -16,7 +17,6 @@ from chartkit.engine.cel.checker.unification import is_same
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError, CostLimitExceeded, Issue
 from chartkit.engine.cel.library.searching import Patterns
-from chartkit.engine.cel.parser.ast import Call, Expr, ListLiteral, Literal, MapLiteral
 from chartkit.engine.cel.types import Type
 from chartkit.go.regexp import RegexError
 

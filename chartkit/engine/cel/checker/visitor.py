@@ -6,15 +6,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from chartkit.engine.cel.checker.checked import UndefinedField
-from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
-from chartkit.engine.cel.checker.messages import message_name
-from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
-from chartkit.engine.cel.checker.scopes import Scopes, qualified_name
-from chartkit.engine.cel.checker.tables import Signatures, Tables
-from chartkit.engine.cel.checker.unification import check_size, most_general
-from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,
@@ -26,6 +18,14 @@ from chartkit.engine.cel.parser.ast import (
     Select,
     StructLiteral,
 )
+from chartkit.engine.cel.checker.checked import UndefinedField
+from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
+from chartkit.engine.cel.checker.messages import message_name
+from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
+from chartkit.engine.cel.checker.scopes import Scopes, qualified_name
+from chartkit.engine.cel.checker.tables import Signatures, Tables
+from chartkit.engine.cel.checker.unification import check_size, most_general
+from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import (
     BOOL,
     BYTES,

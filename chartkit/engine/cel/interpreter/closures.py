@@ -6,6 +6,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from chartkit.engine.cel.ast import (
+    ACCUMULATOR,
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Select,
+    StructLiteral,
+)
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
@@ -24,18 +36,6 @@ from chartkit.engine.cel.interpreter.dispatch import dispatch_for
 from chartkit.engine.cel.interpreter.frame import Frame, Step
 from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.parser.ast import (
-    ACCUMULATOR,
-    Call,
-    Comprehension,
-    Expr,
-    Ident,
-    ListLiteral,
-    Literal,
-    MapLiteral,
-    Select,
-    StructLiteral,
-)
 from chartkit.engine.cel.values import Value, same
 
 

@@ -15,14 +15,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from chartkit.engine.cel.checker.checked import Checked
-from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.interpreter import aggregates, macro_code, operators
-from chartkit.engine.cel.interpreter.constant_folding import Folded
-from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
-from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
-from chartkit.engine.cel.interpreter.runtime import NAMES
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,
@@ -31,6 +24,13 @@ from chartkit.engine.cel.parser.ast import (
     Select,
     StructLiteral,
 )
+from chartkit.engine.cel.checker.checked import Checked
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.interpreter import aggregates, macro_code, operators
+from chartkit.engine.cel.interpreter.constant_folding import Folded
+from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported
+from chartkit.engine.cel.interpreter.identifiers import function_and_arguments, variable_name
+from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.values import Value
 
 _MAX_DEPTH = 40

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Environment, Overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.guards import Guard, guard_of, looks_inside
 from chartkit.engine.cel.library.standard.undeclared import UNDECLARED
-from chartkit.engine.cel.parser.ast import Expr
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import LIST_DYN, Type, TypeKind
 from chartkit.engine.cel.values import Struct, Uint, Value, type_of

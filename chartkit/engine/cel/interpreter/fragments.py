@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.interpreter.constant_folding import Folded
-from chartkit.engine.cel.parser.ast import Expr
 from chartkit.engine.cel.values import Value
 
 UNKNOWN: Final = object()

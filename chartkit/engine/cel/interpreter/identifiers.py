@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from chartkit.engine.cel.ast import Call, Expr, Ident, Select
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.parser.ast import Call, Expr, Ident, Select
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import Value
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Comprehension, Expr
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
-from chartkit.engine.cel.parser.ast import Comprehension, Expr
 
 _ROUND = 50
 """What a round costs beside what the author wrote, at most: the accumulator and what is added."""

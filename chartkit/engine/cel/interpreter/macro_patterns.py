@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     ACCUMULATOR,
     Call,
     Comprehension,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
+from chartkit.engine.cel.ast import Call, Expr, Literal, Select
 from chartkit.engine.cel.declarations import Overload
 from chartkit.engine.cel.interpreter.callers import bounded, caller, matcher, metered_caller
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, dispatch_for
@@ -14,7 +15,6 @@ from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, 
 from chartkit.engine.cel.interpreter.frame import CALL_WORK
 from chartkit.engine.cel.interpreter.runtime import LONG, LONG_LIST, LONG_TEXT, Fields
 from chartkit.engine.cel.library.searching import searched
-from chartkit.engine.cel.parser.ast import Call, Expr, Literal, Select
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.cel.values import OPTIONAL_TYPE, KeyedMap, OptionalValue
 from chartkit.go.regexp import compile_regex

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.checker.checked import Checked
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, CelError, CostLimitExceeded, Issue
@@ -14,7 +15,6 @@ from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import Folded, fold
 from chartkit.engine.cel.interpreter.frame import WORK_LIMIT, Frame, Step
 from chartkit.engine.cel.interpreter.runtime import UNDECIDED, Undecided
-from chartkit.engine.cel.parser.ast import Expr
 from chartkit.engine.cel.parser.parser import TooDeepError
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Value

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr, Ident
 from chartkit.engine.cel.declarations import Builder, Example, Macro
-from chartkit.engine.cel.parser.ast import Expr, Ident
 
 UNUSED = "#unused"
 """The variable of a comprehension that never runs; no author can write it."""

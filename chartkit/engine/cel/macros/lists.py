@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
 from chartkit.engine.cel.declarations import Builder, Example, Macro
 from chartkit.engine.cel.macros.bindings import bound
 from chartkit.engine.cel.macros.standard import mapped
-from chartkit.engine.cel.parser.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
 
 _INPUT = "@__sortBy_input__"
 _SORT = "@sortByAssociatedKeys"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr, ListLiteral, Literal, MapLiteral, StructLiteral
 from chartkit.engine.cel.declarations import Builder, Example, Expander, Macro
 from chartkit.engine.cel.macros.bindings import is_namespace
-from chartkit.engine.cel.parser.ast import Expr, ListLiteral, Literal, MapLiteral, StructLiteral
 from chartkit.engine.cel.values import Uint
 
 _NUMBERS = (int, float, Uint)

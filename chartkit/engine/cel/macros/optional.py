@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr, Ident
 from chartkit.engine.cel.declarations import Builder, Example, Macro
 from chartkit.engine.cel.macros.bindings import bound
-from chartkit.engine.cel.parser.ast import Expr, Ident
 
 
 def _unwrapped(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.declarations import Builder, Example, Macro
-from chartkit.engine.cel.parser.ast import Expr
 
 COMPATIBLE = "__orValueCompat__"
 """The function that a call of `orValue` becomes."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Expr, Ident, Select
 from chartkit.engine.cel.declarations import Builder, Expander, Macro
 from chartkit.engine.cel.macros.bindings import is_namespace
-from chartkit.engine.cel.parser.ast import Expr, Ident, Select
 
 
 def _qualified(expr: Expr) -> str | None:

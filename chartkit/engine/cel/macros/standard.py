@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident, Select
 from chartkit.engine.cel.declarations import Builder, Example, Macro
-from chartkit.engine.cel.parser.ast import ACCUMULATOR, Expr, Ident, Select
 
 _OLD_ACCUMULATOR = "__result__"
 ACCUMULATORS = frozenset({ACCUMULATOR, _OLD_ACCUMULATOR})

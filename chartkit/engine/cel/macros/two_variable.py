@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident
 from chartkit.engine.cel.declarations import Builder, Example, Macro
 from chartkit.engine.cel.macros.standard import ACCUMULATORS
-from chartkit.engine.cel.parser.ast import ACCUMULATOR, Expr, Ident
 
 INSERT = "cel.@mapInsert"
 """The function that adds an entry, or the entries of a map, to a map."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     ACCUMULATOR,
     Call,
     Comprehension,
@@ -19,6 +18,7 @@ from chartkit.engine.cel.parser.ast import (
     Select,
     StructLiteral,
 )
+from chartkit.engine.cel.errors import Issue
 
 
 class MacroError(Exception):

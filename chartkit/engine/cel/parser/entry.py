@@ -6,10 +6,10 @@ with them; it knows more of the grammar but is slower.
 
 from __future__ import annotations
 
+from chartkit.engine.cel.ast import Parsed
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelCompileError, Issue
 from chartkit.engine.cel.parser import lexer
-from chartkit.engine.cel.parser.ast import Parsed
 from chartkit.engine.cel.parser.parser import Reader, TooDeepError, UnexpectedTokenError
 
 MAX_SIZE = 100_000

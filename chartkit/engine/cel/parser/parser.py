@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from chartkit.engine.cel.declarations import Environment
-from chartkit.engine.cel.errors import Issue
-from chartkit.engine.cel.parser import lexer, literals
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Expr,
     FieldEntry,
@@ -25,6 +22,9 @@ from chartkit.engine.cel.parser.ast import (
     Select,
     StructLiteral,
 )
+from chartkit.engine.cel.declarations import Environment
+from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.parser import lexer, literals
 from chartkit.engine.cel.parser.building import Ids, MacroBuilder, MacroError
 from chartkit.engine.cel.parser.lexer import Token
 from chartkit.engine.cel.values import Scalar

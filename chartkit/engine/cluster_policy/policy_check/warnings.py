@@ -9,10 +9,9 @@ from typing import Final
 from chartkit.engine.cluster_policy.autogen import ANNOTATION, all_rules
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
 from chartkit.engine.context.variables.syntax import has_variable
+from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
-from chartkit.engine.kubernetes.definitions import WARNING_RULE
-
 
 _ACTIONS: Final = (
     "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."

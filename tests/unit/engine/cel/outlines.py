@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.parser.ast import (
+from chartkit.engine.cel.ast import (
     Call,
     Comprehension,
     Expr,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chartkit.engine.cel.ast import Call, Comprehension, Literal
 from chartkit.engine.cel.declarations import Library, environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.macros import (
@@ -16,7 +17,6 @@ from chartkit.engine.cel.macros import (
     standard,
     two_variable,
 )
-from chartkit.engine.cel.parser.ast import Call, Comprehension, Literal
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chartkit.engine.cel.ast import ListLiteral
 from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser import entry, parser
-from chartkit.engine.cel.parser.ast import ListLiteral
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from chartkit.engine.cel.ast import Comprehension
 from chartkit.engine.cel.declarations import Library, environment
 from chartkit.engine.cel.macros import bindings, math, optional, standard, two_variable
-from chartkit.engine.cel.parser.ast import Comprehension
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.unparse import unparse
 from tests.unit.engine.cel.outlines import outline

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.declarations import Example, Implementation, Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -19,7 +20,6 @@ from chartkit.engine.cel.library.natives import (
     text_of,
 )
 from chartkit.engine.cel.library.sizes import bounded_value
-from chartkit.engine.cel.parser.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN, STRING, Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value

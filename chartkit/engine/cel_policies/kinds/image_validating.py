@@ -27,9 +27,9 @@ from chartkit.engine.cel_policies.images.evidence import Claim
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
 from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
+from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.engine.cel_policies.validating import failure_message
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import parse_reference

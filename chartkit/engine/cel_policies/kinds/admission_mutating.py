@@ -11,10 +11,10 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.admission.bindings import Binding, bindings_of
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions, Expression
-from chartkit.engine.cel_policies.admission.validating import UNMET, BoundJudge
 from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
 from chartkit.engine.cel_policies.judging import Admission
-from chartkit.engine.cel_policies.mutating import OBJECT, PATCHES
+from chartkit.engine.cel_policies.kinds.admission_validating import UNMET, BoundJudge
+from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
 from chartkit.engine.cel_policies.policy import CelPolicy

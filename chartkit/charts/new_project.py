@@ -9,7 +9,8 @@ from typing import Any
 
 from chartkit import bundled
 from chartkit.charts.engine import chart as engine_chart
-from chartkit.charts.engine.monitoring import API, Mode, first_monitoring
+from chartkit.charts.engine.monitoring import (API)
+from chartkit.project.monitoring import (Mode, first_monitoring)
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library

@@ -1,0 +1,1 @@
+"""TODO: say what this room is, and what it may import."""

@@ -14,7 +14,8 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.request.request import Operation, Request
-from chartkit.helm import Target, helm
+from chartkit.helm.choice import helm
+from chartkit.helm.model import Target
 from chartkit.library.parameters import helm_body
 from chartkit.library.policies import Library, LibraryPolicy, read_library
 from chartkit.model import Body, Json, Resource, RuleResult

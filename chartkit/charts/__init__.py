@@ -1,1 +1,4 @@
-"""TODO: say what this room is, and what it may import."""
+"""The charts that chartkit generates: the engine's, the policies', and upstream's in their place.
+
+It imports `library`, `project`, `helm`, `kyverno`, `network` and below, never the engine.
+"""

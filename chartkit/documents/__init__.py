@@ -1,1 +1,4 @@
-"""TODO: say what this room is, and what it may import."""
+"""YAML and JSON: read with places, written, compared. Every reading of a file goes through here.
+
+It imports `model`, `errors` and `shown`.
+"""

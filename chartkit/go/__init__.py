@@ -1,1 +1,5 @@
-"""TODO: say what this room is, and what it may import."""
+"""Go's and Kubernetes' values as Go reads, compares and prints them, with its error messages.
+
+One module a package of Go (`strconv`, `encoding/json`, `net/url`, `time` …). It imports
+`documents`, `model` and `errors`.
+"""

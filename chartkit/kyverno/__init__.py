@@ -1,1 +1,4 @@
-"""TODO: say what this room is, and what it may import."""
+"""Facts about Kyverno's releases: compatibility, fields, functions, faults, upgrades.
+
+The data is in `data/`. It imports `schemas`, `documents` and below, never a chart.
+"""

@@ -14,7 +14,7 @@ from typing import Any
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import RenderError
-from chartkit.helm import DryRun
+from chartkit.helm.model import DryRun
 from chartkit.helm.render import Rendered, ValuesSource, admit, dry_run, lint_chart, render_chart
 from chartkit.library.profiles import Resolved
 from chartkit.model import Body, Diagnostic, Resource

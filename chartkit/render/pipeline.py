@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from chartkit import helm
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import policy_reporter
 from chartkit.charts.names import ENGINE, POLICIES, REPORTER
@@ -18,6 +17,7 @@ from chartkit.charts.policies import chart as policies_chart
 from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored
 from chartkit.errors import InputError
+from chartkit.helm import choice as helm
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import LibraryPolicy

@@ -173,7 +173,7 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     """The policies of a built-in profile, by its name, or of one in a file, by its path."""
-    from chartkit import helm
+    from chartkit.helm import choice as helm
 
     # Helm starts while the profile is read.
     helm.start()

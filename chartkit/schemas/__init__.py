@@ -1,1 +1,4 @@
-"""Compact schemas of Kubernetes' and Kyverno's types, read by the charts and the engine."""
+"""JSON Schemas of chartkit's files, and compact ones of Kubernetes' and Kyverno's types.
+
+It imports `documents` and below.
+"""

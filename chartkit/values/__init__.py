@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Values files that people write: checked (`lint`), and moved from older charts (`migrate`)."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Policies of one's own: started from a template, checked, and added to a profile."""

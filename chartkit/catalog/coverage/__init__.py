@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The controls of standards, and the policies that cover them."""

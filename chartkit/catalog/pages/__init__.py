@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Documentation of policies: a page of Markdown for each, and an index."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Whole policy libraries taken into `vendor/`, locked, and updated with a report of the changes."""

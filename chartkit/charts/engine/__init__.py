@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The chart `kyverno`: the engine, its values, its alert rules and dashboard."""

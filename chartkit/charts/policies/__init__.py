@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The chart `kyverno-policies`: policies as templates, its values and their schema."""

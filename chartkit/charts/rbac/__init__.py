@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The permissions that Kyverno's controllers need for the policies of a chart."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Upstream's own charts in `vendor/charts/`, used in place of the generated ones."""

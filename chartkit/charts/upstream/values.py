@@ -16,7 +16,8 @@ from chartkit.charts.engine import controllers as engine_source, high_availabili
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.charts.upstream.chart_files import ChartFiles
 from chartkit.charts.names import ENGINE, POLICIES, REPORTER
-from chartkit.project.monitoring import (KEY as MONITORING)
+from chartkit.project.monitoring import KEY as MONITORING
+from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
 from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.library.profiles import Profile, read_profile
 from chartkit.project.project import Environment, Exclusion, PolicyType

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Options that several commands share, parsed into types."""

@@ -1,4 +1,4 @@
-"""What Kyverno's cleanup controller deletes, and when: cleanup policies and the TTL label."""
+"""Deletions by Kyverno's cleanup controller: cleanup policies and the TTL label."""
 
 from chartkit.engine.cleanup.plan import Deletion, plan_deletions
 from chartkit.engine.cleanup.policy import CleanupPolicy, read_cleanup_policy

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The files of Kyverno's command line: values, user information, contexts, recorded objects."""

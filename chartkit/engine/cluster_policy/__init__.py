@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""ClusterPolicy and Policy: read, compiled, and their rules run against a request."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The context of a rule: variables, context entries, images, and `{{ }}` resolved in it."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""JSON Patch (RFC 6902) on documents, for policies of both generations."""

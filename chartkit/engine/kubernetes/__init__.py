@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Kubernetes' kinds, label selectors and definitions, as the engine needs them."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""An admission request: the object, the operation, the user, and its phases."""

@@ -1,1 +1,1 @@
-"""Go's and Kubernetes' scalars: how they are read, compared and printed."""
+"""Texts with a grammar of their own in policies: wildcards, schedules, image references, ranges."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""X.509 certificates and signing requests, with the fields that Go's `crypto/x509` has."""

@@ -1,1 +1,1 @@
-"""A live cluster, or what was recorded of one, as what is scanned and as what policies ask."""
+"""A live cluster or a recording of one: read for scans, asked by policies, changed by `install`."""

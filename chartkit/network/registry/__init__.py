@@ -1,4 +1,4 @@
-"""What registries know of images, asked for over the OCI distribution protocol.
+"""Images in registries, read over the OCI distribution protocol.
 
 Manifests are read, the blobs that they name, what refers to them, and the tokens that a registry
 wants for all that. Nothing is written, and nobody is asked unless the user says so.

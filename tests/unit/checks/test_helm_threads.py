@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from chartkit import helm
 from chartkit.errors import RenderError
-from chartkit.helm import Target
+from chartkit.helm import choice as helm
+from chartkit.helm.model import Target
 from chartkit.render.pipeline import _helm_threads
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The parser of CEL: tokens, the tree, and syntax errors in cel-go's words."""

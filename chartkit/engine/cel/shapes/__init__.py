@@ -1,4 +1,4 @@
-"""What Kubernetes' own kinds look like, and what expressions get wrong about them."""
+"""The fields of Kubernetes' own kinds, and the mistakes of expressions about them."""
 
 from __future__ import annotations
 

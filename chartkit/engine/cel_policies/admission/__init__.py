@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The parts of Kubernetes' own admission policies: expressions, bindings, parameters."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The templates of GeneratingPolicies: YAML with expressions in it."""

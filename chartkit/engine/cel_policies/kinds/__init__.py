@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The kinds of policies in CEL, one a module: how each judges a request."""

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""The patches of MutatingPolicies: apply configurations and JSON patches."""

@@ -1,4 +1,4 @@
-"""What Kyverno checks before it takes a policy, in its order and its words
+"""The checks of Kyverno's webhook before it accepts a policy, in its order and words
 (`pkg/validation/policy` and the `Validate` methods of its API types)."""
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Signatures and attestations in cosign's own format."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from chartkit.errors import RenderError
-from chartkit.helm import Target, choice
+from chartkit.helm import choice
 from chartkit.helm.door import Door
-from chartkit.helm.model import ChartError
+from chartkit.helm.model import ChartError, Target
 from chartkit.helm.sandbox.limits import Limits
 from tests.unit.chart.helm.conftest import BACKENDS, Write, chosen
 

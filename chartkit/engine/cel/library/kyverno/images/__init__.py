@@ -1,1 +1,1 @@
-"""TODO: say what this room is, and what it may import."""
+"""Kyverno's libraries about images: references, metadata, signatures."""

@@ -22,7 +22,7 @@ from chartkit.cli.main import main
 from chartkit.model import Body, Json
 from tests.signing.authority import PrivateKey, key_pem, new_key
 from tests.signing.cosign import Signer, push
-from tests.unit.registry.registry_server import INDEX, Registry, serving
+from tests.unit.network.registry.registry_server import INDEX, Registry, serving
 
 SIGNED = "kyverno/test-verify-image"
 _CONFIG: Body = {

@@ -23,7 +23,7 @@ from tests.signing.authority import (
 from tests.signing.bundle import Maker, push_bundle
 from tests.signing.cosign import Signer, push
 from tests.signing.rekor import Log
-from tests.unit.registry.registry_server import Registry
+from tests.unit.network.registry.registry_server import Registry
 
 SCAN = "https://example.com/scan/v1"
 BUILD = "https://slsa.dev/provenance/v0.2"

@@ -13,7 +13,7 @@ import yaml
 from chartkit.model import Body
 from tests.conformance.image_registry import run_command
 from tests.conformance.signed_images import Case, Signed, cases, pod, policy, shown
-from tests.unit.registry.registry_server import serving
+from tests.unit.network.registry.registry_server import serving
 
 ANSWERS: dict[str, list[list[str]]] = json.loads(
     (Path(__file__).parent / "data" / "signed_images.json").read_text("utf-8")

@@ -16,7 +16,7 @@ from tests.conformance.signed_manifests import changed, signed
 from tests.e2e.transcript import DOCS, check_page
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
-from tests.unit.registry.registry_server import Registry, serving
+from tests.unit.network.registry.registry_server import Registry, serving
 
 VULNERABILITIES = "https://cosign.sigstore.dev/attestation/vuln/v1"
 KEY = new_key()

@@ -12,7 +12,7 @@ from chartkit.render.model import Outcome
 from chartkit.render.pipeline import Build, Options, build
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
-from tests.unit.chart.project_files import write_profile
+from tests.unit.project.project_files import write_profile
 
 REPORTER = """\
     policyReporter: {version: "3.9.1", ingress: {host: reports.example.test}}

@@ -9,8 +9,8 @@ import pytest
 
 from tests.e2e.command import chartkit
 from tests.unit.catalog.library_files import write_lock, write_plain
-from tests.unit.fetch.archive_files import FILES, announced_bomb, tar_gz
-from tests.unit.fetch.hostile_server import body, hang, in_turn, serving
+from tests.unit.network.downloads.archive_files import FILES, announced_bomb, tar_gz
+from tests.unit.network.downloads.hostile_server import body, hang, in_turn, serving
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,8 @@ from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests
 from tests.e2e.command import chartkit
 from tests.shared import shared
-from tests.unit.fetch.archive_files import tar_gz
-from tests.unit.fetch.hostile_server import body, serving
+from tests.unit.network.downloads.archive_files import tar_gz
+from tests.unit.network.downloads.hostile_server import body, serving
 
 _PROJECT = """\
 profiles: [./all.yaml]

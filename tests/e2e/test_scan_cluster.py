@@ -15,7 +15,7 @@ import pytest
 from tests.api_server import Request
 from tests.e2e.command import PROGRAM
 from tests.loopback import LONGEST
-from tests.unit.cluster.server import PagedServer, labelled, namespace, pod
+from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 
 
 @pytest.fixture

@@ -11,9 +11,15 @@ import pytest
 
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import check_page
-from tests.unit.chart.vendored_files import PROJECT, chart, index, packed_chart, repository
-from tests.unit.fetch.archive_files import tar_of, zeros_bomb
-from tests.unit.fetch.hostile_server import Answer, Server, body, hang, serving
+from tests.unit.charts.upstream.vendored_files import (
+    PROJECT,
+    chart,
+    index,
+    packed_chart,
+    repository,
+)
+from tests.unit.network.downloads.archive_files import tar_of, zeros_bomb
+from tests.unit.network.downloads.hostile_server import Answer, Server, body, hang, serving
 
 
 def _below(folder: str, answers: dict[str, Answer]) -> dict[str, Answer]:

@@ -28,7 +28,7 @@ from tests.signing.authority import (
 from tests.signing.cosign import IN_TOTO, Signer, encoded, statement
 from tests.signing.rekor import Log, dsse, hashedrekord
 from tests.signing.tsa import PLAIN, Stamp, TimestampServer
-from tests.unit.registry.registry_server import Registry
+from tests.unit.network.registry.registry_server import Registry
 
 KIND = "application/vnd.dev.sigstore.bundle.v0.3+json"
 OLD_KIND = "application/vnd.dev.sigstore.bundle+json;version=0."

@@ -14,7 +14,7 @@ from chartkit.model import Body, Json
 from tests.signing.authority import NOW, Leaf, PrivateKey, key_pem, pem, sign
 from tests.signing.rekor import Entry, Log, dsse, hashedrekord
 from tests.signing.tsa import Stamp, TimestampServer
-from tests.unit.registry.registry_server import CONFIG, MANIFEST, Registry, digest_of
+from tests.unit.network.registry.registry_server import CONFIG, MANIFEST, Registry, digest_of
 
 SIGNATURE = "dev.cosignproject.cosign/signature"
 CERTIFICATE = "dev.sigstore.cosign/certificate"

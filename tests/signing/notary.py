@@ -22,7 +22,7 @@ from jwt.algorithms import get_default_algorithms
 
 from chartkit.model import Body
 from tests.signing.authority import NOW, YEAR, PrivateKey, der, new_key, pem, rsa_key
-from tests.unit.registry.registry_server import Registry
+from tests.unit.network.registry.registry_server import Registry
 
 SIGNATURE = "application/vnd.cncf.notary.signature"
 PAYLOAD = "application/vnd.cncf.notary.payload.v1+json"

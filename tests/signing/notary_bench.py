@@ -24,7 +24,7 @@ from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.artifacts import Artifacts
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, PrivateKey, der, rsa_key
-from tests.unit.registry.registry_server import Registry, digest_of
+from tests.unit.network.registry.registry_server import Registry, digest_of
 
 
 @dataclass(frozen=True, slots=True)

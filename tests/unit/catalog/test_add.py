@@ -12,8 +12,8 @@ from chartkit.catalog.authoring.add import add
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
 from chartkit.library.profile_edits import with_policy, with_profile
-from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
-from tests.unit.chart.project_files import write_policy, write_profile
+from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
+from tests.unit.project.project_files import write_policy, write_profile
 
 _PROJECT = """\
 # The shop's clusters.

@@ -12,7 +12,7 @@ from chartkit.catalog.coverage.report import as_json, as_markdown, as_text
 from chartkit.catalog.coverage.standards import Covered, read_standard
 from chartkit.errors import InputError
 from tests.unit.catalog.test_standards import HEAD
-from tests.unit.chart.project_files import write_policy, write_profile, write_project
+from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _STANDARD = f"""\
 {HEAD}

@@ -17,7 +17,7 @@ from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import CEL_POLICY, POLICY, write_lock, write_plain
-from tests.unit.chart.project_files import write_policy
+from tests.unit.project.project_files import write_policy
 
 _RULE = "    - name: r\n      {}: {{{{}}}}\n"
 

@@ -14,7 +14,7 @@ from chartkit.library.policies import Library, read_library, vendored_libraries
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
 from chartkit.render.pipeline import Options, build
-from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
+from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 
 _OURS = """\
 apiVersion: chartkit.dev/v1

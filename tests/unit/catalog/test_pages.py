@@ -14,7 +14,7 @@ from chartkit.catalog.pages.folder import differences, documented, publish
 from chartkit.catalog.pages.page import INDEX, MARK, pages
 from chartkit.errors import InputError
 from tests.unit.catalog.library_files import write_lock, write_plain
-from tests.unit.chart.project_files import write_policy
+from tests.unit.project.project_files import write_policy
 
 _ROOT = Path(__file__).parents[3]
 _CODE = re.compile(r"`[^`\n]*`")

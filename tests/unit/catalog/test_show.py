@@ -9,7 +9,7 @@ from chartkit.catalog.index import read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import as_json, as_text, details
 from tests.unit.catalog.library_files import CEL_POLICY, write_plain
-from tests.unit.chart.project_files import write_policy
+from tests.unit.project.project_files import write_policy
 
 _PARAMETERS = """\
 remediation: Name it good.

@@ -18,7 +18,7 @@ from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock
 from chartkit.network.downloads.vendored_folder import verify
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import POLICY, git, write_checkout, write_plain
-from tests.unit.fetch.archive_files import FILES
+from tests.unit.network.downloads.archive_files import FILES
 
 
 @pytest.fixture

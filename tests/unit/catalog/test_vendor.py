@@ -20,8 +20,15 @@ from chartkit.network.downloads.vendored_folder import verify
 from chartkit.output import swap
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import git, write_checkout, write_files
-from tests.unit.fetch.archive_files import FILES, special, tar_gz, tar_of, zeros_bomb, zipped
-from tests.unit.fetch.hostile_server import CALM, body, hang, quick, serving
+from tests.unit.network.downloads.archive_files import (
+    FILES,
+    special,
+    tar_gz,
+    tar_of,
+    zeros_bomb,
+    zipped,
+)
+from tests.unit.network.downloads.hostile_server import CALM, body, hang, quick, serving
 
 
 def _is_whole(project: Path, name: str = "lib") -> None:

@@ -12,9 +12,9 @@ from chartkit.model import Body, Location, Resource, RuleResult, Severity, Statu
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import run_scan
-from tests.unit.chart.plain_files import CLUSTER_POLICY, vendored
-from tests.unit.chart.project_files import POLICY, write_policy, write_profile
 from tests.unit.engine.cel_policies.policies import pod, validating
+from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
+from tests.unit.project.project_files import POLICY, write_policy, write_profile
 
 
 def with_rules(action: str) -> Resource:

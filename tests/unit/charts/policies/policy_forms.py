@@ -1,0 +1,128 @@
+"""A small chart whose policies have both forms, rendered in each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies.chart import plan
+from chartkit.helm.render import render_chart
+from chartkit.model import Body
+from tests.unit.project.project_files import (write_policy, write_profile, write_project)
+
+CLUSTER, VALIDATING, ADMISSION = FORMS = (
+    "ClusterPolicy",
+    "ValidatingPolicy",
+    "ValidatingAdmissionPolicy",
+)
+MINE, PLAIN = "mine", "plain"
+POLICY = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: {name}
+spec:
+  rules:
+<% for rule in ("first", "second") %>
+    - name: {name}-<%= rule %>
+      match:
+        any:
+          - resources: {kinds: [Pod]}
+      validate:
+        message: <%= text("Say your %s.", parameter("label")) %>
+        pattern:
+          metadata:
+            labels:
+              <%= parameter("label") %>: "?*"
+<% endfor %>
+"""
+CEL = """\
+apiVersion: policies.kyverno.io/v1
+kind: ValidatingPolicy
+metadata:
+  name: {name}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  variables:
+    - name: label
+      expression: <%= cel(parameter("label")) %>
+    - name: labels
+      expression: >-
+        has(object.metadata) && has(object.metadata.labels) ? object.metadata.labels : {}
+  validations:
+    - message: First.
+      expression: variables.label in variables.labels
+    - message: Second.
+      expression: "'object.spec' != variables.label && variables.labels.all(key, key != '')"
+"""
+PARAMETERS = """\
+sharedParameters: [label]
+parameters:
+  own: {type: string, default: a, description: Its own.}
+"""
+_PROJECT = """\
+profiles: [own.yaml]
+library: [library]
+environments:
+  dev: {kyverno: "1.19", kubernetes: "1.34"}
+"""
+_FOLDER = TemporaryDirectory()
+
+
+@cache
+def chart() -> ChartPlan:
+    """own/mine has both forms, own/plain is a ClusterPolicy alone."""
+    root = Path(_FOLDER.name)
+    library = root / "library"
+    folder = write_policy(library, f"own/{MINE}", POLICY, more=PARAMETERS)
+    (folder / "cel.yaml").write_text(CEL.replace("{name}", MINE))
+    write_policy(library, f"own/{PLAIN}", POLICY, more=PARAMETERS)
+    (library / "parameters.yaml").write_text(
+        "label: {type: string, default: team, description: The label.}\n"
+    )
+    write_profile(root / "own.yaml", f"policies: {{own/{MINE}: {{}}, own/{PLAIN}: {{}}}}")
+    return plan(write_project(root, _PROJECT))
+
+
+@cache
+def chart_folder() -> Path:
+    """The chart in a folder, written once: rendering a plan writes it anew each time."""
+    planned = chart()
+    folder = Path(_FOLDER.name) / planned.name
+    for name, text in {**planned.files, **planned.values}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def render(
+    form: str | None,
+    values: Mapping[str, Any],
+    *,
+    kube_version: str = "v1.34.0",
+    only: str = MINE,
+) -> dict[str, Body]:
+    """The objects of one policy by kind and name, in a form."""
+    given = {"policyType": form, "kyvernoVersion": "1.19", **values}
+    found = render_chart(chart_folder(), [given], namespace="kyverno", kube_version=kube_version)
+    return {
+        f"{each.kind}/{each.name}": each.body
+        for each in found.resources
+        if each.name == only or each.name.startswith(f"{only}-")
+    }
+
+
+def conditions(body: Body) -> dict[str, str]:
+    """A policy's match conditions by name."""
+    return {each["name"]: each["expression"] for each in body["spec"].get("matchConditions", ())}
+
+
+def expressions(body: Body) -> Sequence[str]:
+    """The expressions of a policy's validations."""
+    return [each["expression"] for each in body["spec"]["validations"]]

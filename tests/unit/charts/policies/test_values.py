@@ -1,0 +1,166 @@
+"""Every value of the policies chart changes what it says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chartkit.errors import RenderError
+from chartkit.helm.render import dry_run
+from chartkit.model import Body
+from tests.shared import shared
+from tests.unit.charts.policies.upstream_values import (CASES, FILTER, GROUPS, HOST_PATH, STRICT, Check, by_default, chart, render)
+
+OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
+"""Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
+OF_NOTES = {"profiles"}
+OF_OTHER_OBJECTS = {"permissions", "configMaps"}
+"""Values that no policy says; see test_policies_permissions.py."""
+
+
+def _id(case: object) -> str:
+    return "+".join(case) if isinstance(case, dict) else ""
+
+
+@pytest.mark.parametrize(("values", "look", "before", "after"), CASES, ids=_id)
+def test_a_value_changes_what_it_says(values: Body, look: Check, before: Any, after: Any) -> None:
+    assert look(by_default()) == before
+    assert look(render(values)) == after
+
+
+def _schema() -> Body:
+    schema: Body = json.loads((chart() / "values.schema.json").read_text())
+    return schema
+
+
+def test_every_value_has_such_a_test() -> None:
+    tested = {key for case in CASES for key in case[0]} | OF_CEL_ALONE | OF_NOTES | OF_OTHER_OBJECTS
+    tested |= {"global", "policyType"}
+    assert tested == set(_schema()["properties"])
+    of_policy = _schema()["properties"]["policies"]["properties"][HOST_PATH]["properties"]
+    tested = {
+        key for case in CASES for body in case[0].get("policies", {}).values() for key in body
+    }
+    assert tested | {"matchConditions"} == set(of_policy)
+
+
+def _describe(schema: Body, path: str = "") -> list[str]:
+    missing = []
+    for key, body in schema.get("properties", {}).items():
+        if "description" not in body and "$ref" not in body:
+            missing.append(f"{path}.{key}")
+        missing += _describe(body, f"{path}.{key}")
+    return missing
+
+
+def test_every_key_is_described() -> None:
+    schema = _schema()
+    assert _describe(schema) == []
+    assert all("description" in body for body in schema["definitions"].values())
+
+
+def test_every_value_stands_in_values_yaml_with_a_comment() -> None:
+    lines = (chart() / "values.yaml").read_text().splitlines()
+    for key in set(_schema()["properties"]) - {"global"}:
+        place = next(index for index, line in enumerate(lines) if line.startswith(f"{key}:"))
+        assert lines[place - 1].startswith("# ")
+
+
+@pytest.mark.parametrize(
+    ("values", "place"),
+    [
+        ({"unknown": 1}, "unknown"),
+        ({"policies": {"disallow-hostpath": {}}}, "disallow-hostpath"),
+        ({"policies": {HOST_PATH: {"acton": "Audit"}}}, "acton"),
+        ({"policies": {HOST_PATH: {"parameters": {"x": 1}}}}, "'x'"),
+        ({"parameters": {"podSecurityversion": "v1.30"}}, "podSecurityversion"),
+        ({"policyExclude": {"host-paths": {}}}, "host-paths"),
+        ({"exclude": {"any": [{"resources": {"namespace": ["a"]}}]}}, "namespace"),
+        ({"validationFailureAction": "Force"}, "'Enforce'"),
+        ({"policies": {HOST_PATH: {"action": "Force"}}}, "'Enforce'"),
+        ({"validationFailureActionOverrides": {"all": [{"action": "Force"}]}}, "'Enforce'"),
+        ({"includeOtherPolicies": [STRICT]}, GROUPS),
+        ({"includeRestrictedPolicies": [HOST_PATH]}, STRICT),
+        ({"kyvernoVersion": 1.12}, "string"),
+        ({"kyvernoVersion": "newest"}, "kyvernoVersion"),
+        ({"autogenControllers": "Deployment, StatefulSet"}, "autogenControllers"),
+        ({"parameters": {"podSecurityVersion": "1.30"}}, "podSecurityVersion"),
+    ],
+)
+def test_the_schema_refuses(values: Body, place: str) -> None:
+    with pytest.raises(RenderError) as raised:
+        render(values)
+    assert place in str(raised.value)
+
+
+def test_null_takes_a_value_back_to_its_default() -> None:
+    cleared: Body = dict.fromkeys(set(_schema()["properties"]) - {"global"})
+    cleared["podSecurityStandard"] = "restricted"
+    cleared["policyType"] = "ClusterPolicy"
+    assert render(cleared) == render()
+
+
+def test_a_null_parameter_falls_back_to_its_default() -> None:
+    assert render({"parameters": {"podSecurityVersion": None}}) == render()
+
+
+UPSTREAM = {
+    "policyKind": "ClusterPolicy",
+    "policyType": "ValidatingPolicy",
+    "podSecurityStandard": "baseline",
+    "podSecuritySeverity": "medium",
+    "podSecuritySeverityByPolicy": {},
+    "podSecurityPolicies": [],
+    "includeOtherPolicies": [],
+    "includeRestrictedPolicies": [],
+    "customPolicies": [],
+    "failurePolicy": "Fail",
+    "validationFailureAction": "Audit",
+    "validationFailureActionByPolicy": {},
+    "validationFailureActionOverrides": {"all": []},
+    "auditAnnotations": {},
+    "auditAnnotationsByPolicy": {},
+    "validationAllowExistingViolations": True,
+    "policyExclude": {},
+    "vpolExclude": {},
+    "vpolExcludeByPolicy": {},
+    "policyPreconditions": {},
+    "autogenControllers": "",
+    "nameOverride": None,
+    "customAnnotations": {},
+    "customAnnotationsByPolicy": {},
+    "customLabels": {},
+    "background": True,
+    "skipBackgroundRequests": None,
+    "kyvernoVersion": "autodetect",
+    "kubeVersionOverride": None,
+}
+"""Keys and defaults of the upstream chart kyverno-policies 3.9.0."""
+
+
+def test_upstreams_default_values_pass() -> None:
+    names = render(UPSTREAM).names
+    assert HOST_PATH in names
+    assert STRICT not in names
+    notes = dry_run(chart(), [UPSTREAM], kube_version="v1.34.0").notes
+    assert "policies are of type ValidatingPolicy" in notes
+    plain = {"policyType": "ClusterPolicy"}
+    assert "policies are of type" not in dry_run(chart(), [plain], kube_version="v1.34.0").notes
+
+
+def test_upstreams_policies_and_rules_can_be_named() -> None:
+    file = shared("reference/kyverno-policies-chart-3.9.0.json")
+    upstream = json.loads(file.read_text("utf-8"))
+    excluded = {
+        key: {"any": [FILTER]}
+        for name, forms in upstream.items()
+        for key in (name, *forms["ClusterPolicy"]["rules"])
+    }
+    rendered = render({"policyExclude": excluded, "includeOtherPolicies": [GROUPS]})
+    assert set(upstream) <= rendered.names
+    for name, forms in upstream.items():
+        rules = {rule["name"]: rule for rule in rendered.spec(name)["rules"]}
+        assert set(forms["ClusterPolicy"]["rules"]) <= set(rules)
+        assert all(rule["exclude"] == {"any": [FILTER]} for rule in rules.values())

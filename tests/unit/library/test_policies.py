@@ -1,0 +1,209 @@
+"""Policy folders: what is read from them, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.bundled import library_dir, profiles_dir
+from chartkit.documents.reader import read_file
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import LibraryPolicy, read_library, read_policy
+from chartkit.library.profiles import read_profile
+from tests.unit.project.project_files import write_policy
+
+_OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"
+_SHARED = "standard: {type: string, default: latest, description: The version.}\n"
+
+
+def _read(folder: Path, **files: str) -> LibraryPolicy:
+    for name, text in files.items():
+        (folder / f"{name}.yaml").write_text(text)
+    return read_policy(folder)
+
+
+def test_reads_a_policy(tmp_path: Path) -> None:
+    write_policy(tmp_path, "first/mine", more=_OWN)
+    policy = read_library([tmp_path]).find("mine")
+    assert policy.reference == "first/mine"
+    assert policy.minimum_kyverno == Version(1, 6)
+    assert policy.defaults == {"minimum": 2}
+    assert policy.parameters["minimum"].type == "integer"
+    assert not policy.parameters["minimum"].shared
+    assert policy.template.text == (tmp_path / "first/mine/policy.yaml").read_text()
+
+
+def test_a_policy_needs_no_category(tmp_path: Path) -> None:
+    write_policy(tmp_path, "mine")
+    policy = read_library([tmp_path]).find("mine")
+    assert policy.reference == "mine"
+    assert policy.group == ""
+
+
+def test_shared_parameters_come_from_the_library(tmp_path: Path) -> None:
+    write_policy(tmp_path, "a/mine", more="sharedParameters: [standard]\n")
+    (tmp_path / "parameters.yaml").write_text(_SHARED)
+    parameter = read_library([tmp_path]).find("a/mine").parameters["standard"]
+    assert parameter.shared
+    assert parameter.default == "latest"
+
+
+def test_cases_have_parameters_and_resources_of_their_own(tmp_path: Path) -> None:
+    write_policy(tmp_path, "mine", more=_OWN)
+    case = tmp_path / "mine" / "cases" / "three"
+    case.mkdir(parents=True)
+    (case / "parameters.yaml").write_text("minimum: 3\n")
+    (case / "bad.yaml").write_text("kind: Pod\n")
+    found = read_library([tmp_path]).find("mine").examples
+    assert [each.name for each in found] == ["", "three"]
+    assert found[1].parameters == {"minimum": 3}
+    assert (found[1].good, found[1].bad) == (None, case / "bad.yaml")
+
+
+def test_folders_are_read_together_in_order_of_references(tmp_path: Path) -> None:
+    write_policy(tmp_path / "one", "b/second")
+    write_policy(tmp_path / "two", "a/first")
+    library = read_library([tmp_path / "one", tmp_path / "two"])
+    assert list(library.policies) == ["two/a/first", "one/b/second"]
+
+
+def test_two_policies_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    write_policy(tmp_path, "a/mine")
+    write_policy(tmp_path, "b/mine")
+    library = read_library([tmp_path])
+    assert library.find("b/mine").folder == tmp_path / "b" / "mine"
+    with pytest.raises(InputError, match="there are 2 policies 'mine'") as caught:
+        library.find("mine")
+    assert caught.value.hint == f"say which: {tmp_path.name}/a/mine, {tmp_path.name}/b/mine"
+
+
+def test_two_policies_of_one_reference_are_refused(tmp_path: Path) -> None:
+    write_policy(tmp_path / "one" / "ours", "a/mine")
+    write_policy(tmp_path / "two" / "ours", "a/mine")
+    with pytest.raises(InputError, match="two policies 'a/mine'") as caught:
+        read_library([tmp_path / "one" / "ours", tmp_path / "two" / "ours"])
+    assert str(tmp_path / "one") in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("reference", "hint"),
+    [("a/mien", "did you mean 'a/mine'?"), ("b/mine", "did you mean 'a/mine'?"), ("xyz", None)],
+)
+def test_an_unknown_reference_is_refused(tmp_path: Path, reference: str, hint: str | None) -> None:
+    write_policy(tmp_path, "a/mine")
+    with pytest.raises(InputError, match=f"no policy '{reference}'") as caught:
+        read_library([tmp_path]).find(reference)
+    assert caught.value.hint == hint
+
+
+def test_a_library_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no policy library"):
+        read_library([tmp_path / "nowhere"])
+
+
+def test_an_empty_library_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is empty"):
+        read_library([tmp_path])
+
+
+@pytest.mark.parametrize(
+    ("metadata", "message"),
+    [
+        ("", "documents where one is wanted|must be a mapping"),
+        ("a: [", "metadata.yaml:"),
+        ("[]", "must be a mapping"),
+        ("title: a\n---\ntitle: b\n", "2 documents where one is wanted"),
+        ("title: Mine\n", "has no 'category'"),
+    ],
+)
+def test_broken_metadata_is_refused(tmp_path: Path, metadata: str, message: str) -> None:
+    write_policy(tmp_path, "mine")
+    with pytest.raises(InputError) as caught:
+        _read(tmp_path / "mine", metadata=metadata)
+    assert any(part in str(caught.value) for part in message.split("|"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("severity: ", "severity: grave # ", "'severity' must be"),
+        ("minimumKyverno: ", "minimumKyverno: 1.6 # ", "'minimumKyverno' must be text"),
+        ("minimumKyverno: ", "minimumKyverno: soon # ", "does not fit its form"),
+        ("severity: ", "titel: x\nseverity: ", "unknown key 'titel'"),
+        ("severity: ", "severity: low\nseverity: ", "the key 'severity' stands here a second time"),
+    ],
+)
+def test_wrong_metadata_is_refused_with_its_place(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    write_policy(tmp_path, "mine")
+    file = tmp_path / "mine" / "metadata.yaml"
+    changed = file.read_text().replace(old, new, 1)
+    with pytest.raises(InputError) as caught:
+        _read(tmp_path / "mine", metadata=changed)
+    assert message in caught.value.message
+    assert caught.value.location is not None
+    assert caught.value.location.file == str(file)
+    assert caught.value.location.line > 0
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("parameters: {minimum: {type: integer, description: x}}\n", "has no 'default'"),
+        ("parameters: {Minimum: {type: integer, default: 1, description: x}}\n", "'Minimum'"),
+        ("parameters: {minimum: {type: number, default: 1, description: x}}\n", "must be"),
+        ("sharedParameters: [standrad]\n", "no shared parameter 'standrad'"),
+    ],
+)
+def test_wrong_parameters_are_refused(tmp_path: Path, more: str, message: str) -> None:
+    write_policy(tmp_path, "mine", more=more)
+    (tmp_path / "parameters.yaml").write_text(_SHARED)
+    with pytest.raises(InputError) as caught:
+        read_library([tmp_path])
+    assert message in caught.value.message
+
+
+def test_parameters_of_a_case_must_be_a_mapping(tmp_path: Path) -> None:
+    write_policy(tmp_path, "mine")
+    case = tmp_path / "mine" / "cases" / "odd"
+    case.mkdir(parents=True)
+    (case / "parameters.yaml").write_text("- 1\n")
+    with pytest.raises(InputError, match="parameters must be a mapping"):
+        read_library([tmp_path])
+
+
+def test_an_unreadable_policy_is_refused(tmp_path: Path) -> None:
+    write_policy(tmp_path, "mine")
+    (tmp_path / "mine" / "metadata.yaml").unlink()
+    with pytest.raises(InputError, match=r"metadata\.yaml"):
+        read_library([tmp_path])
+
+
+def test_built_in_profiles_name_every_built_in_policy() -> None:
+    library = read_library([library_dir()])
+    named = {
+        library.find(reference).name
+        for file in profiles_dir().glob("*.yaml")
+        for reference in read_file(file)[0].body["spec"]["policies"]
+    }
+    assert named == {policy.name for policy in library.policies.values()}
+
+
+def test_built_in_profiles_extend_one_another() -> None:
+    extends = {
+        file.stem: list(
+            read_profile(file.stem, profiles_dir()).document.body["spec"].get("extends", [])
+        )
+        for file in profiles_dir().glob("*.yaml")
+    }
+    assert extends == {
+        "pss-baseline": [],
+        "pss-restricted": ["pss-baseline"],
+        "best-practices": ["pss-baseline"],
+        "eks-best-practices": ["pss-restricted"],
+        "multi-tenancy": ["pss-restricted"],
+        "supply-chain": [],
+    }

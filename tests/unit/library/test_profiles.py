@@ -1,0 +1,246 @@
+"""Profiles: extending, overriding, and what environments get."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chartkit.charts.policies.chart import read_libraries
+from chartkit.errors import InputError
+from chartkit.library.policies import Library, read_library
+from chartkit.library.profiles import (
+    Resolved,
+    read_profile,
+    resolve,
+    resolve_environment,
+    with_parameters,
+)
+from chartkit.project.project import Action
+from tests.unit.project.project_files import write_policy, write_profile, write_project
+
+_PARAMETERS = """\
+sharedParameters: [standard]
+parameters:
+  minimum: {type: integer, default: 2, minimum: 1, description: How many.}
+"""
+_SHARED = "standard: {type: string, default: latest, description: The version.}\n"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    folder = tmp_path / "library"
+    write_policy(folder, "a/first", more=_PARAMETERS)
+    write_policy(folder, "a/second", more=_PARAMETERS)
+    write_policy(folder, "b/third")
+    (folder / "parameters.yaml").write_text(_SHARED)
+    return read_library([folder])
+
+
+def _resolve(tmp_path: Path, library: Library, *names: str) -> Resolved:
+    return resolve([read_profile(f"{name}.yaml", tmp_path) for name in names], library)
+
+
+def test_a_profile_extends_others_in_their_order(tmp_path: Path, library: Library) -> None:
+    write_profile(tmp_path / "one.yaml", "policies: {a/first: {action: Enforce}, b/third: {}}")
+    write_profile(
+        tmp_path / "two.yaml", "policies: {a/first: {action: Audit, parameters: {minimum: 3}}}"
+    )
+    write_profile(
+        tmp_path / "all.yaml",
+        "extends: [one.yaml, two.yaml]\npolicies: {a/second: {}, b/third: {enabled: false}}",
+    )
+    resolved = _resolve(tmp_path, library, "all")
+    assert resolved.profiles == ("all",)
+    assert {name: each.enabled for name, each in resolved.policies.items()} == {
+        "first": True,
+        "second": True,
+        "third": False,
+    }
+    assert resolved.policies["first"].action is Action.AUDIT
+    assert resolved.policies["first"].parameters == {"minimum": 3}
+
+
+def test_the_same_profile_twice_is_no_cycle(tmp_path: Path, library: Library) -> None:
+    write_profile(tmp_path / "base.yaml", "policies: {a/first: {}}")
+    write_profile(tmp_path / "left.yaml", "extends: [base.yaml]")
+    write_profile(tmp_path / "right.yaml", "extends: [base.yaml]")
+    write_profile(tmp_path / "top.yaml", "extends: [left.yaml, right.yaml]")
+    assert set(_resolve(tmp_path, library, "top").policies) == {"first"}
+
+
+def test_a_cycle_is_named(tmp_path: Path) -> None:
+    write_profile(tmp_path / "one.yaml", "extends: [two.yaml]")
+    write_profile(tmp_path / "two.yaml", "extends: [three.yaml]")
+    write_profile(tmp_path / "three.yaml", "extends: [one.yaml]")
+    with pytest.raises(InputError, match="one → two → three → one") as raised:
+        read_profile("one.yaml", tmp_path)
+    assert raised.value.location is not None
+    assert raised.value.location.file.endswith("three.yaml")
+    assert raised.value.location.line == 7
+
+
+def test_a_profile_that_extends_itself(tmp_path: Path) -> None:
+    write_profile(tmp_path / "one.yaml", "extends: [./one.yaml]")
+    with pytest.raises(InputError, match="profile 'one' extends itself: one → one"):
+        read_profile("one.yaml", tmp_path)
+
+
+def test_paths_start_from_the_file_that_names_them(tmp_path: Path, library: Library) -> None:
+    write_profile(tmp_path / "deep" / "base.yaml", "policies: {a/first: {}}")
+    write_profile(tmp_path / "deep" / "middle.yaml", "extends: [base.yaml]")
+    write_profile(tmp_path / "top.yaml", "extends: [deep/middle.yaml]")
+    assert set(_resolve(tmp_path, library, "top").policies) == {"first"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message", "line"),
+    [
+        ("policies:\n  a/frist: {}", "there is no policy 'a/frist' .*did you mean 'a/first'", 8),
+        (
+            "policies:\n  a/first:\n    parameters:\n      minimun: 1",
+            "policy 'first' has no parameter 'minimun' .*did you mean 'minimum'",
+            10,
+        ),
+        (
+            "policies:\n  a/first:\n    parameters: {minimum: 0}",
+            "parameter 'minimum' must be 1 or more, not 0",
+            9,
+        ),
+        (
+            "parameters:\n  standart: v1",
+            "no policy has a parameter 'standart' .*did you mean 'standard'",
+            8,
+        ),
+        (
+            "parameters:\n  zzz: v1",
+            r"no policy has a parameter 'zzz' \(`chartkit policies show NAME` says which",
+            8,
+        ),
+        (
+            "parameters:\n  minimum: two",
+            "parameter 'minimum' must be a whole number, not \"two\"",
+            8,
+        ),
+        ("policies:\n  a/first: {action: Force}", "Kyverno's word is Enforce", 8),
+        ("polices: {}", "unknown key 'polices' .*did you mean 'policies'", 7),
+        ("extends: [pss-baselin]", "no profile 'pss-baselin' .*did you mean 'pss-baseline'", 7),
+        ("extends: [gone.yaml]", "there is no profile file 'gone.yaml'", 7),
+    ],
+)
+def test_mistakes_have_a_place_and_a_hint(
+    tmp_path: Path, library: Library, spec: str, message: str, line: int
+) -> None:
+    write_profile(tmp_path / "wrong.yaml", spec)
+    with pytest.raises(InputError) as raised:
+        _resolve(tmp_path, library, "wrong")
+    assert re.search(message, str(raised.value))
+    assert raised.value.location is not None
+    assert raised.value.location.file.endswith("wrong.yaml")
+    assert raised.value.location.line == line
+
+
+def test_two_documents_are_no_profile(tmp_path: Path) -> None:
+    (tmp_path / "two.yaml").write_text("a: 1\n---\nb: 2\n")
+    with pytest.raises(InputError, match="a profile is one YAML document"):
+        read_profile("two.yaml", tmp_path)
+
+
+def test_parameters_for_all_go_before_earlier_ones_of_one_policy(
+    tmp_path: Path, library: Library
+) -> None:
+    write_profile(
+        tmp_path / "one.yaml", "policies: {a/first: {parameters: {minimum: 3}}, a/second: {}}"
+    )
+    write_profile(tmp_path / "two.yaml", "parameters: {minimum: 5}")
+    resolved = _resolve(tmp_path, library, "one", "two")
+    assert resolved.parameters == {"minimum": 5}
+    assert resolved.policies["first"].parameters == {}
+    again = _resolve(tmp_path, library, "two", "one")
+    assert again.policies["first"].parameters == {"minimum": 3}
+
+
+def test_parameters_by_name_and_by_policy(tmp_path: Path, library: Library) -> None:
+    write_profile(tmp_path / "one.yaml", "policies: {a/first: {}, a/second: {}}")
+    before = _resolve(tmp_path, library, "one")
+    after = with_parameters(before, {"first.minimum": 7, "standard": "v1"}, library)
+    assert after.policies["first"].parameters == {"minimum": 7}
+    assert after.policies["second"].parameters == {}
+    assert after.parameters == {"standard": "v1"}
+    assert before.parameters == {}
+    assert before.policies["first"].parameters == {}
+    for wrong in ({"gone": 1}, {"first.gone": 1}, {"gone.minimum": 1}, {"first.minimum": "x"}):
+        with pytest.raises(InputError):
+            with_parameters(before, wrong, library)
+
+
+_PROJECT = """\
+profiles: [one.yaml]
+environments:
+  dev:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+"""
+
+
+def _environment(tmp_path: Path, library: Library, lines: str) -> Resolved:
+    write_profile(tmp_path / "one.yaml", "policies: {a/first: {}, b/third: {enabled: false}}")
+    indented = "".join(f"    {line}\n" for line in lines.splitlines())
+    project = write_project(tmp_path, _PROJECT + indented)
+    return resolve_environment(project.environment("dev"), library, tmp_path)
+
+
+def test_an_environment_has_the_last_word(tmp_path: Path, library: Library) -> None:
+    resolved = _environment(
+        tmp_path,
+        library,
+        "parameters: {standard: v1.30}\n"
+        "policies:\n"
+        "  first: {action: Enforce, parameters: {minimum: 4}, exclude: [{namespaces: [x]}]}\n"
+        "  a/second: {enabled: true}\n"
+        "  b/third: {enabled: true}",
+    )
+    assert all(each.enabled for each in resolved.policies.values())
+    assert set(resolved.policies) == {"first", "second", "third"}
+    first = resolved.policies["first"]
+    assert (first.action, first.parameters) == (Action.ENFORCE, {"minimum": 4})
+    assert first.exclude[0].resources == {"namespaces": ["x"]}
+    assert resolved.parameters == {"standard": "v1.30"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "message", "line"),
+    [
+        ("policies: {frist: {enabled: true}}", "there is no policy 'frist' .*'first'", 6),
+        ("policies: {second: {action: Audit}}", "'second' is in no profile of .*'dev'", 6),
+        ("policies: {first: {parameters: {x: 1}}}", "policy 'first' has no parameter 'x'", 6),
+        ("parameters: {standart: v1}", "no policy has a parameter 'standart'", 6),
+        ("profiles: [pss-basline]", "no profile 'pss-basline' .*'pss-baseline'", 6),
+    ],
+)
+def test_mistakes_of_an_environment(
+    tmp_path: Path, library: Library, lines: str, message: str, line: int
+) -> None:
+    with pytest.raises(InputError) as raised:
+        _environment(tmp_path, library, lines)
+    assert re.search(message, str(raised.value))
+    assert raised.value.location is not None
+    assert raised.value.location.file.endswith("chartkit.yaml")
+    assert raised.value.location.line == line
+
+
+@pytest.mark.parametrize(
+    ("name", "extends"),
+    [
+        ("pss-baseline", None),
+        ("pss-restricted", "pss-baseline"),
+        ("eks-best-practices", "pss-restricted"),
+    ],
+)
+def test_built_in_profiles(name: str, extends: str | None) -> None:
+    profile = read_profile(name, Path())
+    assert [parent.name for parent in profile.extends] == ([extends] if extends else [])
+    resolved = resolve([profile], read_libraries())
+    assert not resolved.policies["require-non-root-groups"].enabled
+    assert resolved.policies["disallow-host-path"].enabled

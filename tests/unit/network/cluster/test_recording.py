@@ -1,0 +1,199 @@
+"""What was read of a cluster, in a folder: the same scan without the cluster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from chartkit.model import Body
+from chartkit.network.cluster.cleaning import LAST_APPLIED
+from tests.api_server import Refused, Request
+from tests.e2e.command import snapshot
+from tests.unit.network.cluster.conftest import World
+from tests.unit.network.cluster.server import forbidden, labelled, namespace, pod, policy
+from tests.unit.network.services.service import serving
+
+WORD = "aHVzaA=="
+
+
+def _secret() -> Body:
+    copied = {LAST_APPLIED: json.dumps({"data": {"password": WORD}}), "kept": "yes"}
+    metadata = {"name": "s", "namespace": "shop", "annotations": copied}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": {"password": WORD}}
+
+
+def _asking() -> Body:
+    """A policy with a call, a ConfigMap and a namespace selector."""
+    context = [
+        {"name": "n", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets"}},
+        {"name": "one", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/s"}},
+    ]
+    key = "{{ n.items | length(@) }} {{ one.metadata.annotations.kept }}"
+    condition = {"key": key, "operator": "NotEquals", "value": "1 yes"}
+    deny = {"message": "none", "deny": {"conditions": {"any": [condition]}}}
+    return policy("asks", ["Pod"], {"context": context, "validate": deny})
+
+
+def test_the_same_scan_without_the_cluster(
+    world: World, small_pages: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_pages(2)
+    fields = [{"manager": "kubectl-edit"}]
+    world.server.add(_secret(), *(pod(f"p{n}", managedFields=fields) for n in range(5)))
+
+    def refuse(request: Request) -> None:
+        if request.path.endswith("/cronjobs"):
+            raise forbidden("cronjobs")
+
+    world.server.before = refuse
+    named = world.policies(labelled("one", "Pod", "Secret"), _asking())
+    live = world.scan("--cluster", "--record", "rec", *named)
+    assert "not read: cronjobs.batch: forbidden (403)" in live[2]
+    world.server.requests.clear()
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    assert world.scan("rec", *named) == live
+    assert world.server.requests == []
+    text = "".join(file.read_text() for file in Path("rec").iterdir())
+    assert "kept" in text
+    assert '"password": ""' in text
+    for word in (WORD, LAST_APPLIED, "kubectl-edit", "managedFields"):
+        assert word not in text
+
+
+def test_what_was_deleted_while_a_list_was_read_again(
+    world: World, small_pages: Callable[[int], None]
+) -> None:
+    small_pages(2)
+    world.server.add(*(pod(f"p{index}") for index in range(5)))
+    expired: list[str] = []
+
+    def cut(request: Request, page: Body) -> Body:
+        if request.query.get("continue") and not expired:
+            expired.append(request.path)
+            world.server.put("/api/v1/namespaces/shop/pods/p0", None)
+            world.server.add()
+            raise Refused(410, "Expired", "too old")
+        return page
+
+    world.server.cut = cut
+    named = world.policies(labelled())
+    live = world.scan("--cluster", "--record", "rec", *named)
+    assert "Pod/shop/p0" in live[1]
+    assert "fail: 5," in live[1]
+    assert world.scan("rec", *named) == live
+
+
+def test_a_namespace_is_kept(world: World) -> None:
+    world.server.add(pod("a"), pod("c", "kube-system"))
+    named = world.policies(labelled())
+    live = world.scan("--cluster", "-n", "shop", "--record", "rec", *named)
+    assert world.scan("rec", *named) == live
+
+
+def test_a_policy_that_asks_for_more_than_was_recorded(world: World) -> None:
+    world.server.add(namespace("more", team="x"))
+    world.scan("--cluster", "--record", "rec", *world.policies(labelled("one", "Namespace")))
+    code, _, err = world.scan("rec", *world.policies(labelled("one", "ConfigMap")))
+    assert (code, err) == (1, "not read: configmaps: was not recorded\n")
+
+
+def _calling(url: str, *names: str) -> Body:
+    """A policy that calls a service with the password of a Secret, and one with none."""
+    secret = {"name": "s", "apiCall": {"urlPath": "/api/v1/namespaces/shop/secrets/s"}}
+    password = "{{ s.data.password | base64_decode(@) }}"
+    call = {"url": url, "headers": [{"key": "Authorization", "value": password}]}
+    context = [secret, {"name": "got", "apiCall": {"service": call}}]
+    condition = {"key": "{{ got.said }}", "operator": "NotEquals", "value": "never"}
+    deny = {"message": "{{ got.said }}", "deny": {"conditions": {"any": [condition]}}}
+    return policy("calls", names or ["Pod"], {"context": context, "validate": deny})
+
+
+def test_calls_of_services(world: World) -> None:
+    with serving() as service:
+        service.answers["/ok"] = (200, b'{"said": "hello hush"}')
+        service.answers["/gone"] = (404, b"hush is gone")
+        world.server.add(_secret(), pod("a"), namespace("x"))
+        named = world.policies(
+            _calling(service.url("/ok?key=hush")),
+            _calling(service.url("/gone"), "Namespace"),
+            _calling("http://elsewhere/", "Secret"),
+        )
+        allowed = ("--allow-network", service.place, "--detailed")
+        live = world.scan("--cluster", "--record", "rec", *named, *allowed)
+        asked = len(service.asked)
+        assert asked == 2
+        again = world.scan("rec", *named, "--detailed")
+        assert len(service.asked) == asked
+        other = world.policies(_calling(service.url("/other")))
+        assert '/other" was not recorded' in world.scan("rec", *other)[1]
+        service.answers["/other"] = (200, b'{"said": "another"}')
+        assert "another" in world.scan("rec", *other, *allowed)[1]
+    assert "HTTP 404 Not Found: *** is gone" in live[1]
+    assert "elsewhere:80 is not asked: " in live[1]
+    # The answer repeats what was sent to be let in, and that is not kept.
+    assert again == (live[0], live[1].replace("hello hush", "hello ***"), live[2])
+    text = "".join(file.read_text() for file in Path("rec").iterdir())
+    assert "hello ***" in text
+    assert "hush" not in text
+
+
+def test_a_recording_takes_the_place_of_another(world: World) -> None:
+    named = world.policies(labelled())
+    world.scan("--cluster", "--record", "rec", *named)
+    before = snapshot(Path("rec"))
+    world.server.add(pod("a"))
+    world.scan("--cluster", "--record", "rec", *named)
+    assert snapshot(Path("rec")) != before
+    assert not list(world.folder.glob(".rec*"))
+
+
+def test_nothing_else_is_written_over(world: World) -> None:
+    (world.folder / "mine").mkdir()
+    (world.folder / "mine" / "note").write_text("x")
+    code, _, err = world.scan("--cluster", "--record", "mine", *world.policies(labelled()))
+    assert (code, world.server.requests) == (2, [])
+    assert err.startswith("mine: is no recording, and stays as it is (name a folder")
+    assert snapshot(Path("mine")) == {"note": b"x"}
+
+
+def test_only_the_user_reads_a_recording(world: World) -> None:
+    world.scan("--cluster", "--record", "rec", *world.policies(labelled()))
+    assert Path("rec").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("recording.json", "{", "recording.json: is not JSON"),
+        ("recording.json", "[]", "recording.json: must be a JSON object"),
+        ("recording.json", '{"format": 7}', "rec: is a recording of another format"),
+        (
+            "recording.json",
+            '{"format": 1, "answers": {"/apis": "../../etc/passwd"}}',
+            "recording.json: names no file of a recording",
+        ),
+        ("000001.json", "{}", "000001.json: is no recorded answer"),
+        ("000001.json", None, "000001.json: no such file"),
+    ],
+)
+def test_a_recording_that_is_broken(world: World, file: str, text: str | None, said: str) -> None:
+    named = world.policies(labelled())
+    world.scan("--cluster", "--record", "rec", *named)
+    place = Path("rec") / file
+    place.unlink()
+    if text is not None:
+        place.write_text(text)
+    code, out, err = world.scan("rec", *named)
+    assert (code, out) == (2, "")
+    assert len(err.splitlines()) == 1
+    assert said in err
+
+
+def test_a_recording_is_no_live_cluster(world: World) -> None:
+    named = world.policies(labelled())
+    world.scan("--cluster", "--record", "rec", *named)
+    assert world.scan("rec", "--record", "other", *named)[0] == 2
+    assert world.scan("rec", "rec", *named)[0] == 2

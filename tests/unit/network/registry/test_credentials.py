@@ -1,0 +1,276 @@
+"""Who the user is to a registry, and that nobody else learns it."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chartkit.errors import ChartkitError, InputError
+from chartkit.network.registry import Registries, Settings
+from chartkit.network.registry.challenges import read_challenge
+from chartkit.network.registry.credentials import Login, read_docker_config
+from chartkit.network.registry.settings import Limits
+from tests.unit.network.registry.registry_server import Handler, Registry, basic, digest_of
+
+PASSWORD = "correct horse"
+CALM = Limits(pause=0.01)
+
+
+def _write(path: Path, **body: Any) -> None:
+    path.write_text(json.dumps(body))
+
+
+def _auth(password: str = PASSWORD) -> dict[str, str]:
+    return {"auth": base64.b64encode(f"who:{password}".encode()).decode()}
+
+
+def _digest(registry: Registry) -> str:
+    return Registries(Settings(limits=CALM)).digest(f"{registry.host}/team/app:1")
+
+
+def _right(registry: Registry) -> str:
+    return digest_of(registry.documents["/v2/team/app/manifests/1"][1])
+
+
+@pytest.mark.parametrize("bearer", [False, True])
+def test_private_with_credentials(registry: Registry, docker_config: Path, bearer: bool) -> None:
+    registry.password, registry.bearer = PASSWORD, bearer
+    _write(docker_config, auths={registry.host: _auth()})
+    asked = Registries(Settings(limits=CALM))
+    reference = f"{registry.host}/team/app:1"
+    assert asked.digest(reference) == _right(registry)
+    asked.image(reference)
+    assert sum("token" in each for each in registry.asked) == bearer
+    wanted = f"Bearer {registry.token}" if bearer else basic("who", PASSWORD)
+    assert registry.sent[-1] == wanted
+
+
+@pytest.mark.parametrize("bearer", [False, True])
+@pytest.mark.parametrize("known", [False, True])
+def test_private_without_the_right_credentials(
+    registry: Registry, docker_config: Path, bearer: bool, known: bool
+) -> None:
+    registry.password, registry.bearer = PASSWORD, bearer
+    if known:
+        _write(docker_config, auths={registry.host: _auth("wrong horse")})
+    with pytest.raises(ChartkitError) as caught:
+        _digest(registry)
+    text = str(caught.value)
+    query = "scope=repository%3Ateam%2Fapp%3Apull&service=a%2C+b"
+    asked = (
+        f"GET http://{registry.host}/token?{query}: unexpected status code 401 Unauthorized: {{}}"
+    )
+    wanted = asked if bearer else "UNAUTHORIZED: not you:"
+    assert wanted in text
+    for secret in ("wrong horse", _auth("wrong horse")["auth"]):
+        assert secret not in text
+
+
+def test_a_token_that_is_sent_back_is_not_shown(registry: Registry) -> None:
+    registry.bearer = True
+
+    def echo(handler: Handler) -> bool:
+        handler.fail(403, "DENIED", handler.headers.get("Authorization", "nobody"))
+        return bool(handler.headers.get("Authorization"))
+
+    def twice(handler: Handler) -> bool:
+        return bool(handler.headers.get("Authorization")) and echo(handler)
+
+    registry.faults["/v2/team/app/manifests/1"] = [twice]
+    with pytest.raises(ChartkitError, match=r"DENIED: Bearer \*\*\*") as caught:
+        _digest(registry)
+    assert registry.token not in str(caught.value)
+
+
+def test_everybody_may_have_a_token(registry: Registry) -> None:
+    registry.bearer = True
+    assert _digest(registry) == _right(registry)
+
+
+def test_an_identity_token_is_exchanged(registry: Registry, docker_config: Path) -> None:
+    registry.password, registry.bearer = PASSWORD, True
+    _write(docker_config, auths={registry.host: {"identitytoken": PASSWORD}})
+    assert _digest(registry) == _right(registry)
+    assert "POST /token" in registry.asked
+
+
+@pytest.mark.parametrize(
+    ("realm", "said"),
+    [
+        (
+            "http://elsewhere.invalid/token",
+            'realm scheme "http" not allowed for a secure registry; use https',
+        ),
+        ("file:///etc/passwd", 'realm scheme "file" not allowed; must be https'),
+        (
+            "https://169.254.169.254/token",
+            'realm host "169.254.169.254" is a private or link-local',
+        ),
+        ("https://10.0.0.1/token", 'realm host "10.0.0.1" is a private or link-local address'),
+        ("https://[/token", "it is no URL"),
+        ("https://who:secret@example.invalid/token", "it must name a host and nobody"),
+    ],
+)
+def test_passwords_go_to_no_other_realm(
+    registry: Registry, docker_config: Path, realm: str, said: str
+) -> None:
+    registry.password, registry.bearer, registry.realm = PASSWORD, True, realm
+    _write(docker_config, auths={registry.host: _auth()})
+    with pytest.raises(ChartkitError, match=said) as caught:
+        _digest(registry)
+    assert PASSWORD not in str(caught.value)
+    assert "secret@" not in str(caught.value)
+
+
+_HELPER = """#!/bin/sh
+read server
+[ "$server" = "{server}" ] || {{ echo "credentials not found in native keychain"; exit 1; }}
+{then}
+"""
+
+
+def _helper(folder: Path, server: str, then: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "docker-credential-ours"
+    path.write_text(_HELPER.format(server=server, then=then))
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+
+
+@pytest.mark.parametrize("where", ["credHelpers", "credsStore"])
+def test_helpers_are_asked(
+    registry: Registry,
+    docker_config: Path,
+    tmp_path: Path,
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.password = PASSWORD
+    answer = json.dumps({"ServerURL": "x", "Username": "who", "Secret": PASSWORD})
+    _helper(tmp_path, registry.host, f"echo '{answer}'", monkeypatch)
+    _write(docker_config, **{where: "ours" if where == "credsStore" else {registry.host: "ours"}})
+    assert _digest(registry) == _right(registry)
+
+
+def test_a_store_stands_in_place_of_the_file(
+    registry: Registry, docker_config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry.password = PASSWORD
+    _helper(tmp_path, "elsewhere", "exit 3", monkeypatch)
+    _write(docker_config, credsStore="ours", auths={registry.host: _auth()})
+    with pytest.raises(ChartkitError, match="UNAUTHORIZED"):
+        _digest(registry)
+
+
+@pytest.mark.parametrize(
+    "key", ["{}/team/app", "{}/team", "{}"], ids=["repository", "part", "registry"]
+)
+def test_a_helper_that_knows_nobody(
+    registry: Registry,
+    docker_config: Path,
+    tmp_path: Path,
+    key: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.password = PASSWORD
+    _helper(tmp_path, "elsewhere", "exit 3", monkeypatch)
+    auths = {f"{registry.host}/team/app": _auth(), registry.host: _auth()}
+    named = key.format(registry.host)
+    del auths[named if named in auths else registry.host]
+    _write(docker_config, credHelpers={named: "ours"}, auths=auths)
+    assert _digest(registry) == _right(registry)
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [
+        ("echo secret words >&2; exit 3", "failed for .* with exit code 3"),
+        ("echo secret words", "did not answer in JSON"),
+        ("echo []", "did not answer with an object"),
+    ],
+)
+def test_helpers_that_fail(
+    registry: Registry,
+    docker_config: Path,
+    tmp_path: Path,
+    then: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    registry.password = PASSWORD
+    _helper(tmp_path, registry.host, then, monkeypatch)
+    _write(docker_config, credsStore="ours")
+    with pytest.raises(ChartkitError, match=f"docker-credential-ours {said}") as caught:
+        _digest(registry)
+    assert "secret words" not in str(caught.value)
+
+
+def test_a_helper_that_is_not_there(registry: Registry, docker_config: Path) -> None:
+    registry.password = PASSWORD
+    _write(docker_config, credsStore="nobody-has-this-one")
+    with pytest.raises(ChartkitError, match="docker-credential-nobody-has-this-one is not there"):
+        _digest(registry)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "auths must be a mapping"),
+        ('{"auths": "secret"}', "auths must be a mapping"),
+        ('{"credsStore": "../bin/sh"}', "names a credential helper that is no name"),
+        ('{"credHelpers": {"a": 1}}', "names a credential helper that is no name"),
+        (" " * 1_000_001, "is larger than 1,000,000 bytes"),
+    ],
+)
+def test_files_that_are_wrong(docker_config: Path, text: str, said: str) -> None:
+    docker_config.write_text(text)
+    with pytest.raises(InputError, match=said) as caught:
+        read_docker_config()
+    assert str(caught.value).startswith(str(docker_config))
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "registry", "repository", "known"),
+    [
+        ("https://index.docker.io/v1/", "index.docker.io", "library/nginx", True),
+        ("docker.io", "index.docker.io", "library/nginx", True),
+        ("https://ghcr.io", "ghcr.io", "a/b", True),
+        ("ghcr.io/a", "ghcr.io", "a/b", True),
+        ("ghcr.io/c", "ghcr.io", "a/b", False),
+        ("hcr.io", "ghcr.io", "a/b", False),
+        ("ghcr.io:443", "ghcr.io", "a/b", False),
+    ],
+)
+def test_under_which_name_they_stand(
+    docker_config: Path, key: str, registry: str, repository: str, known: bool
+) -> None:
+    _write(docker_config, auths={key: _auth()})
+    found = read_docker_config().find(registry, repository)
+    assert found == (Login("who", PASSWORD) if known else None)
+    assert PASSWORD not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("header", "bearer", "realm"),
+    [
+        ('Bearer realm="https://a/t",service="s"', True, "https://a/t"),
+        ('Basic realm="x", Bearer realm="https://a/t"', True, "https://a/t"),
+        ('basic realm="x, y"', False, "x, y"),
+        ("Bearer realm=https://a/t", True, "https://a/t"),
+    ],
+)
+def test_challenges(header: str, bearer: bool, realm: str) -> None:
+    found = read_challenge(header)
+    assert found is not None
+    assert (found.is_bearer, found.parameters["realm"]) == (bearer, realm)
+
+
+def test_what_is_no_challenge() -> None:
+    assert read_challenge("") is None
+    assert read_challenge('Negotiate realm="x"') is None

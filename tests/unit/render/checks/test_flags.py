@@ -1,0 +1,100 @@
+"""What the engine's rendered controllers say of policies that call services."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from chartkit.model import Resource
+from chartkit.project.project import Project
+from chartkit.render.checks.flags import allows_http
+from chartkit.render.pipeline import Options, build
+from tests.unit.project.project_files import write_profile, write_project
+
+FLAG = "allowHTTPInNamespacedPolicies"
+NAMES = ("admission", "background", "cleanup", "reports")
+VARIABLE = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
+
+
+def _controller(name: str, **container: Any) -> Resource:
+    metadata = {"name": name, "labels": {"app.kubernetes.io/component": f"{name}-controller"}}
+    spec = {"template": {"spec": {"containers": [{"name": "other"}, {"name": "c", **container}]}}}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    return Resource(body)
+
+
+@pytest.mark.parametrize(
+    ("container", "is_on"),
+    [
+        ({}, False),
+        ({"args": None, "env": None}, False),
+        ({"args": [f"--{FLAG}=true"]}, True),
+        ({"args": [f"-{FLAG}=T", "--other"]}, True),
+        ({"args": [f"--{FLAG}", "1"]}, True),
+        ({"args": [f"--{FLAG}"]}, False),
+        ({"args": [f"{FLAG}=true"]}, False),
+        ({"args": [f"--{FLAG}=yes"]}, False),
+        ({"args": [f"--{FLAG}=true", f"--{FLAG}=false"]}, False),
+        ({"env": [{"name": VARIABLE, "value": "true"}]}, True),
+        ({"env": [{"name": VARIABLE, "value": {}}, {"name": "A", "value": "true"}]}, False),
+        ({"env": [{"name": VARIABLE, "value": "true"}], "args": [f"--{FLAG}=false"]}, False),
+        ({"env": [{"name": VARIABLE, "value": "true"}], "args": [f"--{FLAG}="]}, True),
+    ],
+)
+def test_a_flag_of_a_controller(container: Any, is_on: bool) -> None:
+    assert allows_http([_controller("admission", **container)]) == is_on
+
+
+def test_every_controller_needs_it() -> None:
+    on = {"args": [f"--{FLAG}=true"]}
+    assert allows_http([_controller(name, **on) for name in NAMES])
+    assert not allows_http([_controller("admission", **on), _controller("cleanup")])
+    assert not allows_http([])
+
+
+POLICY = """\
+apiVersion: policies.kyverno.io/v1
+kind: NamespacedValidatingPolicy
+metadata: {name: asks, namespace: default}
+spec:
+  matchConstraints:
+    resourceRules:
+      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+    - expression: http.Get('http://prices.example').statusCode == 200
+"""
+PROJECT = """\
+library: [policies]
+profiles: [./all.yaml]
+environments:
+  dev: {kubernetes: "1.34", kyverno: "1.19"}
+"""
+FORBIDDEN = (
+    "spec: Forbidden: http.* is not allowed in namespaced policies; set "
+    "--allowHTTPInNamespacedPolicies to enable"
+)
+
+
+def _said(project: Project) -> list[str]:
+    """What a render says of the policies."""
+    options = Options(tuple(project.environments.values()))
+    return [row.message for row in build(project, options).rows if row.check == "policies"]
+
+
+def test_a_render_knows_the_charts_values(tmp_path: Path) -> None:
+    (tmp_path / "policies" / "asks").mkdir(parents=True)
+    (tmp_path / "policies" / "asks" / "asks.yaml").write_text(POLICY)
+    write_profile(tmp_path / "all.yaml", "policies:\n  asks: {}")
+    project = write_project(tmp_path, PROJECT)
+    assert _said(project) == [FORBIDDEN]
+    file = tmp_path / "charts" / "kyverno" / "values_dev.yaml"
+    values = yaml.safe_load(file.read_text()) or {}
+    for name in NAMES:
+        own = values.setdefault(f"{name}Controller", {})
+        own = own.setdefault("container", {}) if name == "admission" else own
+        own["extraArgs"] = {FLAG: True}
+    file.write_text(yaml.safe_dump(values))
+    assert _said(project) == ["1 policy compiles"]

@@ -9,6 +9,7 @@ from typing import Final
 from chartkit.engine.context.images import extract_images, image_parts
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.errors import EvaluationError
+from chartkit.go.fmt import go_sprint
 from chartkit.model import Body, Json, kind_of
 
 _KYVERNO: Final = "kyverno"

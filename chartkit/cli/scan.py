@@ -53,7 +53,11 @@ if TYPE_CHECKING:
     help="What each report of policyreport and openreports is about; object: as Kyverno writes "
     "them, named after the object's UID.",
 )
-@click.option("--detailed", is_flag=True, help="Show passes and skips too.")
+@click.option(
+    "--detailed",
+    is_flag=True,
+    help="Show passes and skips too, and name kinds of policies that Kyverno will remove.",
+)
 @click.option(
     "--audit-warn", is_flag=True, help="Failures of policies that only audit are warnings."
 )
@@ -121,6 +125,7 @@ def _scan_files(
             is_json=is_json,
         )
     reports.finish(counts)
+    _say_what_will_go(policies, wanted, given)
     unasked.say()
     if planned is not None and time is not None:
         for line in as_lines(planned, time):
@@ -163,6 +168,7 @@ def _scan_cluster(
         plural_of=survey.reader.discovery.plural,
     )
     reports.finish(counts)
+    _say_what_will_go(policies, wanted, given)
     unasked.say()
     differs = comparison is not None and bool(comparison.differences)
     for line in () if comparison is None else comparison.lines():
@@ -197,6 +203,17 @@ def _say_who_judges(policies: PolicySet, is_json: bool) -> None:
         raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")
     if for_json and not is_json:
         click.echo(f"policies of evaluation mode JSON need --json: {', '.join(for_json)}", err=True)
+
+
+def _say_what_will_go(
+    policies: PolicySet, wanted: Sequence[Output], given: Mapping[str, Any]
+) -> None:
+    """Names the kinds of policies that Kyverno will remove, where all is to be said: behind a text
+    report, or else on standard error."""
+    from chartkit.report.outputs import Output
+
+    for diagnostic in policies.deprecations if given["detailed"] else ():
+        click.echo(str(diagnostic), err=Output("text") not in wanted)
 
 
 def _plan_deletions(loaded: Requests, time: datetime | None) -> Sequence[Deletion] | None:

@@ -15,6 +15,7 @@ from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
+from chartkit.engine.cluster_policy.policy_check.warnings import deprecations, policy_warnings
 from chartkit.engine.policies import (
     NOTHING_AROUND,
     AnyPolicy,
@@ -45,7 +46,8 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySet:
     """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes;
-    notes: what Helm warns of in their charts.
+    notes: what Helm warns of in their charts; deprecations: a note for each kind that Kyverno will
+    remove, with how many there are that no profile has.
 
     Each is equal to itself alone, so that what it says can be remembered with it.
     """
@@ -54,6 +56,7 @@ class PolicySet:
     diagnostics: tuple[Diagnostic, ...]
     cleanup: tuple[Cleaner, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    deprecations: tuple[Diagnostic, ...] = ()
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -80,13 +83,16 @@ def load_policies(
     go to profiles.
     """
     found: list[Resource] = []
+    written: list[Resource] = []
     notes: list[Diagnostic] = []
     for source in sources:
-        here = _read_source(source, parameters, policy_type, notes.append)
+        here, of_profile = _read_source(source, parameters, policy_type, notes.append)
         if not here:
             raise InputError("holds no policy", Location(source), _profiles_hint())
         found.extend(here)
-    return replace(compile_all(found, around), notes=tuple(notes))
+        written.extend(() if of_profile else here)
+    compiled = compile_all(found, around)
+    return replace(compiled, notes=tuple(notes), deprecations=tuple(deprecations(written)))
 
 
 def compile_one(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
@@ -121,7 +127,6 @@ def compile_all(
 def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
     if isinstance(one, CompiledPolicy):
         from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
-        from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 
         return (*policy_warnings(one.policy), *unmatched_in_background(one.policy))
     from chartkit.engine.cel_policies.admission.api_server import refused_by_server
@@ -138,27 +143,29 @@ def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
 
 def _read_source(
     source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
-) -> list[Resource]:
+) -> tuple[list[Resource], bool]:
+    """The policies of a source; and True where a profile has them, in the form that is asked
+    for."""
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():
             hint = _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
-        return _of_profile(source, parameters, policy_type)
+        return _of_profile(source, parameters, policy_type), True
     if path.is_dir() and is_chart(path):
-        return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)]
+        return [r for r in render_inputs(path, ChartOptions(), note) if _is_read(r)], False
     if not path.is_dir():
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
-            return _of_profile(str(path.absolute()), parameters, policy_type)
-        return _written_out(path, _policies_of(documents))
+            return _of_profile(str(path.absolute()), parameters, policy_type), True
+        return _written_out(path, _policies_of(documents)), False
     found: list[Resource] = []
     for file in walk(path):
         if file.is_dir():
             found.extend(r for r in render_inputs(file, ChartOptions(), note) if _is_read(r))
         elif file.name not in _TEST_FILES and not _TEST_FOLDERS.intersection(file.parts):
             found.extend(_written_out(file, _policies_of(read_file(file))))
-    return found
+    return found, False
 
 
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:

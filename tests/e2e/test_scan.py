@@ -91,6 +91,9 @@ def test_a_pod_with_the_label_passes(folder: Path) -> None:
     done = chartkit(folder, "scan", "pod.yaml", "-p", "policy.yaml", "--detailed")
     assert done.code == 0
     assert "pass  require-labels/check-team" in done.out
+    said = "policy.yaml:1: note policy-warning: 1 policy: ClusterPolicy (kyverno.io) is deprecated"
+    assert done.out.splitlines()[-1].startswith(said)
+    assert done.err == ""
 
 
 def test_reports_go_where_they_are_wanted(folder: Path) -> None:

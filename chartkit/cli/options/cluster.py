@@ -103,6 +103,7 @@ def load_cluster(given: Mapping[str, Any], reader: Reader) -> tuple[Requests, Su
 
 
 def _policies(given: Mapping[str, Any], survey: Surveyed, around: Surroundings) -> PolicySet:
+    from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
     from chartkit.scan.policies import compile_all, load_policies
 
     parameters = parse_parameters(given["parameters"])
@@ -111,7 +112,7 @@ def _policies(given: Mapping[str, Any], survey: Surveyed, around: Surroundings) 
     found = survey.policies()
     if not found and not _is_given("sources"):
         raise InputError("the cluster has no policy that can be read", hint="-p names others")
-    installed = compile_all(found, around)
+    installed = replace(compile_all(found, around), deprecations=tuple(deprecations(found)))
     if not _is_given("sources"):
         return installed
     named = load_policies(given["sources"], parameters, around, given["policy_type"])
@@ -121,6 +122,7 @@ def _policies(given: Mapping[str, Any], survey: Surveyed, around: Surroundings) 
         diagnostics=named.diagnostics + installed.diagnostics,
         cleanup=named.cleanup + installed.cleanup,
         notes=named.notes,
+        deprecations=named.deprecations + installed.deprecations,
     )
 
 

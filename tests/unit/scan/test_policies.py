@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
@@ -186,3 +187,24 @@ def test_a_binding_of_a_policy_here_or_elsewhere_is_taken(tmp_path: Path, policy
     file = tmp_path / "bound.yaml"
     file.write_text(f"{_BOUND}spec: {{policyName: {policy}, validationActions: [Deny]}}\n")
     assert load_policies([str(file)], {}).diagnostics == ()
+
+
+def test_kinds_that_will_go_are_a_note_each_with_how_many_there_are(tmp_path: Path) -> None:
+    """Not of a profile's: they have the form that was asked for."""
+    bodies = [with_rules("Audit").body | {"metadata": {"name": name}} for name in ("a", "b")]
+    cleanup: Body = {
+        "apiVersion": "kyverno.io/v2",
+        "kind": "ClusterCleanupPolicy",
+        "metadata": {"name": "c"},
+        "spec": {"schedule": "* * * * *", "match": {"any": [{"resources": {"kinds": ["Job"]}}]}},
+    }
+    file, newer = tmp_path / "policies.yaml", tmp_path / "newer.yaml"
+    file.write_text(dump_documents([*bodies, cleanup]))
+    newer.write_text(dump_documents([in_cel("Audit").body]))
+    found = load_policies([str(file), str(newer), "pss-baseline"], {}).deprecations
+    assert [(each.severity, each.message.partition(" is ")[0]) for each in found] == [
+        (Severity.NOTE, "2 policies: ClusterPolicy (kyverno.io)"),
+        (Severity.NOTE, "1 policy: ClusterCleanupPolicy (kyverno.io)"),
+    ]
+    assert str(found[0].location) == f"{file}:1"
+    assert load_policies([str(newer), "pss-baseline"], {}).deprecations == ()

@@ -66,6 +66,18 @@ def deprecation(resource: Resource) -> str:
     )
 
 
+def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
+    """A note for each kind of kyverno.io among policies, with the number of those that are of
+    it."""
+    of_kinds: dict[str, list[Resource]] = {}
+    for resource in policies:
+        if text := deprecation(resource):
+            of_kinds.setdefault(text, []).append(resource)
+    for text, found in of_kinds.items():
+        count = "1 policy" if len(found) == 1 else f"{len(found)} policies"
+        yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", found[0].location)
+
+
 def policy_warnings(policy: Policy) -> list[Diagnostic]:
     """What to tell the author of a ClusterPolicy or Policy that compiles, each thing once."""
     found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))

@@ -140,6 +140,17 @@ def test_policies_of_the_cluster_with_exceptions(world: World) -> None:
     assert "skip: 1" in out
 
 
+def test_kinds_that_kyverno_will_remove_are_said_once(world: World) -> None:
+    world.server.add(pod("a"), labelled("inside"), labelled("other"))
+    said = "note policy-warning: 2 policies: ClusterPolicy (kyverno.io) is deprecated"
+    scanned = ("--cluster", "--cluster-policies", "--detailed")
+    _, out, err = world.scan(*scanned)
+    assert (out.count(said), err) == (1, "")
+    _, out, err = world.scan(*scanned, "-o", "json")
+    assert (out.count(said), err.count(said)) == (0, 1)
+    json.loads(out)
+
+
 def test_no_policy_in_the_cluster(world: World) -> None:
     code, _, err = world.scan("--cluster", "--cluster-policies")
     assert (code, err) == (2, "the cluster has no policy that can be read (-p names others)\n")

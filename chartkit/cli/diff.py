@@ -15,6 +15,7 @@ from chartkit.cli.terminal import wants_colour
 
 if TYPE_CHECKING:
     from chartkit.compare.report import Comparison
+    from chartkit.compare.sides import Side
     from chartkit.project.project import Project
 
 
@@ -77,7 +78,14 @@ def _between(project: Project, start: str, target: str) -> Comparison:
     before, after = (
         of_environment(project, project.environment(name), name) for name in (start, target)
     )
+    _warn(before, after)
     return comparison(before, after)
+
+
+def _warn(*sides: Side) -> None:
+    """Says what Helm warns of in the charts as they stand on disk."""
+    for text in dict.fromkeys(str(warning) for side in sides for warning in side.warnings):
+        click.echo(text, err=True)
 
 
 def _against(project: Project, against: str, names: Sequence[str]) -> list[Comparison]:
@@ -85,7 +93,7 @@ def _against(project: Project, against: str, names: Sequence[str]) -> list[Compa
     from chartkit.compare.sides import earlier, of_environment, of_folder
 
     chosen = [project.environment(name) for name in dict.fromkeys(names)]
-    found = []
+    found, warned = [], []
     with earlier(project, against) as there:
         for environment in chosen or project.environments.values():
             name = environment.name
@@ -95,4 +103,6 @@ def _against(project: Project, against: str, names: Sequence[str]) -> list[Compa
                 before = of_environment(there, there.environment(name), f"{name} at {against}")
             after = of_environment(project, environment, name, hooks=not isinstance(there, Path))
             found.append(comparison(before, after))
+            warned.append(after)
+    _warn(*warned)
     return found

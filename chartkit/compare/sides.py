@@ -15,7 +15,7 @@ from chartkit.charts.policies.values_schema import CHART_NAME
 from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
 from chartkit.helm.render import Rendered, render_chart
-from chartkit.model import Location, Resource
+from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.limits import DEFAULT
 from chartkit.project.project import FILE_NAME, Environment, Project, read_project
@@ -26,10 +26,12 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """name: what the report calls it; resources: everything that is installed, CRDs among it."""
+    """name: what the report calls it; resources: everything that is installed, CRDs among it;
+    warnings: what Helm says of the charts."""
 
     name: str
     resources: tuple[Resource, ...]
+    warnings: tuple[Diagnostic, ...] = ()
 
 
 def of_environment(
@@ -44,10 +46,12 @@ def of_environment(
     names += [CHART_NAME]
     names += [each for each in (REPORTER,) if (project.charts / each).is_dir()]
     found: list[Resource] = []
+    warnings: list[Diagnostic] = []
     for chart in names:
         rendered = _chart(project.charts / chart, environment)
         found += [*rendered.crds, *rendered.resources, *(rendered.hooks if hooks else ())]
-    return Side(name, tuple(found))
+        warnings += rendered.warnings
+    return Side(name, tuple(found), tuple(warnings))
 
 
 def _chart(folder: Path, environment: Environment) -> Rendered:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -19,6 +19,7 @@ from chartkit.errors import InputError
 from chartkit.helm.render import Rendered, read_values, render_chart
 from chartkit.install.records import deployed_objects
 from chartkit.install.releases import Release, Releases, Status, Wanted
+from chartkit.install.roles import ownerless
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
@@ -50,6 +51,11 @@ class Step:
     action: Action
     changes: tuple[ObjectChange, ...]
     rendered: Rendered = field(repr=False)
+
+    @property
+    def roles(self) -> list[str]:
+        """The names of its cluster roles."""
+        return [each.name for each in self.rendered.resources if each.kind == "ClusterRole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,8 @@ def plan(
         before = _before(there, cluster)
         steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
         refusals += _refusals(steps[-1], environment, live)
-    notes = _notes(environment, live, steps)
+    notes = [*_notes(environment, live, steps), *_leftovers(steps, cluster)]
+    notes += [str(warning) for step in steps for warning in step.rendered.warnings]
     return Plan(
         environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
     )
@@ -209,6 +216,17 @@ def _kyverno(release: Wanted | Release | None) -> Version | None:
         return parse_version(release.app_version, "Kyverno")
     except InputError:
         return None
+
+
+def _leftovers(steps: Sequence[Step], cluster: Cluster) -> Iterator[str]:
+    """What stands in the way of an engine that is to be installed, and is deleted before."""
+    for step in steps:
+        if step.wanted.name == ENGINE and step.action is Action.INSTALL:
+            for name in ownerless(cluster, step.roles):
+                yield (
+                    f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted "
+                    "first"
+                )
 
 
 def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> list[str]:

@@ -168,8 +168,7 @@ def _release(step: Step, tools: Tools) -> None:
 def _without_leftovers(step: Step, tools: Tools) -> None:
     """Helm takes over no role without an owner: those that a removal left would keep it out."""
     if step.wanted.name == ENGINE:
-        wanted = [each.name for each in step.rendered.resources if each.kind == "ClusterRole"]
-        for name in remove_ownerless(tools.cluster, wanted):
+        for name in remove_ownerless(tools.cluster, step.roles):
             tools.say(f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted")
 
 

@@ -13,6 +13,7 @@ from chartkit.helm.render import merge
 from chartkit.model import Body
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
+from tests.small_charts import write_project
 
 POLICIES, ENGINE = "charts/kyverno-policies/values_prd.yaml", "charts/kyverno/values_prd.yaml"
 
@@ -111,3 +112,19 @@ def test_a_revision_that_is_not_there(committed: Path) -> None:
     done = chartkit(committed, "diff", "--against", "v9")
     assert done.code == 2
     assert "there is no commit 'v9' in it (give a branch, a tag or a commit)" in done.line
+
+
+def test_what_helm_warns_of_is_said_once_and_not_of_earlier_charts(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    schema = tmp_path / "charts" / "kyverno-policies" / "values.schema.json"
+    schema.write_text('{"$ref": "urn:example:a"}')
+    between = chartkit(tmp_path, "diff", "--from", "prd", "--to", "bare", "-o", "json")
+    json.loads(between.out)
+    before = write_project(tmp_path / "before")
+    against = chartkit(tmp_path, "diff", "prd", "--against", str(before))
+    behind = chartkit(before, "diff", "prd", "--against", str(tmp_path))
+    for done in (between, against):
+        (line,) = done.err.splitlines()
+        assert "kyverno-policies" in line
+        assert "urn:example:a" in line, line
+    assert behind.err == ""

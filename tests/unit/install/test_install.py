@@ -317,3 +317,12 @@ def test_time_of_a_release_is_read(world: World) -> None:
     assert found is not None
     assert found.marked
     assert datetime.now(UTC) - found.since < timedelta(minutes=5)
+
+
+def test_a_plan_says_what_helm_warns_of(world: World) -> None:
+    schema = world.project / "charts" / "kyverno-policies" / "values.schema.json"
+    schema.write_text('{"$ref": "urn:example:a"}')
+    code, out, _ = world.install()
+    (note,) = (line for line in out.splitlines() if "urn:example:a" in line)
+    assert code == 0
+    assert note.startswith("note: ")

@@ -49,6 +49,10 @@ def test_install_removes_what_a_removal_by_hand_left(world: World) -> None:
     write_project(world.project, extra=[_role()])
     world.server.put(f"{_ROLES}/{NAME}", {**_role(), "rules": None})
     said = f"ClusterRole {NAME} has no owner, an earlier removal left it: it is deleted"
+    code, out, _ = world.install()
+    assert code == 0
+    assert f"note: {said} first\n" in out
+    assert world.server.names("ClusterRole") == {NAME}
     assert said in world.done()
     assert world.server.objects[f"{_ROLES}/{NAME}"]["metadata"]["annotations"]
     assert said not in world.done()

@@ -17,6 +17,8 @@ _GO_STRUCTS: Final = {
     "JSONPatch": ("&{{Op:{} From:{} Path:{} Val:{}}}", ("op", "from", "path", "value")),
 }
 """Types that are structs in Go, with their fields in Go's order."""
+_MISSING: Final = {"value": "<nil>"}
+"""How Go prints fields that are not set, other than as an empty text."""
 
 
 def recorded_value(value: Value) -> tuple[Any, str]:
@@ -86,7 +88,7 @@ def _struct_text(value: Struct) -> str:
     if known is None:
         return json.dumps(_plain(value), separators=(",", ":"), sort_keys=True)
     pattern, names = known
-    return pattern.format(*(value.fields.get(name, "") for name in names))
+    return pattern.format(*(value.fields.get(name, _MISSING.get(name, "")) for name in names))
 
 
 def _plain(value: Value) -> Any:

@@ -7,6 +7,9 @@ from typing import Any, Final
 
 import pytest
 
+from chartkit.engine.cel.types import struct
+from chartkit.engine.cel.values import Struct, Value
+from tests.conformance.cel_answers import recorded_value
 from tests.conformance.engine import read_cases, run_file
 from tests.conformance.engine_cel import run_case
 from tests.shared import shared
@@ -31,3 +34,13 @@ def test_recorded_cases(name: str) -> None:
     outcome = run_file(shared(f"conformance/engine/{name}.jsonl"))
     assert outcome.failed == {}
     assert 1 - outcome.reworded / outcome.messages >= LETTERS
+
+
+def test_operations_of_json_patches_are_printed_as_go_has_them() -> None:
+    with_value: dict[str, Value] = {"op": "add", "path": "/a", "value": 1}
+    for fields, text in (
+        (with_value, "&{Op:add From: Path:/a Val:1}"),
+        ({"op": "remove", "path": "/a"}, "&{Op:remove From: Path:/a Val:<nil>}"),
+    ):
+        encoded, name = recorded_value(Struct(struct("JSONPatch"), fields))
+        assert (encoded, name) == ({"$type": "JSONPatch", "str": text}, "JSONPatch")

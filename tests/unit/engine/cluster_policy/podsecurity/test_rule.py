@@ -11,6 +11,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.request.request import Operation, Request
+from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult
 from tests.unit.engine.policies import policy_resource, request, rule
 
@@ -176,3 +177,17 @@ def test_a_container_whose_image_is_none_is_named_itself() -> None:
     spec = {"containers": [{"name": "c", "image": "A B", "securityContext": {"privileged": True}}]}
     (result,) = results(request(workload(spec=spec)))
     assert json.loads(result.properties["controlsJSON"])[0]["Images"] == ["c"]
+
+
+@pytest.mark.parametrize("minor", range(19))
+def test_versions_whose_controls_read_annotations_are_refused(minor: int) -> None:
+    body = rule("r", ("Pod",))
+    del body["validate"]["pattern"]
+    body["validate"]["podSecurity"] = {"level": "baseline", "version": f"v1.{minor}"}
+    with pytest.raises(CompileError) as refused:
+        compile_policy(policy_resource(body))
+    (found,) = refused.value.diagnostics
+    place = "spec.rules[0].validate.podSecurity.version"
+    said = f'{place}: Unsupported value: "v1.{minor}": supported values: "v1.19", "v1.20", '
+    assert found.message.startswith(said)
+    assert found.message.endswith('"latest"')

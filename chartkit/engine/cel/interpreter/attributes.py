@@ -19,6 +19,7 @@ from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Ui
 MISSING: Final = object()
 """What `find` gives for what is not there."""
 
+_JSON_PATCH: Final = "JSONPatch"
 _KEYS = frozenset({str, int, Uint, bool, float})
 
 
@@ -39,9 +40,20 @@ def find(value: Value, key: Value) -> Value:
     return MISSING
 
 
+class _NoFieldOfPatchError(CelError):
+    """A key that no operation of a JSON patch has: Kubernetes has words of its own for it, which
+    differ for a selection and for a question whether there is one."""
+
+    def __init__(self, key: Value) -> None:
+        self.key = key if isinstance(key, str) else f"%!s({go_type(key)}={show(key)})"
+        super().__init__(f"unsupported field: {self.key}")
+
+
 def _find_field(value: Struct, key: Value) -> Value:
     """The field of an object; raises `CelError` for one that an object of Go has not."""
     if value.unset and key not in value.unset:
+        if value.type.name == _JSON_PATCH:
+            raise _NoFieldOfPatchError(key)
         raise CelError(f"no such field: {key}" if isinstance(key, str) else "no such overload")
     return value.fields.get(key, MISSING) if isinstance(key, str) else MISSING
 
@@ -60,7 +72,10 @@ def _find_computed(value: dict[Value, Value], key: Value) -> Value:
 
 def member(value: Value, key: Value) -> Value:
     """The member under a key or index; raises `CelError` where there is none."""
-    found = find(value, key)
+    try:
+        found = find(value, key)
+    except _NoFieldOfPatchError as error:
+        raise CelError(f"unsupported indexer: {error.key}") from None
     if found is MISSING:
         if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
             return value.unset[key]

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
 from chartkit.model import Body
@@ -109,3 +110,29 @@ def test_copies_that_explode_are_stopped(name: str) -> None:
     ]
     with pytest.raises(ApplyError, match=r"make more than|nested too deeply"):
         _patched(", ".join(copies))
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        (".x", "unsupported indexer: x"),
+        ("['o' + 'x']", "unsupported indexer: ox"),
+        ("[1]", "unsupported indexer: %!s(types.Int=1)"),
+        ("[1u]", "unsupported indexer: %!s(types.Uint=1)"),
+        ("[1.5]", "unsupported indexer: %!s(types.Double=1.5)"),
+        ("[true]", "unsupported indexer: %!s(types.Bool=true)"),
+        (".?x", "unsupported field: x"),
+        ("[?1]", "unsupported field: %!s(types.Int=1)"),
+    ],
+)
+def test_a_field_that_no_operation_has(selection: str, said: str) -> None:
+    expression = f"dyn(JSONPatch{{op: 'remove', path: '/a'}}){selection}"
+    with pytest.raises(CelError) as failed:
+        compile_expression(expression, ENVIRONMENTS["mpol"]).evaluate({})
+    assert failed.value.message == said
+
+
+def test_a_question_for_a_field_that_no_operation_has() -> None:
+    expression = "has(dyn(JSONPatch{op: 'remove', path: '/a'}).x)"
+    with pytest.raises(CelError, match=r"^unsupported field: x$"):
+        compile_expression(expression, ENVIRONMENTS["mpol"]).evaluate({})

@@ -1,16 +1,21 @@
-"""What `tools/fuzz_commands.py` mutates: every command with real files and arguments."""
+"""What `tools/fuzz_commands.py` mutates: every command with real files and arguments.
+
+As they are here, none is refused: what is mutated gets as far as the command goes.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+import yaml
+
 _ROOT: Final = Path(__file__).parents[1]
 _CASES: Final = _ROOT / "tests" / "cases"
-_POLICIES: Final = _ROOT / "profiles" / "policies"
 _INPUTS: Final = Path(__file__).parent / "fuzz_inputs"
 _LIMIT: Final = 20_000
 
@@ -21,7 +26,8 @@ class Scenario:
 
     name: for reports; arguments: of which one list is taken; files: text by path; fixed: paths
     that are left as they are; changes_arguments: whether arguments are mutated (those that are no
-    name of a file); environment: variables.
+    name of a file); environment: variables; weight: how often it is taken, against the others;
+    starts_helm: whether the command, as it is here, starts Helm or loads its library.
     """
 
     name: str
@@ -30,6 +36,8 @@ class Scenario:
     fixed: frozenset[str] = frozenset()
     changes_arguments: bool = False
     environment: Mapping[str, str] = field(default_factory=dict)
+    weight: int = 10
+    starts_helm: bool = False
 
 
 def _input(name: str) -> str:
@@ -40,7 +48,7 @@ def _lines(name: str) -> list[str]:
     return _input(name).splitlines()
 
 
-def _texts(folder: Path, *patterns: str) -> dict[str, str]:
+def texts(folder: Path, *patterns: str) -> dict[str, str]:
     found = sorted(file for pattern in patterns for file in folder.rglob(pattern) if file.is_file())
     texts = {file.relative_to(folder).as_posix(): file.read_text("utf-8") for file in found}
     return {name: text for name, text in texts.items() if len(text) < _LIMIT}
@@ -62,62 +70,28 @@ PROJECT: Final = _input("project.yaml")
 PROFILE: Final = _input("profile.yaml")
 ENGINE: Final = _input("engine_values.yaml")
 OLD: Final = _input("old_values.yaml")
+REPORTER: Final = _input("reporter_values.yaml")
+JSON: Final = _input("payload.json")
 KUBECONFIG: Final = _input("kubeconfig.yaml")
 STANDARD: Final = _input("standard.yaml")
-_RECORDING: Final = {
-    "rec/recording.json": json.dumps(
-        {
-            "format": 1,
-            "namespace": "",
-            "answers": {
-                "/apis": "000001.json",
-                "/api/v1": "000002.json",
-                "/api/v1/namespaces?limit=500": "000003.json",
-                "/api/v1/pods?limit=500": "000004.json",
-            },
-        }
-    ),
-    "rec/000001.json": json.dumps(
-        {"path": "/apis", "body": {"kind": "APIGroupList", "groups": []}}
-    ),
-    "rec/000002.json": _yaml(
-        {
-            "path": "/api/v1",
-            "body": {
-                "kind": "APIResourceList",
-                "resources": [
-                    {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]},
-                    {
-                        "name": "namespaces",
-                        "kind": "Namespace",
-                        "namespaced": False,
-                        "verbs": ["list"],
-                    },
-                ],
-            },
-        }
-    ),
-    "rec/000003.json": _yaml(
-        {"body": {"kind": "NamespaceList", "items": [{"metadata": {"name": "default"}}]}}
-    ),
-    "rec/000004.json": _yaml(
-        {
-            "body": {
-                "kind": "PodList",
-                "metadata": {"continue": ""},
-                "items": [
-                    {"metadata": {"name": "a", "namespace": "default"}, "spec": {"containers": []}}
-                ],
-            }
-        }
-    ),
-}
-_CHART: Final = {
-    "chart/Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\nappVersion: '1'\n",
-    "chart/values.yaml": "name: x\nreplicas: 1\n",
-    "chart/templates/a.yaml": OBJECTS.replace("name: a,", "name: {{ .Values.name }},"),
+RECORDING: Final = {
+    f"rec/{file.name}": file.read_text("utf-8")
+    for file in sorted((_INPUTS / "recording").iterdir())
 }
 _OUTPUTS: Final = ("text", "json", "policyreport", "openreports", "junit", "markdown")
+
+
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Yield policies whole, and with one document and one rule alone, which a mutation elsewhere
+    does not have refused."""
+    yield "all", text
+    for body in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        rules = body["spec"].get("rules")
+        for rule in rules or ():
+            spec = {**body["spec"], "rules": [rule]}
+            yield rule["name"], yaml.safe_dump({**body, "spec": spec}, sort_keys=False)
+        if not rules:
+            yield body["kind"], yaml.safe_dump(body, sort_keys=False)
 
 
 def _scans() -> list[Scenario]:
@@ -135,34 +109,36 @@ def _scans() -> list[Scenario]:
         ["-f", "v.yaml", "--context-file", "c.yaml", "--audit-warn"],
         ["--at", "2030-01-01", "--api-defaults"],
     )
-    judged = ["-p", "p.yaml", "objects.yaml", "-o"]
+    judged = ["-p", "p.yaml", "objects.yaml"]
     asked: tuple[list[str], ...] = ([], ["--exceptions", "e.yaml", "--userinfo", "u.yaml"])
-    found = [
-        Scenario(
-            f"scan {name}",
-            [
-                *(["scan", *judged, output, *options] for output in _OUTPUTS for options in extra),
-                *(
-                    ["preview", *judged, output, *more]
-                    for output in ("text", "json")
-                    for more in asked
-                ),
-            ],
-            {**base, "p.yaml": text},
-        )
-        for name, text in (("rules", POLICY), ("cel", CEL))
+    scans = [["scan", *judged, *options, "-o", output] for output in _OUTPUTS for options in extra]
+    previews = [
+        ["preview", *judged, *more, "-o", output] for output in ("text", "json") for more in asked
     ]
+    found = []
+    for name, text in (("rules", POLICY), ("cel", CEL)):
+        for part, one in _parts(text):
+            files = {**base, "p.yaml": one}
+            found.append(Scenario(f"scan {name} {part}", scans, files, weight=8))
+            found.append(Scenario(f"preview {name} {part}", previews, files, weight=4))
+    scan = ["scan", *judged]
+    set_all = ["--set", "a=b", "--param", "x=1", "--at", "now", "-n", "n", "--release", "r"]
     return [
         *found,
         Scenario(
             "scan json",
-            [["scan", "--json", "-p", "p.yaml", "a.json"]],
-            {"p.yaml": JSON_POLICY, "a.json": '{"a": 1, "b": [null]}'},
+            [
+                ["scan", "--json", "-p", "p.yaml", "a.json"],
+                ["scan", "--json", "-p", "p.yaml", "a.json", "-o", "json"],
+            ],
+            {"p.yaml": JSON_POLICY, "a.json": JSON},
+            weight=30,
         ),
         Scenario(
             "scan recording",
             [["scan", "rec", "-p", "p.yaml"], ["scan", "rec", "-p", "p.yaml", "--reports"]],
-            {**_RECORDING, "p.yaml": POLICY},
+            {**RECORDING, "p.yaml": POLICY},
+            weight=50,
         ),
         Scenario(
             "kubeconfig",
@@ -174,104 +150,60 @@ def _scans() -> list[Scenario]:
         Scenario(
             "options",
             [
-                [
-                    "scan",
-                    "-p",
-                    "p.yaml",
-                    "objects.yaml",
-                    "--set",
-                    "a=b",
-                    "--param",
-                    "x=1",
-                    "--at",
-                    "now",
-                    "-n",
-                    "n",
-                ],
-                ["scan", "objects.yaml", "-p", "p.yaml", "-o", "json=out.json"],
+                [*scan, *set_all],
+                [*scan, "-o", "json=out.json"],
+                [*scan, "--policy-type", "ValidatingPolicy"],
+                [*scan, "-o", "policyreport", "--report-per", "object", "--kube-version", "1.34"],
             ],
             {**base, "p.yaml": POLICY},
             frozenset({"objects.yaml"}),
             changes_arguments=True,
+            weight=30,
         ),
     ]
 
 
 def _tests() -> list[Scenario]:
-    arguments = [
-        ["test", ".", *options]
-        for options in (
-            [],
-            ["--detailed", "--coverage"],
-            ["-o", "json"],
-            ["-o", "junit"],
-            ["-o", "markdown"],
-        )
-    ]
-    return [
-        Scenario(f"test {folder.name}", arguments, _texts(folder, "*.yaml", "*.json"))
-        for folder in sorted(_CASES.iterdir())
-        if folder.is_dir()
-    ]
-
-
-def _checks() -> list[Scenario]:
-    checks = [["policies", "check", "own"], ["policies", "check", "own", "-o", "json"]]
-    return [
-        Scenario(one.name.replace("policies", "check"), checks, one.files) for one in _libraries()
-    ]
-
-
-def _libraries() -> list[Scenario]:
-    names = (
-        "restricted/disallow-capabilities-strict",
-        "eks-best-practices/add-job-ttl",
-        "eks-best-practices/add-namespace-quota",
+    options: tuple[list[str], ...] = (
+        [],
+        ["--detailed", "--coverage"],
+        ["-o", "json"],
+        ["-o", "junit"],
+        ["-o", "markdown"],
     )
     found = []
-    for name in names:
-        files = {
-            f"own/{name}/{each}": text for each, text in _texts(_POLICIES / name, "*.yaml").items()
-        }
-        short = name.rpartition("/")[2]
-        project = {"chartkit.yaml": PROJECT, "mine.yaml": PROFILE, "standard.yaml": STANDARD}
-        found.append(
-            Scenario(
-                f"policies {short}",
-                [
-                    ["policies", "list"],
-                    ["policies", "list", "-o", "json"],
-                    ["policies", "search", "capabilities"],
-                    ["policies", "show", short],
-                    ["policies", "show", name, "-o", "json"],
-                    ["policies", "add", short, "--profile", "mine.yaml"],
-                    ["policies", "new", "a/b", "--kind", "validate"],
-                    ["policies", "coverage", "--standard", "standard.yaml"],
-                    ["policies", "coverage", "--standard", "cis", "--project", "."],
-                    ["policies", "vendor", "own", "--name", "lib"],
-                ],
-                {**files, **project},
-            )
-        )
+    for folder in sorted(_CASES.iterdir()):
+        if not folder.is_dir():
+            continue
+        files: dict[str, str] = {}
+        own = texts(folder, "*.yaml", "*.json")
+        for name in {folder.name, *re.findall(r"\.\./([\w-]+)/", "".join(own.values()))}:
+            of_case = texts(_CASES / name, "*.yaml", "*.json")
+            files |= {f"{name}/{each}": text for each, text in of_case.items()}
+        arguments = [["test", folder.name, *each] for each in options]
+        found.append(Scenario(f"test {folder.name}", arguments, files, weight=11))
     return found
 
 
 def _values() -> list[Scenario]:
+    migrate = ["values", "migrate", "o.yaml"]
+    ways = [migrate, [*migrate, "--report", "json"], [*migrate, "--write"]]
+    old = sorted((_ROOT / "tests" / "unit" / "migrate" / "old").iterdir())
     return [
+        *(
+            Scenario(f"values {file.stem}", ways, {"o.yaml": file.read_text("utf-8")}, weight=4)
+            for file in old
+        ),
+        Scenario("values of arguments", ways, {"o.yaml": OLD}),
         Scenario(
-            "values migrate",
-            [
-                ["values", "migrate", "o.yaml"],
-                ["values", "migrate", "o.yaml", "--report", "json"],
-                ["values", "migrate", "o.yaml", "--write"],
-                ["values", "migrate", "o.yaml", "--chart", "kyverno-policies"],
-            ],
-            {"o.yaml": OLD},
+            "values of policies",
+            [[*migrate, "--chart", "kyverno-policies"]],
+            {"o.yaml": "podSecurityStandard: default\nvalidationFailureAction: audit\n"},
         ),
         Scenario(
-            "compat",
-            [["check-compat"], ["check-compat", "-o", "json"], ["check-compat", "chart"]],
-            {"chartkit.yaml": PROJECT, **_CHART},
+            "values of reporter",
+            [[*migrate, "--chart", "policy-reporter"]],
+            {"o.yaml": REPORTER},
         ),
         Scenario(
             "words",
@@ -279,14 +211,11 @@ def _values() -> list[Scenario]:
                 ["check-compat", "--kyverno", "1.19", "--kubernetes", "1.34"],
                 ["plan", "--from", "1.12/1.27", "--to", "1.19/1.35"],
                 ["explain", "CK001"],
-                ["explain", "failed calling webhook"],
-                ["policies", "search", "capabilities"],
-                ["policies", "show", "disallow-capabilities"],
-                ["init", "new", "--kubernetes", "1.34"],
-                ["init", "new", "--profile", "pss-restricted"],
+                ["explain", 'no matches for kind "ServiceMonitor"'],
             ],
             {"objects.yaml": OBJECTS},
             changes_arguments=True,
+            weight=50,
         ),
     ]
 
@@ -300,8 +229,8 @@ def _expressions() -> list[Scenario]:
         for text in _lines("cel.txt")
     ]
     return [
-        Scenario("eval jmespath", jmespath, files, changes_arguments=True),
-        Scenario("eval cel", cel, files, changes_arguments=True),
+        Scenario("eval jmespath", jmespath, files, changes_arguments=True, weight=130),
+        Scenario("eval cel", cel, files, changes_arguments=True, weight=150),
     ]
 
 
@@ -309,51 +238,5 @@ def _first(text: str) -> str:
     return text.partition("---")[0]
 
 
-def _charts() -> list[Scenario]:
-    project = {"chartkit.yaml": PROJECT, "mine.yaml": PROFILE}
-    objects = {"objects.yaml": OBJECTS}
-    properties = {"name": {"type": "string", "pattern": "^x"}, "replicas": {"$ref": "#/$defs/n"}}
-    defined = {"type": "object", "properties": properties, "$defs": {"n": {"type": "integer"}}}
-    schema = {**_CHART, "chart/values.schema.json": json.dumps(defined), "v.yaml": "name: y\n"}
-    return [
-        Scenario(
-            "scan profile",
-            [["scan", "objects.yaml"], ["preview", "objects.yaml", "-p", "eks-best-practices"]],
-            objects,
-        ),
-        Scenario(
-            "values lint",
-            [
-                ["values", "lint", "v.yaml"],
-                ["values", "lint", "v.yaml", "--ha", "-o", "json"],
-                ["values", "lint", "v.yaml", "--fix"],
-            ],
-            {"v.yaml": ENGINE},
-        ),
-        Scenario("lint chart", [["values", "lint", "--chart", "chart", "v.yaml"]], schema),
-        Scenario(
-            "scan chart",
-            [["scan", "chart"], ["scan", "chart", "-f", "v.yaml"]],
-            {**_CHART, "v.yaml": "name: y\n"},
-        ),
-        Scenario(
-            "render",
-            [
-                ["render"],
-                ["render", "--check", "-o", "json"],
-                ["diff", "--from", "dev", "--to", "prd"],
-            ],
-            project,
-        ),
-        Scenario(
-            "vendor chart",
-            [["vendor", "chart", "kyverno", "--version", "1.0.0", "--from", "chart"]],
-            {**project, **_CHART},
-        ),
-    ]
-
-
-FAST: Final = (*_scans(), *_tests(), *_libraries(), *_values(), *_expressions())
-"""What runs in the process itself."""
-WITH_HELM: Final = (*_charts(), *_checks())
-"""What starts Helm, too."""
+ENGINE_SCENARIOS: Final = (*_scans(), *_tests(), *_values(), *_expressions())
+"""Commands that judge objects, take over values, or answer from tables."""

@@ -8,25 +8,45 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
 
-from tools.fuzz_commands import Input, judged, make_input, run_batch
+from chartkit.cli.main import cli
+from tools.fuzz_commands import SCENARIOS, Totals, command_of, make_input
 from tools.fuzz_mutations import VALUES
-from tools.fuzz_scenarios import FAST, WITH_HELM, Scenario
+from tools.fuzz_run import Ended, Input, Places, judged, run_batch, run_here
+from tools.fuzz_scenarios import Scenario
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
+FAST = tuple(one for one in SCENARIOS if not one.starts_helm)
+WITH_HELM = tuple(one for one in SCENARIOS if one.starts_helm)
 SEEDS = 120
 WRONG: tuple[Any, ...] = (None, "x", 1, 1.5, True, [], ["x"], [None], {}, {"a": "b"})
 FIELDS = (
-    *("metadata", "spec", "name", "namespace", "labels", "annotations", "rules", "match", "items"),
+    *(
+        "apiVersion",
+        "kind",
+        "metadata",
+        "spec",
+        "name",
+        "namespace",
+        "labels",
+        "annotations",
+        "rules",
+        "match",
+        "items",
+    ),
     *("policies", "results", "resources", "values", "users", "clusters", "contexts", "answers"),
     *("body", "validations", "variables", "containers", "exceptions", "environments", "sections"),
 )
@@ -35,7 +55,7 @@ FIELDS = (
 def findings(inputs: list[Input], folder: Path) -> list[tuple[str, str, int]]:
     """What broke, with the command; in a program of its own, for threads are missing in a fork."""
     program = (
-        "import json, sys; from pathlib import Path; from tools.fuzz_commands import *\n"
+        "import json, sys; from pathlib import Path; from tools.fuzz_run import *\n"
         "inputs = [Input(**each) for each in json.load(sys.stdin)]\n"
         "found = [(e.wrong, ' '.join(i.arguments), i.seed)"
         " for i, e in judged(inputs, Path(sys.argv[1])) if e.wrong]\n"
@@ -61,7 +81,7 @@ def _body(one: Input) -> dict[str, Any]:
 
 
 def test_mutated_inputs(tmp_path: Path) -> None:
-    assert findings([make_input(seed) for seed in range(1, SEEDS)], tmp_path) == []
+    assert findings([make_input(seed, FAST) for seed in range(1, SEEDS)], tmp_path) == []
 
 
 def test_mutated_inputs_of_commands_with_helm(tmp_path: Path) -> None:
@@ -103,16 +123,15 @@ def _fields(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
 
 
 def test_fields_of_another_type(tmp_path: Path) -> None:
-    """Of more than 10,000 inputs a sixtieth is in the suite; FUZZ_STEP=1 runs all."""
-    assert findings(list(wrong_types())[:: int(os.environ.get("FUZZ_STEP", "61"))], tmp_path) == []
+    """Of more than 10,000 inputs few are in the suite; FUZZ_STEP=1 runs all."""
+    assert findings(list(wrong_types())[:: int(os.environ.get("FUZZ_STEP", "181"))], tmp_path) == []
 
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr("tools.fuzz_commands.SECONDS", 0.5)
-
     def run(code: str) -> str:
-        monkeypatch.setattr("tools.fuzz_commands.chartkit", lambda _: exec(code))  # noqa: S102
+        monkeypatch.setattr("tools.fuzz_run.SECONDS", 0.5 if "process_time" in code else 60.0)
+        monkeypatch.setattr("tools.fuzz_run.chartkit", lambda _: exec(code))  # noqa: S102
         one = Input(1, "x", ["x", "-o", "json"], {"a": "b"}, {})
         [(_, ended)] = judged([one], tmp_path)
         return ended.wrong
@@ -154,9 +173,10 @@ def test_a_batch_that_ends_early_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
         if arguments == ["die"]:
             os._exit(9)
 
-    monkeypatch.setattr("tools.fuzz_commands.chartkit", run)
+    monkeypatch.setattr("tools.fuzz_run.chartkit", run)
     inputs = [Input(at, "x", [name], {}, {}) for at, name in enumerate(["a", "die", "b"])]
     assert len(run_batch(inputs, tmp_path)) == 2
+    assert list(tmp_path.iterdir()) == []
     assert [ended.wrong for _, ended in judged(inputs, tmp_path)] == [
         "",
         "the process ended with 9",
@@ -164,17 +184,144 @@ def test_a_batch_that_ends_early_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
     ]
 
 
+def commands(group: click.Group, words: tuple[str, ...] = ()) -> Iterator[str]:
+    """The names of all commands, with those of their groups."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        one = group.get_command(context, name)
+        if isinstance(one, click.Group):
+            yield from commands(one, (*words, name))
+        else:
+            yield " ".join((*words, name))
+
+
+def test_a_process_that_has_grown_is_followed_by_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tools.fuzz_run.chartkit", lambda _: None)
+    monkeypatch.setattr("tools.fuzz_run._GROWN", 1)
+    inputs = [Input(at, "x", ["a"], {}, {}) for at in range(3)]
+    assert len(run_batch(inputs, tmp_path)) == 1
+    assert [(one.seed, ended.wrong) for one, ended in judged(inputs, tmp_path)] == [
+        (0, ""),
+        (1, ""),
+        (2, ""),
+    ]
+
+
+def test_memory_is_that_of_one_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(arguments: list[str]) -> None:
+        if arguments == ["much"]:
+            taken = bytearray(200 << 20)
+            taken[::4096] = b"x" * len(taken[::4096])
+
+    monkeypatch.setattr("tools.fuzz_run.chartkit", run)
+    inputs = [Input(at, "x", [name], {}, {}) for at, name in enumerate(["a", "much", "b"])]
+    before, much, after = run_batch(inputs, tmp_path)
+    assert much.megabytes > before.megabytes + 150
+    if Path("/proc/self/clear_refs").exists():
+        assert after.megabytes < before.megabytes + 50
+
+
+def test_each_input_starts_with_its_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the command before it wrote, removed or made."""
+    seen: list[dict[str, str]] = []
+
+    def run(arguments: list[str]) -> None:
+        found = {str(each): each.read_text() for each in Path().rglob("*") if each.is_file()}
+        seen.append(found)
+        for action in arguments:
+            exec(action)  # noqa: S102
+
+    monkeypatch.setattr("tools.fuzz_run.chartkit", run)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    places = Places(tmp_path)
+    actions = [
+        "Path('a').write_text('longer')",
+        "Path('b/c').unlink()",
+        "import shutil; shutil.rmtree('b')",
+        "Path('new').write_text('x'); Path('b/new').mkdir(); Path('b/new/d').write_text('x')",
+        "Path('b/c').rename('a')",
+        "Path('link').symlink_to('a'); Path('b/folder').symlink_to('..')",
+    ]
+    files = {"a": "1", "b/c": "2"}
+    for action in [*actions, "pass"]:
+        run_here(Input(1, "x", [action], files, {}), places)
+    changed = {"a": "changed", "b/c": "2"}
+    run_here(Input(1, "x", [], changed, {}), places)
+    run_here(Input(1, "x", [], files, {}), places)
+    assert seen == [files] * 7 + [changed, files]
+
+
+def test_totals_of_a_run_that_is_ended(tmp_path: Path) -> None:
+    """SIGTERM has it print what was run so far."""
+    program = [sys.executable, "-m", "tools.fuzz_commands", "--only", "eval jmespath"]
+    running = subprocess.Popen(
+        [*program, "--seconds", "300", "--scratch", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+    while not list(tmp_path.glob("*/*")):
+        assert running.poll() is None
+        time.sleep(0.01)
+    running.send_signal(signal.SIGTERM)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode == 0
+    total = int(out.split()[0].replace(",", ""))
+    assert total > 0
+    assert total == sum(
+        int(line.split()[0].replace(",", "")) for line in out.splitlines()[1:] if line.strip()
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_totals_add_up() -> None:
+    totals = Totals()
+    one = Input(1, "x", ["eval", "cel", "1"], {}, {})
+    totals.add(one, Ended(0, 0.5, 90))
+    totals.add(one, Ended(3, 0.1, 100, "exit 3"))
+    assert (totals.inputs, totals.commands) == (2, {"eval cel": 2})
+    assert "2 inputs in 4 s (0/s)" in totals.line(4.0)
+    assert "exits 0: 1, 3: 1; at most 0.5 s and 100 MB; 1 findings" in totals.line(4.0)
+
+
 def test_every_command_is_fuzzed() -> None:
-    fuzzed = {
-        tuple(one)[: 2 if one[0] in ("policies", "values", "eval", "vendor") else 1]
-        for scenario in _all()
-        for one in scenario.arguments
-    }
-    assert {name for name, *_ in fuzzed} >= {
-        *("init", "render", "check-compat", "diff", "plan", "scan", "preview", "test"),
-        *("policies", "vendor", "values", "explain", "eval"),
-    }
+    fuzzed = {command_of(one) for scenario in SCENARIOS for one in scenario.arguments}
+    assert fuzzed == set(commands(cli))
 
 
-def _all() -> tuple[Scenario, ...]:
-    return (*FAST, *WITH_HELM)
+def test_commands_have_a_share_of_the_inputs() -> None:
+    shares = dict.fromkeys(commands(cli), 0.0)
+    for one in SCENARIOS:
+        for each in one.arguments:
+            shares[command_of(each)] += one.weight / len(one.arguments)
+    least = min(shares, key=lambda name: shares[name])
+    assert shares[least] / sum(shares.values()) >= 1 / 2_000, least
+
+
+FAILS_ALONE = ("kubeconfig", "install")
+"""Scenarios of a cluster that does not answer, whose inputs are refused where it is asked."""
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda one: one.name)
+def test_what_is_mutated_is_not_refused_as_it_is(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise no mutation would get further than to the error."""
+    for name in ("HOME", "XDG_CACHE_HOME", "KUBECONFIG"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.chdir(tmp_path)
+    places = Places(tmp_path)
+    known = {command_of(each): each for each in scenario.arguments}
+    for arguments in known.values():
+        files, environment = dict(scenario.files), dict(scenario.environment)
+        ended = run_here(Input(1, scenario.name, list(arguments), files, environment), places)
+        if scenario.name in FAILS_ALONE:
+            assert re.search("does not answer|connection refused", ended.said)
+        else:
+            assert (ended.code, ended.wrong) in ((0, ""), (1, "")), ended.said

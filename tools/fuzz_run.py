@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from chartkit.chart.helm import choice as helm
 from chartkit.cli.main import main as chartkit
+from chartkit.helm import choice as helm
 from tools.fuzz_scenarios import Scenario
 
 SECONDS: Final = 5.0

@@ -188,7 +188,7 @@ def _tests() -> list[Scenario]:
 def _values() -> list[Scenario]:
     migrate = ["values", "migrate", "o.yaml"]
     ways = [migrate, [*migrate, "--report", "json"], [*migrate, "--write"]]
-    old = sorted((_ROOT / "tests" / "unit" / "migrate" / "old").iterdir())
+    old = sorted((_ROOT / "tests" / "unit" / "values" / "migrate" / "old").glob("*.yaml"))
     return [
         *(
             Scenario(f"values {file.stem}", ways, {"o.yaml": file.read_text("utf-8")}, weight=4)

@@ -77,8 +77,9 @@ def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
 
     documents = read_file(file)
     body = documents[0].body if documents else None
-    named = body.get("library") if isinstance(body, dict) else None
-    found = [each for each in named or () if isinstance(each, str)]
+    found = (body.get("library") if isinstance(body, dict) else None) or []
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise InputError("library must be a list of folders", documents[0].locate("library"))
     for index, each in enumerate(found):
         folder = project / each
         if not folder.is_dir() and (made is None or folder.resolve() != made.resolve()):

@@ -278,7 +278,7 @@ def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
     if not root.is_dir():
         hint = "make the folder, or take it out of the list"
         raise InputError(f"there is no policy library '{root}'", place, hint)
-    shared = _shared_parameters(root)
+    shared = read_shared_parameters(root)
     folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
     if not folders and not plain_library(root).references:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
@@ -339,7 +339,8 @@ def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str
     return found | {name: Parameter(name, body) for name, body in own.items()}
 
 
-def _shared_parameters(root: Path) -> dict[str, Parameter]:
+def read_shared_parameters(root: Path) -> dict[str, Parameter]:
+    """Return what all policies of a library may have as parameters, by name; raises InputError."""
     file = root / PARAMETERS_FILE
     if not file.is_file():
         return {}

@@ -122,6 +122,15 @@ def test_starts_and_checks_a_policy(tmp_path: Path) -> None:
     assert "is there already" in done.line
 
 
+@pytest.mark.parametrize("library", ["5", "true", "own", "{own: 1}", "[5]", "[null]", "[[own]]"])
+@pytest.mark.parametrize("command", [["new", "a/b", "--kind", "validate"], ["list"], ["check"]])
+def test_a_library_of_another_type(tmp_path: Path, library: str, command: list[str]) -> None:
+    (tmp_path / "chartkit.yaml").write_text(f"environments: {{}}\nlibrary: {library}\n")
+    done = chartkit(tmp_path, "policies", *command)
+    assert (done.code, done.out) == (2, "")
+    assert done.line.startswith("chartkit.yaml:2:1: library must be a list of folders")
+
+
 def test_a_changed_vendored_library_is_refused(tmp_path: Path) -> None:
     root = _vendored(tmp_path)
     done = chartkit(tmp_path, "policies", "check", "vendor/public")

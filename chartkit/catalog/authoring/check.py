@@ -36,6 +36,7 @@ from chartkit.library.policies import (
     POLICY_FILE,
     LibraryPolicy,
     read_policy,
+    read_shared_parameters,
 )
 from chartkit.library.upstream import is_policy
 from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
@@ -111,14 +112,10 @@ def _policy_files(path: Path) -> Iterator[Path]:
 
 
 def shared_parameters(path: Path) -> Mapping[str, Parameter]:
-    """The shared parameters of the library that a folder is, or is in."""
+    """Return the shared parameters of the library that a folder is, or is in; raises InputError."""
     for folder in (path, *list(path.resolve().parents)[:2]):
-        file = folder / PARAMETERS_FILE
-        if file.is_file() and not (folder / POLICY_FILE).exists():
-            documents = read_file(file)
-            body = documents[0].body if documents else None
-            found = body if isinstance(body, dict) else {}
-            return {name: Parameter(name, each, shared=True) for name, each in found.items()}
+        if (folder / PARAMETERS_FILE).is_file() and not (folder / POLICY_FILE).exists():
+            return read_shared_parameters(folder)
     return MappingProxyType({})
 
 

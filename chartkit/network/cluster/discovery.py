@@ -43,7 +43,7 @@ MEASURES: Final = frozenset(("metrics.k8s.io", "custom.metrics.k8s.io", "externa
 
 
 def _part(name: str) -> str:
-    return quote(str(name), safe=":@")
+    return quote(name, safe=":@")
 
 
 NAMESPACES: Final = Served(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body
+from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned
 from chartkit.network.cluster.source import EXPIRED, TOO_LARGE, RefusedError, Source, with_query
 
@@ -43,7 +43,7 @@ def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[B
         for body in _items(page):
             whole = cleaned({"apiVersion": api_version, "kind": kind, **body})
             metadata = whole["metadata"]
-            key = (str(metadata.get("namespace") or ""), str(metadata.get("name")))
+            key = (metadata.get("namespace") or "", metadata["name"])
             if key not in seen:
                 seen.add(key)
                 yield whole
@@ -59,6 +59,13 @@ def _items(page: Body) -> Iterator[Body]:
     if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
         raise RefusedError(0, "the answer is no list")
     for item in items or ():
-        if not isinstance(item, dict) or not isinstance(item.get("metadata"), dict):
+        if not isinstance(item, dict) or not _is_named(item.get("metadata")):
             raise RefusedError(0, "the answer lists what is no object")
         yield item
+
+
+def _is_named(metadata: Json) -> bool:
+    """Whether this is the metadata of an object: its name is a text, and so is its namespace."""
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return False
+    return isinstance(metadata.get("namespace"), str | None)

@@ -49,7 +49,7 @@ class Reader:
         except RefusedError as error:
             self.unread["namespaces"] = _reason(error)
             return {}
-        return {str(body["metadata"].get("name")): body for body in found}
+        return {body["metadata"]["name"]: body for body in found}
 
     def _one_namespace(self, name: str) -> Body | None:
         try:
@@ -121,8 +121,7 @@ def config_map_path(namespace: str, name: str) -> str:
 
 def _resource(served: Served, body: Body) -> Resource:
     metadata = body["metadata"]
-    namespace = metadata.get("namespace") or ""
-    return Resource(body, Location(served.path(namespace, str(metadata.get("name")))))
+    return Resource(body, Location(served.path(metadata.get("namespace") or "", metadata["name"])))
 
 
 def _reason(error: RefusedError) -> str:

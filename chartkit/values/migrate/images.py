@@ -7,8 +7,9 @@ from typing import Final
 
 from chartkit.kyverno.versions import Version
 from chartkit.values.migrate.context import Context, Outcome
+from chartkit.values.migrate.shapes import misshapen
 from chartkit.values.migrate.table import Row
-from chartkit.values.migrate.tree import Entry, Path, as_block
+from chartkit.values.migrate.tree import Entry, Path, as_block, data_of
 
 KYVERNO: Final = Version(1, 19)
 _REPOSITORIES: Final = {
@@ -31,9 +32,9 @@ def move_image(context: Context, row: Row) -> None:
     parent, target = row.key[:-1], row.targets[0]
     upstream = _REPOSITORIES[target]
     keys = [(*parent, name) for name in ("registry", "repository")]
-    registry, repository = (str(context.value(key) or "") for key in keys)
-    host, path = _split(registry, repository or f"ghcr.io/{upstream}")
-    present = [key for key in keys if context.tree.find(key) is not None]
+    present = [key for key in keys if _is_single(context, key)]
+    texts = [str(context.value(key) or "") if key in present else "" for key in keys]
+    host, path = _split(texts[0], texts[1] or f"ghcr.io/{upstream}")
     if host in _REGISTRIES and path == upstream:
         why = "It is the image that the chart takes by itself, from reg.kyverno.io."
         do = "Set global.image.registry: ghcr.io where nodes reach that registry alone."
@@ -56,6 +57,11 @@ def move_image(context: Context, row: Row) -> None:
         why = "The image has a name of its own; those of the other controllers are not known."
         do = f"Say where {_OTHERS} are: their image.registry and image.repository."
         context.say(Outcome.ASKED, parent, entries[0], (), why, do)
+
+
+def _is_single(context: Context, key: Path) -> bool:
+    entry = context.tree.find(key)
+    return entry is not None and not misshapen("image", data_of(entry.value))
 
 
 def move_tag(context: Context, row: Row) -> None:

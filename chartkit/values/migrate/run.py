@@ -25,12 +25,14 @@ from chartkit.values.migrate.known import (
 from chartkit.values.migrate.leftovers import as_comments, leftovers
 from chartkit.values.migrate.origin import origin
 from chartkit.values.migrate.reading import read_tree
+from chartkit.values.migrate.shapes import misshapen
 from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
 from chartkit.values.migrate.transforms import TRANSFORMS
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, as_block, data_of
 from chartkit.values.migrate.writing import write_tree
 
 _NEW_CONTROLLERS = ("backgroundController", "reportsController")
+_SAY = "Say what is meant."
 _SELECTOR = ("config", "webhooks", "namespaceSelector")
 
 
@@ -122,7 +124,10 @@ class _Run:
     def _key(self, key: Path, entry: Entry) -> None:
         row = self.table.get(key)
         if row is not None:
-            if self._is_clear(row, entry):
+            why = misshapen(row.transform, data_of(entry.value))
+            if why:
+                self.context.say(Outcome.ASKED, key, entry, (), why, _SAY)
+            elif self._is_clear(row, entry):
                 TRANSFORMS[row.transform](self.context, row)
         elif self._is_parent(key):
             inner = as_block(entry)
@@ -160,7 +165,7 @@ class _Run:
             self.context.remove(key, "It is empty, and says nothing.")
             return
         why = "A mapping stood there in every chart."
-        self.context.say(Outcome.ASKED, key, entry, (), why, "Say what is meant.")
+        self.context.say(Outcome.ASKED, key, entry, (), why, _SAY)
 
     def _unknown(self, key: Path, entry: Entry) -> None:
         name = ".".join(key)

@@ -153,8 +153,8 @@ def _listed(context: Context, row: Row, first: str, do: str) -> None:
     if not any(names):
         context.remove(row.key, _NOTHING)
         return
-    if isinstance(data, str) or any("," in str(name) for name in names):
-        parts = [part.strip() for name in names for part in str(name).split(",")]
+    if isinstance(data, str) or any("," in name for name in names):
+        parts = [part.strip() for name in names for part in name.split(",")]
         names = [part for part in parts if part]
         entry.value = value_of(names)
     block = as_block(entry)

@@ -246,6 +246,22 @@ def test_shared_parameters_are_found_from_a_policys_folder(tmp_path: Path) -> No
     assert check_path(tmp_path / "policies").diagnostics == ()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("label: {type: string}", "label: 5", "label: null", "[a]", "5", "? {a: b}\n: c"),
+        "label: {type: x, default: a, description: d}",
+        "label: {default: a, description: d, type: [string]}",
+    ],
+)
+def test_shared_parameters_that_are_none(tmp_path: Path, text: str) -> None:
+    folder = write_policy("ours/mine", Kind.VALIDATE, tmp_path)
+    (tmp_path / "policies" / "parameters.yaml").write_text(f"{text}\n")
+    for path in (folder, tmp_path / "policies"):
+        with pytest.raises(InputError, match=r"parameters\.yaml"):
+            check_path(path)
+
+
 def test_the_built_in_library_is_clean() -> None:
     checked = check_path(library_dir())
     assert checked.policies >= 60

@@ -25,6 +25,13 @@ NO_LIST: list[Body] = [
     {"kind": "PodList", "items": ["x"]},
     {"kind": "PodList", "items": [{"metadata": "x"}]},
     {"kind": "PodList", "items": [None]},
+    {"kind": "PodList", "items": [{"metadata": {}}]},
+    *(
+        {"kind": "PodList", "items": [{"metadata": {"name": "a", key: wrong}}]}
+        for key in ("name", "namespace")
+        for wrong in (1, 1.5, True, ["a"], [], {}, {"a": "b"})
+    ),
+    {"kind": "PodList", "items": [{"metadata": {"name": None}}]},
     {"kind": 1, "items": []},
 ]
 PODS = {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": ["list"]}

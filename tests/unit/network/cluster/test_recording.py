@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,3 +198,65 @@ def test_a_recording_is_no_live_cluster(world: World) -> None:
     world.scan("--cluster", "--record", "rec", *named)
     assert world.scan("rec", "--record", "other", *named)[0] == 2
     assert world.scan("rec", "rec", *named)[0] == 2
+
+
+WRONG: tuple[Any, ...] = (
+    None,
+    1,
+    1.5,
+    True,
+    [],
+    ["a"],
+    [None],
+    {},
+    {"a": "b"},
+    "",
+    "é/../\ud800\n",
+)
+
+
+def _places(value: Any) -> Iterator[tuple[Any, Any]]:
+    for key in list(value) if isinstance(value, dict) else range(len(value)):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from _places(value[key])
+
+
+def test_recorded_answers_with_a_value_of_another_type(world: World) -> None:
+    """Wherever it is, names among it, the scan says what it did not read, or reads it so."""
+    asking, meant = _asking(), labelled("one", "Pod", "Namespace")
+    named = world.policies(meant, asking)
+    world.server.add(pod("a"))
+    world.scan("--cluster", "--record", "rec", *named)
+    changed = 0
+    for file in sorted(Path("rec").glob("0*.json")):
+        text = file.read_text()
+        answer = json.loads(text)
+        if "pods" not in answer["path"] and "namespaces" not in answer["path"]:
+            continue
+        for holder, key in _places(answer):
+            before = holder[key]
+            wrong = WRONG[changed % len(WRONG)]
+            changed += 1
+            holder[key] = wrong
+            file.write_text(json.dumps(answer))
+            holder[key] = before
+            code, _, err = world.scan("rec", *named)
+            assert code in (0, 1, 2), (file, key, wrong, err)
+        file.write_text(text)
+    assert changed > 50
+
+
+@pytest.mark.parametrize("wrong", [1, 1.5, True, ["a"], {"a": "b"}])
+@pytest.mark.parametrize("field", ["name", "namespace"])
+def test_recorded_objects_whose_name_is_no_text(world: World, field: str, wrong: Any) -> None:
+    named = world.policies(labelled())
+    world.server.add(pod("a"))
+    world.scan("--cluster", "--record", "rec", *named)
+    for file in Path("rec").glob("0*.json"):
+        answer = json.loads(file.read_text())
+        if answer["path"].startswith("/api/v1/pods"):
+            answer["body"]["items"][0]["metadata"][field] = wrong
+            file.write_text(json.dumps(answer))
+    code, _, err = world.scan("rec", *named)
+    assert (code, err) == (1, "not read: pods: the answer lists what is no object\n")

@@ -1,0 +1,75 @@
+"""Old values of another type than the old chart took: never an error of ours, never made up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.model import Json
+from chartkit.values.migrate.table import LAST_OF_TWO, rows
+from tests.unit.values.migrate.values import asked, body, migrated
+
+WRONG: tuple[Json, ...] = (
+    *(None, 1, 1.5, True, "x, y"),
+    {"a": "b,c", "d": {}},
+    [None],
+    ["a,b", {"c": ["d,e"]}],
+    [["a", "b,c"], {"a": "b,c", "d": {}}],
+)
+
+
+def texts(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield key
+            yield from texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+@pytest.mark.parametrize("chart", ["kyverno", "kyverno-policies", "policy-reporter"])
+def test_values_of_any_type(chart: str, wrong: Json) -> None:
+    for key, row in rows(chart).items():
+        values: Json = wrong
+        for name in reversed(key):
+            values = {name: values}
+        if chart == "kyverno" and row.span.first <= LAST_OF_TWO:
+            values["installCRDs"] = True
+        migration = migrated(dump_yaml(values), None, chart)
+        made_up = [each for each in texts(body(migration)) if set(each) & set("{}[]'\"")]
+        assert made_up == [], key
+
+
+NO_LIST = ("{a: '1,2', b: 3}", "[{a: '1,2'}]", "[[a, 'b,c']]", "5", "true", "[null, a]", "[1, 'a']")
+
+
+@pytest.mark.parametrize("value", NO_LIST)
+@pytest.mark.parametrize(
+    "key", ["config.excludeGroupRole", "config.excludeUsername", "resourceFiltersExcludeNamespaces"]
+)
+def test_what_is_no_list_of_texts_is_left_to_people(key: str, value: str) -> None:
+    section, _, name = key.rpartition(".")
+    text = f"{section}: {{{name}: {value}}}" if section else f"{name}: {value}"
+    migration = migrated(f"{text}\ninstallCRDs: true\n")
+    assert key in asked(migration)
+    [why] = [step.why for step in migration.steps if step.key == key]
+    assert why == "A list of texts stood there in every chart."
+
+
+@pytest.mark.parametrize(
+    ("image", "left", "moved"),
+    [
+        ("{registry: [a], repository: acme/kyverno}", "registry", "acme/kyverno"),
+        ("{registry: a.example, repository: {b: c}}", "repository", "a.example"),
+    ],
+)
+def test_the_half_of_an_image_that_is_no_text_is_left(image: str, left: str, moved: str) -> None:
+    migration = migrated(f"image: {image}\ninstallCRDs: true\n")
+    assert f"image.{left}" in asked(migration)
+    assert moved in texts(body(migration))

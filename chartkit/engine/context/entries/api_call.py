@@ -6,7 +6,7 @@ import posixpath
 import re
 
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries.loader import EntryLoader, Path, stored
+from chartkit.engine.context.entries.loader import EntryLoader, Path, no_text, stored
 from chartkit.engine.context.entries.service_call import UNMADE, Reply, call_service, request_data
 from chartkit.engine.context.loader import NOTHING
 from chartkit.engine.context.variables import SubstitutionError, compile_template
@@ -168,13 +168,16 @@ class ApiCallLoader(EntryLoader):
 
     def _resolved_path(self, context: Context) -> str:
         try:
-            return str(self._path.template.resolve(context))
+            path = self._path.template.resolve(context)
         except SubstitutionError as error:
             raise self._failed(
                 "store",
                 f"failed to substitute variables in context entry {self.name} JMESPath "
                 f"{self._path.text}: {error.message}",
             ) from error
+        if not isinstance(path, str):
+            raise self._failed("store", no_text(path))
+        return path
 
     def _transform(self, data: Json, context: Context) -> Json:
         path = self._resolved_path(context)

@@ -96,3 +96,19 @@ def stored(value: Json, context: Context, failure: str) -> Json:
         raise EvaluationError(f"{failure}: json: unsupported value") from error
     context.count(len(text) if text.isascii() else len(text.encode("utf-8", "replace")))
     return json.loads(text)
+
+
+def no_text(value: Json) -> str:
+    """Return Go's words for a value where a text is taken for granted."""
+    return f"interface conversion: interface {{}} is {go_type(value)}, not string"
+
+
+def go_type(value: Json) -> str:
+    """Return the Go type of a value that is no text."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    return "[]interface {}" if isinstance(value, list) else "float64"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries.loader import EntryLoader, Path, stored
+from chartkit.engine.context.entries.loader import EntryLoader, Path, go_type, no_text, stored
 from chartkit.engine.context.loader import NOTHING
-from chartkit.engine.context.variables import SubstitutionError, Template
+from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.ports.signatures import read_credentials
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.go.fmt import go_sprint
+from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json
+
+_TYPES: Final = GoTypes(
+    {"kyverno/v1.GlobalContextEntryReference": {"name": "string", "jmesPath": "string"}}
+)
 
 
 class ConfigMapLoader(EntryLoader):
@@ -61,7 +68,7 @@ class ConfigMapLoader(EntryLoader):
         except SubstitutionError as error:
             raise EvaluationError(place + error.message) from error
         if not isinstance(value, str):
-            raise EvaluationError(f"{place}expected string, got {_go_type(value)}")
+            raise EvaluationError(f"{place}expected string, got {go_type(value)}")
         return value
 
 
@@ -70,8 +77,8 @@ class GlobalReferenceLoader(EntryLoader):
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
         super().__init__(name, body, namespace)
-        self._name = self.template("name")
         self._path = Path(self.text("jmesPath"))
+        self._reference = compile_template({"name": self.text("name"), "jmesPath": self._path.text})
 
     def fetch(self, context: Context) -> Json:
         failure = f"failed to marshal APICall data for context entry {self.name}"
@@ -84,9 +91,10 @@ class GlobalReferenceLoader(EntryLoader):
         return stored(value, context, failure)
 
     def _global(self, context: Context) -> Json:
-        name = self._name.resolve(context)
-        path = self._path.template.resolve(context)
-        first, _, rest = (name if isinstance(name, str) else go_sprint(name)).partition(".")
+        resolved = self._reference.resolve(context)
+        reference = _TYPES.decode("kyverno/v1.GlobalContextEntryReference", resolved)
+        path = reference.get("jmesPath", "")
+        first, _, rest = reference.get("name", "").partition(".")
         data = context.lookups.global_context(first, rest.partition(".")[0])
         if not path:
             return data
@@ -115,6 +123,8 @@ class ImageRegistryLoader(EntryLoader):
                 f"invalid image reference {go_sprint(reference)}, image reference must be a string"
             )
         path = self._resolve(self._path.template, self._path.text, "failed", context)
+        if not isinstance(path, str):
+            raise EvaluationError(no_text(path))
         try:
             data: Json = context.lookups.image(reference, self._credentials)
         except NoSource:
@@ -142,13 +152,3 @@ class ImageRegistryLoader(EntryLoader):
                 f"failed to apply JMESPath ({self._path.text}) results to context entry "
                 f"{self.name}, error: {error}"
             ) from error
-
-
-def _go_type(value: Json) -> str:
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "float64"

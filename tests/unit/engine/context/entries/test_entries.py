@@ -208,6 +208,45 @@ def test_outside_errors(body: Body, namespace: str, message: str) -> None:
     assert raised.value.message.startswith(message)
 
 
+NO_TEXT = [
+    ("true", "bool", "bool"),
+    ("request.object.i", "number", "float64"),
+    ("request.object", "object", "map[string]interface {}"),
+    ("request.object.*", "array", "[]interface {}"),
+]
+
+
+@pytest.mark.parametrize(("query", "json_type", "go_type"), NO_TEXT)
+def test_a_query_that_resolves_to_no_text(query: str, json_type: str, go_type: str) -> None:
+    found = "`true`" if query == "true" else query
+    path = f"{{{{ {found} }}}}"
+    unconverted = f"interface conversion: interface {{}} is {go_type}, not string"
+    for body, message in (
+        (
+            {"globalReference": {"name": "g", "jmesPath": path}},
+            "failed to marshal APICall data for context entry x: json: cannot unmarshal "
+            f"{json_type} into Go struct field GlobalContextEntryReference.jmesPath of type string",
+        ),
+        (
+            {"globalReference": {"name": path}},
+            "failed to marshal APICall data for context entry x: json: cannot unmarshal "
+            f"{json_type} into Go struct field GlobalContextEntryReference.name of type string",
+        ),
+        ({"imageRegistry": {"reference": "a", "jmesPath": path}}, unconverted),
+        (
+            {"apiCall": {"urlPath": "/a", "jmesPath": path}},
+            f"failed to store data for APICall: {unconverted}",
+        ),
+        (
+            {"variable": {"value": 1, "jmesPath": path}},
+            f"jmespath value must be a string x {path}: <nil>",
+        ),
+    ):
+        with pytest.raises(EvaluationError) as raised:
+            _load(body)
+        assert raised.value.message == message
+
+
 @pytest.mark.parametrize(
     "body",
     [

@@ -1,4 +1,4 @@
-"""`docs/cel.md`: what is written by hand, and the reference of functions below it."""
+"""`docs/reference/cel.md`: what is written by hand, and the reference of functions below it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.engine.cel.declarations import Example, Library
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.reference import Entry, Section, sections
 
-PAGE: Final = Path(__file__).parent.parent / "docs" / "cel.md"
+PAGE: Final = Path(__file__).parent.parent / "docs" / "reference" / "cel.md"
 MARK: Final = "<!-- Written from the declarations: pytest --update-golden. Not by hand. -->\n"
 
 _BLOCK: Final = re.compile(r"^```cel\n(.*?)^```$", re.MULTILINE | re.DOTALL)

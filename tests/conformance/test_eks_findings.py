@@ -1,4 +1,4 @@
-"""What the EKS policies find in public manifests, as docs/eks-findings.md has it: in both forms."""
+"""Findings of the EKS policies in public manifests, in both forms, as eks-findings.md has them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chartkit.scan.statements import Statements
 from tests.policy_library import library
 from tests.shared import ROOT, shared
 
-PAGE: Final = ROOT / "docs" / "eks-findings.md"
+PAGE: Final = ROOT / "docs" / "background" / "eks-findings.md"
 FILES: Final = ("microservices-demo", "kube-prometheus", "eks-addons")
 FORMS: Final = ("ClusterPolicy", "ValidatingPolicy")
 GROUP: Final = "eks-best-practices"

@@ -1,4 +1,4 @@
-"""`docs/pss-parity.md`: the policies beside Pod Security Admission, check by check.
+"""`docs/background/pss-parity.md`: the policies beside Pod Security Admission, check by check.
 
 Below its mark the page is written from the recorded Pods: `pytest --update-golden`.
 """
@@ -18,7 +18,7 @@ from tests.pod_security import CHECKS, MINORS, forbidden, recorded, refused
 from tests.policy_forms import FORMS
 from tests.policy_library import library
 
-PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "pss-parity.md"
+PAGE: Final = Path(__file__).parent.parent.parent / "docs" / "background" / "pss-parity.md"
 MARK: Final = "<!-- Written from the recorded Pods: pytest --update-golden. Not by hand. -->\n"
 UPSTREAM: Final = Path(__file__).parent / "data" / "pod_security_upstream.json"
 """What upstream's chart says of the fixtures of Pod Security Admission, where that differs."""

@@ -56,7 +56,7 @@ def test_page(edited: Path, request: pytest.FixtureRequest) -> None:
         for role in ("AUTHOR", "COMMITTER")
         for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
     }
-    check_page("diff.md", edited, request.config.getoption("--update-golden"), who)
+    check_page("reference/diff.md", edited, request.config.getoption("--update-golden"), who)
 
 
 def test_three_kinds_of_change_are_ranked(edited: Path) -> None:

@@ -1,5 +1,5 @@
-"""What `docs/images.md` shows, with a registry and signers of the tests' own in the place of those
-that it names."""
+"""The page `images.md`, with a registry and signers of the tests' own in place of those that it
+names."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _with_key(policy: str) -> str:
 
 
 def test_the_page(tmp_path: Path, registry: Registry, request: pytest.FixtureRequest) -> None:
-    for policy in _POLICIES.findall((DOCS / "images.md").read_text("utf-8")):
+    for policy in _POLICIES.findall((DOCS / "how-to/images.md").read_text("utf-8")):
         name = yaml.safe_load(policy)["metadata"]["name"]
         (tmp_path / f"{name}.yaml").write_text(_with_key(policy))
     pods = [_pod("scanned", "app"), _pod("severe", "old"), _pod("unsigned", "tool")]
@@ -96,7 +96,7 @@ def test_the_page(tmp_path: Path, registry: Registry, request: pytest.FixtureReq
         "BASH_FUNC_chartkit%%": MIRRORED.replace("HOST", registry.host),
     }
     check_page(
-        "images.md",
+        "how-to/images.md",
         tmp_path,
         request.config.getoption("--update-golden"),
         environment,

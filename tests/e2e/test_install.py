@@ -88,7 +88,7 @@ def test_page(
     file.write_text(server.kubeconfig.replace('"stub"', '"prd-eu"'))
     server.version = "v1.35.2"
     check_page(
-        "install.md",
+        "how-to/install.md",
         project,
         request.config.getoption("--update-golden"),
         {"KUBECONFIG": str(file)},

@@ -39,7 +39,7 @@ def passed(done: Build) -> None:
 
 def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Node ports."""
-    check_page("monitoring.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("how-to/monitoring.md", tmp_path, request.config.getoption("--update-golden"))
 
 
 def test_operator(tmp_path: Path) -> None:

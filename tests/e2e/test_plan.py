@@ -9,7 +9,7 @@ from tests.e2e.transcript import check_page
 
 
 def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    check_page("plan.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("how-to/upgrade.md", tmp_path, request.config.getoption("--update-golden"))
 
 
 def test_input(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ admissionController:
 
 def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "values.yaml").write_text(VALUES, "utf-8")
-    check_page("lint.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("reference/lint.md", tmp_path, request.config.getoption("--update-golden"))
 
 
 def test_what_is_rendered(tmp_path: Path) -> None:

@@ -20,9 +20,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    (old,) = re.findall(r"```yaml\n(.*?)```", (DOCS / "migrate.md").read_text("utf-8"), re.DOTALL)
+    (old,) = re.findall(
+        r"```yaml\n(.*?)```", (DOCS / "reference/migrate.md").read_text("utf-8"), re.DOTALL
+    )
     (tmp_path / "old.yaml").write_text(old)
-    check_page("migrate.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("reference/migrate.md", tmp_path, request.config.getoption("--update-golden"))
 
 
 def test_output(folder: Path) -> None:

@@ -58,7 +58,7 @@ def test_page(project: Path, charts: Server, request: pytest.FixtureRequest) -> 
         return re.sub(r"\b[0-9a-f]{64}\b", letter, told)
 
     update = request.config.getoption("--update-golden")
-    check_page("vendor-chart.md", project, update, {"CHARTS": charts.url}, scrub)
+    check_page("how-to/vendor-chart.md", project, update, {"CHARTS": charts.url}, scrub)
 
 
 @pytest.mark.parametrize(

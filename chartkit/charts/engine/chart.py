@@ -59,7 +59,7 @@ def plan(
 
 
 def values_page() -> str:
-    """docs/values.md: the chart's values, every key with its meaning."""
+    """docs/reference/values.md: the chart's values, every key with its meaning."""
     return engine_values.values_page(catalogue())
 
 

@@ -94,7 +94,7 @@ def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
 
 
 def values_page(catalogue: Section) -> str:
-    """docs/values.md: every key with its type, its default and what it is for."""
+    """docs/reference/values.md: every key with its type, its default and what it is for."""
     loose = {key: entry for key, entry in catalogue.entries.items() if isinstance(entry, Value)}
     lines = [_PAGE_HEAD.strip(), "", "## Names, labels and secrets", "", *_page_table(loose, "")]
     for title, entry in catalogue.entries.items():

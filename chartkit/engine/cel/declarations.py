@@ -1,7 +1,7 @@
 """How functions, macros, types and libraries are declared, and the environments made of them.
 
 One decorator declares one overload with its code, its documentation and examples; the checker,
-the compiler and `docs/cel.md` read the same declaration:
+the compiler and `docs/reference/cel.md` read the same declaration:
 
     @overload("lowerAscii", "string_lower_ascii", STRING, returns=STRING, member=True,
               doc="The text with its ASCII letters in lower case.",
@@ -37,8 +37,8 @@ Work = Callable[[Sequence[Value], Value], int]
 class Example:
     """An expression and the CEL literal (or, with `error`, the message) that it comes to.
 
-    `docs/cel.md` shows it and a test runs it; variables: what it may refer to. An example whose
-    expected value cannot be written as an expression compares `string` texts in the expression.
+    `docs/reference/cel.md` shows it and a test runs it; variables: what it may refer to. An example
+    whose expected value is no expression compares `string` texts in the expression.
     """
 
     expression: str

@@ -259,7 +259,7 @@ class Cluster:
             hint = "log in again: the credentials are missing or have expired"
             return ClusterError(f"{self.shown} does not know you (401)", None, hint)
         if status == 403:
-            hint = "docs/install.md lists the permissions that are needed"
+            hint = "docs/how-to/install.md lists the permissions that are needed"
             return ClusterError(f"{self.shown} does not allow you {what} (403)", None, hint)
         kind = NoAnswerError if status >= 500 or status in (0, 429) else ClusterError
         return kind(f"{self.shown} failed {what} ({status or 'no status'})")

@@ -136,7 +136,7 @@ def test_every_built_in_policy_is_in_a_standard(library: Library) -> None:
 
 
 def test_the_standard_that_the_page_shows_is_one(tmp_path: Path) -> None:
-    page = (Path(__file__).parents[3] / "docs" / "coverage.md").read_text("utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "coverage.md").read_text("utf-8")
     shown = page.partition("```yaml\n")[2].partition("```")[0]
     found = coverage(read_standard(_write(tmp_path, shown, head="")))
     assert set(found.by_cover()) == set(Covered)

@@ -15,7 +15,7 @@ from chartkit.project.project import parse_project
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-_PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
+_PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*/*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def blocks(page: str, key: str) -> list[str]:
@@ -23,7 +23,7 @@ def blocks(page: str, key: str) -> list[str]:
     return [text for text in found if re.search(rf"^{key}", text, re.MULTILINE)]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/chartkit-yaml.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/reference/chartkit-yaml.md"])
 def test_a_project_file_that_a_page_shows_is_one(page: str, tmp_path: Path) -> None:
     texts = blocks(page, "environments:")
     assert texts
@@ -34,10 +34,10 @@ def test_a_project_file_that_a_page_shows_is_one(page: str, tmp_path: Path) -> N
 
 def test_profiles_that_a_page_shows_name_built_in_policies() -> None:
     library = read_library([library_dir()])
-    texts = blocks("docs/policies-chart.md", "kind: Profile")
+    texts = blocks("docs/reference/policies-chart.md", "kind: Profile")
     assert texts
     for text in texts:
-        (document,) = read_text(text, "docs/policies-chart.md")
+        (document,) = read_text(text, "docs/reference/policies-chart.md")
         for reference in document.body["spec"]["policies"]:
             library.find(reference, document.locate("spec", "policies", reference))
 

@@ -398,7 +398,7 @@ def _is_section(schema: Body) -> bool:
 
 
 def test_the_page_of_values_is_up_to_date(request: pytest.FixtureRequest) -> None:
-    page = ROOT / "docs" / "values.md"
+    page = ROOT / "docs" / "reference" / "values.md"
     if request.config.getoption("--update-golden"):
         page.write_text(engine_chart.values_page(), "utf-8")
     assert page.read_text("utf-8") == engine_chart.values_page()

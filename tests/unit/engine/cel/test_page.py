@@ -1,4 +1,4 @@
-"""`docs/cel.md` against the language: every example, and the reference of functions."""
+"""`docs/reference/cel.md` against the language: every example, and the reference of functions."""
 
 from __future__ import annotations
 

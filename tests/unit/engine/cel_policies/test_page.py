@@ -1,4 +1,4 @@
-"""The examples of docs/cel-policies.md say what they show."""
+"""The examples of docs/reference/cel-policies.md say what they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.request.request import Request
 from chartkit.model import Location
 
-PAGE: Final = Path(__file__).parents[4] / "docs" / "cel-policies.md"
+PAGE: Final = Path(__file__).parents[4] / "docs" / "reference" / "cel-policies.md"
 EXAMPLES: Final = re.findall(
     r"```yaml\n(.*?)```\n\n```results\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL
 )

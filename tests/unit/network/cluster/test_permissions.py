@@ -14,7 +14,9 @@ Allowed = set[tuple[str, str, str]]
 
 def _allowed() -> Allowed:
     """(verb, group, resource) of the manifest."""
-    roles = yaml.safe_load_all((ROOT / "docs" / "scan-cluster-rbac.yaml").read_text("utf-8"))
+    roles = yaml.safe_load_all(
+        (ROOT / "docs" / "how-to" / "scan-cluster-rbac.yaml").read_text("utf-8")
+    )
     return {
         (verb, group, resource)
         for role in roles

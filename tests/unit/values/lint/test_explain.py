@@ -10,7 +10,7 @@ from chartkit.errors import InputError
 from chartkit.values.lint.explain import Explanation, as_list, as_text, explanation, explanations
 from chartkit.values.lint.fixes import FIXES
 
-PAGE = Path(__file__).parents[4] / "docs" / "lint.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "lint.md"
 GROUPS = {
     "CK0": "Values of the charts",
     "CK1": "Versions, availability, files",

@@ -1,4 +1,4 @@
-"""The tables of docs/migrate.md are those of the package."""
+"""The tables of docs/reference/migrate.md are those of the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.values.migrate.known import CHARTS, ENGINE
 from chartkit.values.migrate.report import braced
 from chartkit.values.migrate.table import Argument, Row, arguments, rows
 
-PAGE = Path(__file__).parents[4] / "docs" / "migrate.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "migrate.md"
 MARK = "<!-- Written from chartkit/values/migrate/data: pytest --update-golden. Not by hand. -->\n"
 
 

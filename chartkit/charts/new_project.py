@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.monitoring import (API)
 from chartkit.project.monitoring import (Mode, first_monitoring)
 from chartkit.errors import InputError
+from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
 from chartkit.library.profiles import read_profile, resolve
@@ -108,7 +108,7 @@ def project_files(
     context: dict[str, Any] = {
         "schema": SCHEMA,
         "profiles": profiles,
-        "kyverno": engine_chart.SUPPORTED_KYVERNO,
+        "kyverno": str(releases.current().version),
         "cluster": "eks" if eks else "kubernetes",
         "version": str(cluster),
         "monitoring": first_monitoring(monitoring, amazon) if monitoring else None,

@@ -18,7 +18,7 @@ from chartkit.render import compatibility
 
 @click.command("check-compat")
 @click.argument("path", required=False, type=click.Path(path_type=Path))
-@click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.19.")
+@click.option("--kyverno", metavar="VERSION", help="A Kyverno version, such as 1.18.")
 @click.option("--kubernetes", metavar="VERSION", help="A cluster's version, such as v1.34.1-eks-1.")
 @output_option("text", "json")
 def check_compat(

@@ -39,17 +39,17 @@ def init(
     """
     from datetime import date
 
-    from chartkit.charts.engine import chart as engine_chart
     from chartkit.charts.new_project import project_files, write_project
     from chartkit.errors import InputError
     from chartkit.kyverno import matrix as compat
+    from chartkit.kyverno import releases
     from chartkit.kyverno.versions import parse_version
     from chartkit.project.monitoring import Mode
 
     if kubernetes is not None and eks is not None:
         raise click.UsageError("give --kubernetes or --eks, not both")
     given = eks if eks is not None else kubernetes
-    kyverno = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    kyverno = releases.current().version
     supported = compat.compatibility(kyverno)
     cluster = parse_version(given, "Kubernetes") if given is not None else supported.newest
     verdict = compat.judge(kyverno, cluster, date.today())

@@ -9,7 +9,7 @@ from chartkit.cli.options.output import output_option
 
 @click.command()
 @click.option("--from", "start", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.12/1.27.")
-@click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.19/1.35.")
+@click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.18/1.34.")
 @click.option("--skip-minors", is_flag=True, help="Kyverno may skip minor versions in a step.")
 @click.option("--eks", is_flag=True, help="Say when EKS ends its support of each cluster version.")
 @output_option("text", "markdown", "json")

@@ -14,7 +14,7 @@ def vendor() -> None:
 
 @vendor.command("chart", short_help="Put upstream's chart in place of chartkit's.")
 @click.argument("name")
-@click.option("--version", required=True, metavar="VERSION", help="The chart's version, as 3.9.0.")
+@click.option("--version", required=True, metavar="VERSION", help="The chart's version, as 3.8.1.")
 @click.option(
     "--from",
     "source",

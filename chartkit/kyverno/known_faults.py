@@ -1,20 +1,18 @@
-"""Faults of single releases of Kyverno: `data/known-faults.yaml`, and what they concern."""
+"""Faults of single releases of Kyverno, and what they concern."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-from chartkit.documents.reader import read_file
+from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import CONTROLLERS, controllers
 from chartkit.kyverno.versions import Release, parse_release
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, mapping_at
 
 RULE_FAULT: Final = "CK105"
-_DATA: Final = Path(__file__).parent / "data" / "known-faults.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,7 @@ class KnownFault:
 @cache
 def known_faults() -> Sequence[KnownFault]:
     """Return every known fault."""
-    return tuple(map(_fault, read_file(_DATA)[0].body["faults"]))
+    return tuple(map(_fault, releases.section("faults")))
 
 
 def faults_of(release: Release | None, place: Location | None) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Which Kyverno runs on which Kubernetes: `data/compatibility.yaml`, and what follows from it."""
+"""Compatibility of Kyverno with Kubernetes: the matrix, its verdicts and their findings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 
-from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
+from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Diagnostic, Location, Severity
 
@@ -23,7 +22,6 @@ ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
 CLUSTERS_ANNOTATION = "chartkit/kubernetes"
 """The annotation of Chart.yaml that names the clusters which the chart supports."""
-_DATA = Path(__file__).parent / "data" / "compatibility.yaml"
 
 
 class Support(StrEnum):
@@ -79,15 +77,17 @@ class Verdict:
 @cache
 def matrix() -> Mapping[Version, Compatibility]:
     """Every known Kyverno version, oldest first."""
-    rows = [_row(body) for body in read_file(_DATA)[0].body["kyverno"]]
+    rows = map(_row, releases.section("kyverno"))
     return MappingProxyType({row.kyverno: row for row in rows})
 
 
 @cache
 def _charts() -> Mapping[Version, Version]:
     """The Kyverno version that each version of its Helm chart installs."""
-    body = read_file(_DATA)[0].body["charts"]
-    return {parse_version(chart, "chart"): parse_version(app, "") for chart, app in body.items()}
+    installs = dict(releases.section("olderCharts"))
+    for row in releases.section("kyverno"):
+        installs |= dict.fromkeys(row["charts"], row["version"])
+    return {parse_version(chart, ""): parse_version(app, "") for chart, app in installs.items()}
 
 
 def compatibility(kyverno: Version, location: Location | None = None) -> Compatibility:

@@ -19,7 +19,7 @@ from chartkit.charts.upstream.vendored import Vendored
 from chartkit.errors import InputError
 from chartkit.helm import choice as helm
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.versions import parse_version
+from chartkit.kyverno import releases
 from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Resolved
 from chartkit.output import swap, write
@@ -201,7 +201,7 @@ def _engine_plan(
         _require_supported(env)
     available = {env.name: env.high_availability for env in with_engine}
     monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
-    version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    version = releases.current().version
     return engine_chart.plan(available, compat.kube_version_range([version]), monitored)
 
 
@@ -218,8 +218,8 @@ def _values_alone(project: Project, taken: Mapping[str, Vendored]) -> Iterator[C
 
 
 def _require_supported(env: Environment) -> None:
-    supported = engine_chart.SUPPORTED_KYVERNO
-    if str(env.kyverno) != supported:
+    supported = releases.current().version
+    if env.kyverno != supported:
         message = f"the engine chart installs Kyverno {supported}, not {env.kyverno}"
         hint = (
             f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno; '

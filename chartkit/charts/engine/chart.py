@@ -13,6 +13,7 @@ from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
 from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.monitoring import (monitoring_values)
 from chartkit.project.monitoring import (Monitoring)
+from chartkit.kyverno import releases
 from chartkit.charts.plan import ChartPlan
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
@@ -22,9 +23,6 @@ from chartkit.documents.yaml_dump import dump_yaml
 CHART_NAME = "kyverno"
 NAMESPACE = "kyverno"
 """Where the charts are installed."""
-CHART_VERSION = "3.9.0"
-APP_VERSION = "v1.19.1"
-SUPPORTED_KYVERNO = "1.19"
 
 _MIGRATED = ("kyverno", "policies")
 
@@ -72,8 +70,8 @@ def _context(kube_version: str) -> Body:
     return {
         **describe(),
         "name": CHART_NAME,
-        "version": CHART_VERSION,
-        "app_version": APP_VERSION,
+        "version": releases.current().chart_version,
+        "app_version": releases.current().app_version,
         "kube_version": kube_version,
         "crd_groups": group_values(),
         "migrated": [kind.name for kind in kinds() if kind.key in _MIGRATED],

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
 from chartkit.charts.rbac import permissions
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
 from chartkit.library.rendered import Template, read_templates
 from chartkit.library.cel_form import VALIDATING
 from chartkit.kyverno.matrix import (
@@ -70,8 +71,6 @@ from chartkit.kyverno.versions import Version
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 
-CHART_VERSION = "3.9.0"
-APP_VERSION = "v1.19.1"
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
 """From this Kyverno on policies are in CEL where nobody says otherwise."""
@@ -236,7 +235,7 @@ class _Chart:
     def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:
         source = bundled.chart_source_dir(CHART_NAME)
         context: dict[str, Any] = {
-            "chart": {"name": CHART_NAME, "version": CHART_VERSION, "app_version": APP_VERSION},
+            "chart": {"name": CHART_NAME, **asdict(releases.current())},
             "kube_version": kube_version,
             "profiles": resolved.profiles,
         }

@@ -1,5 +1,4 @@
-"""What is known of versions beside the matrix: what a Kyverno version changes, and how long EKS
-supports a Kubernetes version."""
+"""Changes that each Kyverno version brings, and how long EKS supports a Kubernetes version."""
 
 from __future__ import annotations
 
@@ -8,15 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
-from typing import Final
 
-from chartkit.documents.reader import read_file
+from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body
-
-_DATA: Final = Path(__file__).parents[1] / "data"
 
 
 class ChangeKind(StrEnum):
@@ -62,7 +57,8 @@ def changes() -> Mapping[Version, Sequence[Change]]:
             parse_version(row["version"], "Kyverno"): tuple(
                 Change(ChangeKind(each["kind"]), each["text"]) for each in row["changes"]
             )
-            for row in _rows("kyverno-changes.yaml", "kyverno")
+            for row in releases.section("kyverno")
+            if "changes" in row
         }
     )
 
@@ -70,7 +66,7 @@ def changes() -> Mapping[Version, Sequence[Change]]:
 @cache
 def eks_support() -> Mapping[Version, EksSupport]:
     """The Kubernetes versions that EKS has or had, oldest first."""
-    rows = [_support(row) for row in _rows("eks.yaml", "eks")]
+    rows = [_support(row) for row in releases.section("eks")]
     return MappingProxyType({row.kubernetes: row for row in rows})
 
 
@@ -79,8 +75,3 @@ def _support(row: Body) -> EksSupport:
         date.fromisoformat(row[key]) for key in ("released", "standardSupport", "extendedSupport")
     ]
     return EksSupport(parse_version(row["version"], "Kubernetes"), *days)
-
-
-def _rows(name: str, key: str) -> list[Body]:
-    rows: list[Body] = read_file(_DATA / name)[0].body[key]
-    return rows

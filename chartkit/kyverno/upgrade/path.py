@@ -135,9 +135,10 @@ def _furthest(ends: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def parse_pair(text: str) -> Pair:
-    """`1.19/1.35`: a Kyverno version and a cluster's; raises InputError."""
+    """Return the Kyverno and the Kubernetes version of `1.12/1.29`; raise InputError."""
     kyverno, slash, kubernetes = text.partition("/")
     if not slash:
-        hint = "write Kyverno's version, a slash, the cluster's: 1.19/1.35"
+        newest = list(matrix().values())[-1]
+        hint = f"write Kyverno's version, a slash, Kubernetes': {newest.kyverno}/{newest.newest}"
         raise InputError(f"'{text}' is not a pair of versions", None, hint)
     return Pair(parse_version(kyverno, "Kyverno"), parse_version(kubernetes, "Kubernetes"))

@@ -17,7 +17,7 @@ from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import check_chart, render_chart
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.versions import parse_version
+from chartkit.kyverno import releases
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
@@ -107,7 +107,7 @@ def defaults(chart: Path | None) -> Body:
 
 @cache
 def _engine() -> ChartPlan:
-    version = parse_version(engine_chart.SUPPORTED_KYVERNO, "Kyverno")
+    version = releases.current().version
     return engine_chart.plan({}, compat.kube_version_range([version]))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from chartkit.values.migrate.context import Context, Outcome, Step, items
 from chartkit.values.migrate.table import Argument, Row, arguments
@@ -72,7 +73,7 @@ def _flags(written: Sequence[Entry]) -> Iterator[_Flag]:
 def _place(context: Context, row: Row, flag: _Flag, names: set[str]) -> None:
     argument = arguments().get(flag.name)
     if argument is None:
-        why = "Kyverno 1.19 does not start with an argument that it does not know."
+        why = f"Kyverno {current().version} does not start with an argument that it does not know."
         do = f"Put it into {'.'.join(row.targets[0])} where it is still needed."
         _say(context, row, flag, Outcome.ASKED, (), why, do)
     elif not argument.targets:

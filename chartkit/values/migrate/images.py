@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
 from chartkit.values.migrate.context import Context, Outcome
 from chartkit.values.migrate.shapes import misshapen
 from chartkit.values.migrate.table import Row
 from chartkit.values.migrate.tree import Entry, Path, as_block, data_of
 
-KYVERNO: Final = Version(1, 19)
 _REPOSITORIES: Final = {
     ("admissionController", "container", "image"): "kyverno/kyverno",
     ("admissionController", "initContainer", "image"): "kyverno/kyvernopre",
@@ -73,15 +73,15 @@ def move_tag(context: Context, row: Row) -> None:
             context.remove(row.key, "It is empty, and says nothing.")
         return
     found = _TAG.match(str(tag))
-    if found and Version(int(found[1]), int(found[2])) < KYVERNO:
+    if found and Version(int(found[1]), int(found[2])) < current().version:
         why = f"The tag {tag} is of an older Kyverno than the chart is for, which takes its own."
-        context.remove(row.key, why, f"To pin a version, name one of Kyverno {KYVERNO}.")
+        context.remove(row.key, why, f"To pin a version, name one of Kyverno {current().version}.")
     elif found:
         if row.key != row.targets[0]:
             context.move(row)
     else:
         why = f"It cannot be seen which Kyverno the tag {tag} is."
-        do = f"Name an image of Kyverno {KYVERNO} in {'.'.join(row.targets[0])}, or none."
+        do = f"Name an image of Kyverno {current().version} in {'.'.join(row.targets[0])}, or none."
         context.remove(row.key, why, do, Outcome.ASKED)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import date
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,13 @@ import pytest
 from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError
 from chartkit.kyverno import matrix as compat
-from chartkit.kyverno.matrix import RULE_ADMISSION, Support, compatibility, kube_version_range
+from chartkit.kyverno.matrix import (
+    RULE_ADMISSION,
+    Compatibility,
+    Support,
+    compatibility,
+    kube_version_range,
+)
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Severity
 from chartkit.render.compatibility import environment
@@ -16,55 +23,33 @@ from tests.unit.project.project_files import write_project
 
 TODAY = date(2026, 11, 1)
 
-# The table, written out: the data file must say the same.
-MATRIX = {
-    "1.6": ("1.16", "1.23", None, None),
-    "1.7": ("1.21", "1.23", None, None),
-    "1.8": ("1.23", "1.25", "2022-10-10", "2023-11-10"),
-    "1.9": ("1.24", "1.26", "2023-02-01", "2024-04-26"),
-    "1.10": ("1.24", "1.26", "2023-05-30", "2024-10-29"),
-    "1.11": ("1.25", "1.28", "2023-11-10", "2025-04-25"),
-    "1.12": ("1.26", "1.29", "2024-04-26", "2025-07-31"),
-    "1.13": ("1.28", "1.31", "2024-10-29", "2025-11-10"),
-    "1.14": ("1.29", "1.32", "2025-04-24", "2026-02-02"),
-    "1.15": ("1.30", "1.33", "2025-07-31", "2026-04-29"),
-    "1.16": ("1.31", "1.34", "2025-11-10", "2026-08-20"),
-    "1.17": ("1.32", "1.35", "2026-02-02", None),
-    "1.18": ("1.33", "1.35", "2026-04-29", None),
-    "1.19": ("1.33", "1.35", "2026-08-20", None),
-}
-
 
 def version(text: str) -> Version:
     return parse_version(text, "it")
 
 
-def test_the_data_file_holds_the_matrix() -> None:
-    found = {
-        str(row.kyverno): (
-            str(row.oldest),
-            str(row.newest),
-            row.released and row.released.isoformat(),
-            row.end_of_life and row.end_of_life.isoformat(),
-        )
-        for row in compat.matrix().values()
-    }
-    assert found == MATRIX
-    assert list(compat.matrix()) == sorted(compat.matrix())
+def test_support_moves_on_from_version_to_version() -> None:
+    rows = list(compat.matrix().values())
+    for older, newer in pairwise(rows):
+        assert newer.kyverno == older.kyverno.next_minor()
+        assert older.oldest <= newer.oldest
+        assert older.newest <= newer.newest
+    for row in rows:
+        assert row.oldest <= row.newest
+        assert row.released is None or row.end_of_life is None or row.released < row.end_of_life
 
 
-@pytest.mark.parametrize("kyverno", MATRIX)
-def test_each_pair_of_the_matrix(kyverno: str) -> None:
-    oldest, newest = (version(text).minor for text in MATRIX[kyverno][:2])
+@pytest.mark.parametrize("row", compat.matrix().values(), ids=lambda row: str(row.kyverno))
+def test_a_cluster_is_supported_between_the_oldest_and_the_newest(row: Compatibility) -> None:
     for minor in range(10, 45):
-        verdict = compat.judge(version(kyverno), Version(1, minor), TODAY)
+        verdict = compat.judge(row.kyverno, Version(1, minor), TODAY)
         expected = Support.SUPPORTED
-        if minor < oldest:
+        if minor < row.oldest.minor:
             expected = Support.BELOW
-        if minor > newest:
+        if minor > row.newest.minor:
             expected = Support.ABOVE
         assert verdict.support is expected
-        assert (version(kyverno) in verdict.fitting) is verdict.supported
+        assert (row.kyverno in verdict.fitting) is verdict.supported
         errors = [each for each in compat.diagnostics(verdict, None) if each.severity == "error"]
         assert bool(errors) is not verdict.supported
 

@@ -41,7 +41,7 @@ _NO_NAMESPACE: Final = "A clusterpolicy should not have the namespace defined"
 _CLEARED: Final = (
     "remove metadata.namespace: Kyverno's command line refuses the policy, an API server clears it"
 )
-_NO_EFFECT: Final = "spec.schemaValidation has no effect: no part of Kyverno 1.19 reads it"
+_NO_EFFECT: Final = "spec.schemaValidation has no effect: no part of Kyverno reads it"
 
 
 _GUIDE: Final = "https://kyverno.io/docs/guides/migration-to-cel/"

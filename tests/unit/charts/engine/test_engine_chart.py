@@ -16,6 +16,7 @@ from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import ChartkitError
 from chartkit.helm.render import Rendered, dry_run, lint_chart, render_chart
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.kyverno.releases import current
 from chartkit.model import Body
 from chartkit.schemas.json_schema import violations
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
@@ -36,7 +37,7 @@ def _container(values: Body, controller: str) -> Body:
 
 def test_the_chart_names_its_versions() -> None:
     metadata = parse_yaml(plan().files["Chart.yaml"])
-    assert metadata["appVersion"].startswith(f"v{engine_chart.SUPPORTED_KYVERNO}.")
+    assert metadata["appVersion"] == current().app_version
     assert metadata["kubeVersion"] == ">=1.33-0"
     assert metadata["annotations"][CLUSTERS_ANNOTATION] == ">=1.33-0 <1.36-0"
 

@@ -117,7 +117,7 @@ def post_with_headers(
     _CONTEXT,
     STRING,
     returns=_CONTEXT,
-    doc="A client that trusts a certificate authority in PEM. Kyverno 1.19 refuses its calls.",
+    doc="A client that trusts a certificate authority in PEM. Kyverno refuses its calls.",
     examples=(
         Example(
             "http.client('no PEM')",

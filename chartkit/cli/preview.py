@@ -29,8 +29,8 @@ def preview(output: str, **given: Any) -> None:
     admissions = Admissions(
         names, statements.values, statements.user, loaded.namespaces, loaded.namespace_objects
     )
-    lookups = statements.lookups(policies, loaded.found)
-    found = list(run_preview(policies, loaded.found, admissions, lookups))
+    world = statements.world(policies, loaded.found)
+    found = list(run_preview(policies, loaded.found, admissions, world))
     click.echo(FORMATS[output](found, wants_colour()), nl=False)
     broken = loaded.policies.diagnostics or any(one.problems for one in found)
     raise SystemExit(1 if broken else 0)

@@ -117,7 +117,7 @@ def _scan_files(
             loaded.found,
             sink,
             loaded.namespaces,
-            lookups=statements.lookups(policies.policies, () if is_json else loaded.found),
+            world=statements.world(policies.policies, () if is_json else loaded.found),
             audit_warn=given["audit_warn"],
             values=statements.values,
             user=statements.user,
@@ -160,7 +160,7 @@ def _scan_cluster(
         survey.objects(policies.policies),
         sink,
         loaded.namespaces,
-        lookups=survey.lookups(statements),
+        world=survey.world(statements),
         audit_warn=given["audit_warn"],
         values=statements.values,
         user=statements.user,
@@ -226,9 +226,9 @@ def _plan_deletions(loaded: Requests, time: datetime | None) -> Sequence[Deletio
         if policies.cleanup:
             click.echo("cleanup policies: --at TIME says what they delete", err=True)
         return None
-    lookups = statements.lookups(policies.policies, loaded.found)
+    world = statements.world(policies.policies, loaded.found)
     planned, diagnostics = planned_deletions(
-        policies.cleanup, loaded.found, time, loaded.namespaces, lookups
+        policies.cleanup, loaded.found, time, loaded.namespaces, world
     )
     for diagnostic in diagnostics:
         click.echo(str(diagnostic), err=True)

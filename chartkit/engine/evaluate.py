@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.policy import RuleKind
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.kubernetes.kinds import is_custom, kind_of
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import EvaluationError
@@ -48,7 +48,7 @@ class PolicyResponse:
 
 
 def evaluate(
-    policies: Sequence[AnyPolicy], request: Request, lookups: Lookups = OFFLINE
+    policies: Sequence[AnyPolicy], request: Request, world: World = OFFLINE
 ) -> list[RuleResult]:
     """What every rule that matches says: mutation first, then images, validation, generation.
 
@@ -56,7 +56,7 @@ def evaluate(
     A failure of a policy that is not scored is a warning.
     """
     results: list[RuleResult] = []
-    run = _Run(request, lookups)
+    run = _Run(request, world)
     for phase in Phase:
         for policy in policies:
             if phase in policy.phases:
@@ -65,11 +65,11 @@ def evaluate(
 
 
 def respond(
-    policies: Sequence[AnyPolicy], request: Request, lookups: Lookups = OFFLINE
+    policies: Sequence[AnyPolicy], request: Request, world: World = OFFLINE
 ) -> list[PolicyResponse]:
     """As `evaluate`, by phase, policy and form; a policy of which no rule matches has no
     results."""
-    run = _Run(request, lookups)
+    run = _Run(request, world)
     responses = [
         response
         for phase in Phase
@@ -95,12 +95,12 @@ class _Run:
         "_plain",
         "_unscored",
         "kind",
-        "lookups",
         "request",
+        "world",
     )
 
-    def __init__(self, request: Request, lookups: Lookups) -> None:
-        self.lookups = lookups
+    def __init__(self, request: Request, world: World) -> None:
+        self.world = world
         self.kind = request.kind or kind_of(request.resource)
         self._is_custom = is_custom(self.kind)
         self._named: Resource | None = None
@@ -114,7 +114,7 @@ class _Run:
         self.request = request
         self._plain = plain
         self._facts = Facts(request)
-        self._base = context_of(request, self.lookups, self._budget)
+        self._base = context_of(request, self.world, self._budget)
         self._admissions: dict[tuple[str, Operation], Admission] = {}
         self._common: Admission | None = None
 
@@ -200,7 +200,7 @@ class _Run:
                 old=self.request.old or old,
             )
             attributes = Attributes(request, key[0])
-            made = self._admissions[key] = admission(attributes, self.lookups, self._evidence)
+            made = self._admissions[key] = admission(attributes, self.world, self._evidence)
             self._evidence = made.evidence
         if not (self.request.variables or self._is_custom):
             self._common = made
@@ -306,7 +306,7 @@ class _Run:
             return request, self._facts, self._base
         old = (request.old or request.resource) if operation is Operation.UPDATE else None
         request = replace(request, operation=operation, old=old)
-        return request, Facts(request), context_of(request, self.lookups, self._budget)
+        return request, Facts(request), context_of(request, self.world, self._budget)
 
 
 def _sized(result: RuleResult) -> RuleResult:
@@ -360,9 +360,7 @@ _APPLIED: Final = {
 """What counts as applied where a policy applies one rule alone."""
 
 
-def context_of(
-    request: Request, lookups: Lookups = OFFLINE, budget: Budget | None = None
-) -> Context:
+def context_of(request: Request, world: World = OFFLINE, budget: Budget | None = None) -> Context:
     """What expressions see of a request; nothing of it is copied. budget: that of its rules."""
     body = request.resource.body
     deleted = request.operation is Operation.DELETE
@@ -373,7 +371,7 @@ def context_of(
         operation=str(request.operation),
         namespace=request.resource.namespace,
         user=_user_info(request.user) if request.user is not None else None,
-        lookups=lookups,
+        world=world,
         budget=budget,
     )
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from chartkit.engine.cleanup import Deletion, plan_deletions
 from chartkit.engine.policies import Cleaner
-from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource
@@ -30,12 +30,12 @@ def planned_deletions(
     found: Sequence[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
-    lookups: Lookups,
+    world: World,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
     """Everything that is deleted of what was found, and what could not be decided."""
     resources = [as_submitted(one) for one in found]
     try:
-        planned, diagnostics = plan_deletions(policies, resources, at, namespaces, lookups)
+        planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
     except OverflowError:
         raise InputError(f"--at {at:%Y-%m-%d} is beyond the calendar") from None
     return planned, diagnostics

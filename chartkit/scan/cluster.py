@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from chartkit.engine.policies import AnyPolicy, Surroundings
-from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.network.cluster.installed import (
     entries_there,
@@ -17,11 +17,11 @@ from chartkit.network.cluster.installed import (
     policies_there,
 )
 from chartkit.network.cluster.kinds import kinds_to_read
-from chartkit.network.cluster.lookups import LiveLookups
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recorded_calls import services_of
 from chartkit.network.cluster.recording import RecordedSource, recorder
 from chartkit.network.cluster.source import Source
+from chartkit.network.cluster.world import live_world
 from chartkit.scan.run import namespaces_among
 from chartkit.scan.statements import Statements
 
@@ -85,17 +85,11 @@ class Surveyed:
         """The policies that are installed."""
         return policies_there(self.reader)
 
-    def lookups(self, statements: Statements) -> Lookups:
+    def world(self, statements: Statements) -> World:
         """The cluster as policies ask it, below what the user says."""
-        return LiveLookups(
-            self.reader,
-            statements.values,
-            statements.context.images,
-            self._entries,
-            statements.registry,
-            statements.signatures,
-            services_of(self.reader.source, statements.services),
-        )
+        services = services_of(self.reader.source, statements.services)
+        given = replace(statements.given, services=services or OFFLINE.services)
+        return live_world(self.reader, given, self._entries)
 
     def objects(self, policies: Sequence[AnyPolicy]) -> Iterator[Resource]:
         """The objects that the policies speak of, kind by kind, as they are read; raises

@@ -15,7 +15,7 @@ from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.evaluate import respond
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -50,14 +50,14 @@ def run_preview(
     policies: Sequence[AnyPolicy],
     found: Sequence[Resource],
     admissions: Admissions,
-    lookups: Lookups,
+    world: World,
 ) -> Iterator[Preview]:
     """Return every object that rules would write, in order; Secrets without their values."""
     existing = {_key(one.body): one.body for one in map(as_submitted, found)}
     for given in found:
         resource = as_submitted(given)
         request = admissions.request(resource)
-        responses = [one for one in respond(policies, request, lookups) if one.phase in _PHASES]
+        responses = [one for one in respond(policies, request, world) if one.phase in _PHASES]
         said = [result for one in responses for result in one.results]
         results = with_refusals(resource, said)
         made = list(_made_of_it(resource, results))

@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.failure_action import ENFORCE
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.policies import AnyPolicy, action_of, judges_json
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request, User
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
@@ -31,7 +31,7 @@ def run_scan(
     sink: Sink,
     namespaces: Mapping[str, Mapping[str, str]],
     *,
-    lookups: Lookups = OFFLINE,
+    world: World = OFFLINE,
     audit_warn: bool = False,
     values: UserValues = NO_VALUES,
     user: User | None = None,
@@ -58,7 +58,7 @@ def run_scan(
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
         if plural_of is not None:
             request = replace(request, plural=plural_of(request.kind or kind_of(given)))
-        results = with_refusals(resource, evaluate(policies, request, lookups))
+        results = with_refusals(resource, evaluate(policies, request, world))
         if audit_warn:
             labels = request.namespace_labels
             results = [

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cel_policies.reader import VERSIONS
 from chartkit.engine.cli_files.admission import NO_VALUES
-from chartkit.engine.cli_files.object_api import PartialApi
 from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.cli_files.user_info import read_user_info
-from chartkit.engine.cli_files.user_values import (
-    UserLookups,
-    UserValues,
-    read_settings,
-    read_values,
-)
+from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
+from chartkit.engine.cli_files.world import UserGlobalContext, UserImages, UserMocks, partial_api
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
 from chartkit.engine.cluster_policy.policy import Rule, RuleKind
@@ -26,10 +21,9 @@ from chartkit.engine.context.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
 from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
-from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.lookups import OFFLINE, ImageSource, Lookups
 from chartkit.engine.ports.services import ServiceSource
 from chartkit.engine.ports.signatures import UNASKED, SignatureSource
+from chartkit.engine.ports.world import OFFLINE, Registries, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
@@ -53,11 +47,21 @@ class Statements:
     chart_values: tuple[Path, ...] = ()
     user: User | None = None
     context: UserContext = NO_CONTEXT
-    registry: ImageSource | None = None
+    registry: Registries | None = None
     signatures: SignatureSource = UNASKED
     services: ServiceSource | None = None
 
-    def lookups(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> Lookups:
+    @property
+    def given(self) -> World:
+        """The ports that the user's files and options fill, without any cluster."""
+        return World(
+            services=self.services or OFFLINE.services,
+            images=UserImages(self.context.images, self.registry),
+            signatures=self.signatures,
+            mocks=UserMocks(self.values, values_answer_calls=True),
+        )
+
+    def world(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> World:
         """The world that policies see: the objects that are scanned, and the user's values."""
         is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
         if is_plain and not any(map(_looks_around, policies)):
@@ -67,19 +71,10 @@ class Statements:
         self.signatures.learn(keys)
         if self.registry is not None:
             self.registry.learn(bodies)
-        return UserLookups(
-            self.values,
-            api=PartialApi(bodies),
-            cluster=Cluster(bodies),
-            configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
-            values_answer_calls=True,
-            context_entries=_context_entries(found),
-            images=self.context.images,
-            registry=self.registry,
-            signatures=self.signatures,
-            services=self.services,
-            blobs=LocalBlobs(keys, trusted_by(self.signatures)),
-        )
+        blobs = LocalBlobs(keys, trusted_by(self.signatures))
+        world = replace(self.given, api=partial_api(bodies), blobs=blobs)
+        entries = UserGlobalContext(entries=_context_entries(found), world=world)
+        return replace(world, global_context=entries)
 
 
 def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:

@@ -7,28 +7,22 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine.cli_files.object_api import PartialApi
-from chartkit.engine.cli_files.user_values import UserLookups
-from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.cli_files.world import partial_api
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.model import Resource
 
 CLUSTER_FILE: Final = "cluster.yaml"
 
 
-def around(example: Resource) -> Lookups:
+def around(example: Resource) -> World:
     """The world in which an example is judged; raises InputError for a broken file."""
     return _read(Path(example.location.file).parent / CLUSTER_FILE)
 
 
 @lru_cache(maxsize=256)
-def _read(file: Path) -> Lookups:
+def _read(file: Path) -> World:
     if not file.is_file():
         return OFFLINE
     bodies = [as_submitted(one).body for one in resources(read_file(file))]
-    return UserLookups(
-        api=PartialApi(bodies),
-        cluster=Cluster(bodies),
-        configmaps=[body for body in bodies if body.get("kind") == "ConfigMap"] or None,
-    )
+    return World(api=partial_api(bodies))

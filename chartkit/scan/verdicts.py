@@ -16,7 +16,7 @@ from chartkit.engine.cleanup import plan_deletions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy, Cleaner
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
@@ -52,17 +52,17 @@ def judge(
     admitting: Sequence[AnyPolicy],
     cleaning: Sequence[Cleaner],
     resource: Resource,
-    lookups: Lookups = OFFLINE,
+    world: World = OFFLINE,
 ) -> Verdict:
     """What policies do to an object that is created, or that is there for a cleanup policy.
 
     admitting, cleaning: the policies as `sorted_out` tells them apart; where there are some that
-    clean, the others are not asked; lookups: what else is there.
+    clean, the others are not asked; world: what else is there.
     """
     given = in_namespace(resource)
     if cleaning:
-        return _cleaning(cleaning, given, lookups)
-    results = evaluate(admitting, Request(given), lookups)
+        return _cleaning(cleaning, given, world)
+    results = evaluate(admitting, Request(given), world)
     acting = [result for result in results if _acts(result, given)]
     errors = [result for result in results if result.status is Status.ERROR]
     patched = [result.patched for result in acting if result.patched is not None]
@@ -95,8 +95,8 @@ def _targets(result: RuleResult) -> Iterator[RuleResult]:
     return (other for other in result.others if other.patched_target or other.generated)
 
 
-def _cleaning(policies: Sequence[Cleaner], given: Resource, lookups: Lookups) -> Verdict:
-    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, lookups)
+def _cleaning(policies: Sequence[Cleaner], given: Resource, world: World) -> Verdict:
+    planned, diagnostics = plan_deletions(policies, [as_submitted(given)], _AT, {}, world)
     error = single_line(diagnostics[0].message) if diagnostics else ""
     return Verdict(acts=bool(planned), looks=True, error=error)
 

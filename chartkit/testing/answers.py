@@ -15,7 +15,7 @@ from chartkit.engine.evaluate import PolicyResponse, respond
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Request
 from chartkit.model import Resource, RuleResult
-from chartkit.testing.world import World
+from chartkit.testing.inputs import TestInputs
 
 Key = tuple[str, ...]
 """apiVersion, kind, namespace and name of an object; of a payload the parts of its path."""
@@ -67,13 +67,13 @@ class Answers:
                 yield from answers
 
 
-def ask(world: World) -> Answers:
+def ask(inputs: TestInputs) -> Answers:
     """Asks a test's policies about its objects, once for every operation."""
-    operations = {"", *(wanted.operation for wanted in world.test.expectations)}
-    triggers = {operation: _given(world, operation) for operation in sorted(operations)}
+    operations = {"", *(wanted.operation for wanted in inputs.test.expectations)}
+    triggers = {operation: _given(inputs, operation) for operation in sorted(operations)}
     answers = Answers(triggers, {})
     targets: dict[Key, list[Target]] = {}
-    for resource in world.targets:
+    for resource in inputs.targets:
         found = [_changed(resource, answer) for answer in answers.every()]
         if any(found):
             targets[key_of(resource)] = [target for target in found if target is not None]
@@ -90,24 +90,26 @@ def _changed(resource: Resource, answer: Answer) -> Target | None:
     return None
 
 
-def _given(world: World, operation: str) -> dict[Key, list[Answer]]:
+def _given(inputs: TestInputs, operation: str) -> dict[Key, list[Answer]]:
     given = {
-        key_of(resource): _answers(world, world.admissions.request(resource, operation), operation)
-        for resource in world.resources
+        key_of(resource): _answers(
+            inputs, inputs.admissions.request(resource, operation), operation
+        )
+        for resource in inputs.resources
     }
     if not operation:
-        for payload in world.payloads:
+        for payload in inputs.payloads:
             request = Request(payload.resource, is_json=True)
-            said = _answers(world, request, operation) if payload.resource.body else []
+            said = _answers(inputs, request, operation) if payload.resource.body else []
             given[tuple(payload.name.split("/"))] = said
     return given
 
 
-def _answers(world: World, request: Request, operation: str) -> list[Answer]:
-    policies = world.policies
+def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answer]:
+    policies = inputs.policies
     responses = [
         one
-        for one in respond(policies.compiled, request, world.lookups)
+        for one in respond(policies.compiled, request, inputs.world)
         # Kyverno's program adds no digests for an ImageValidatingPolicy.
         if one.form is None or one.phase is not Phase.IMAGES
     ]
@@ -126,7 +128,7 @@ def _answers(world: World, request: Request, operation: str) -> list[Answer]:
     ]
     # Nothing is admitted where something is deleted on a schedule.
     for cleaner in policies.cleaners if not operation else ():
-        result = cleaner.evaluate(request, world.lookups)
+        result = cleaner.evaluate(request, inputs.world)
         if result is not None:
             resource = request.resource
             answers.append(Answer(cleaner.name, False, resource, resource, (result,)))

@@ -11,11 +11,11 @@ from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
 from chartkit.testing.answers import ask
+from chartkit.testing.inputs import load_inputs
 from chartkit.testing.matching import Matcher
 from chartkit.testing.model import CaseResult, PolicyRules, RuleSeen, TestFile, ruleless
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
 from chartkit.testing.sources import Sources
-from chartkit.testing.world import load_world
 
 _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
@@ -58,20 +58,20 @@ def _run_file(file: Path, case: str, sources: Sources) -> Iterator[CaseResult]:
 def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
     """Runs one test; never raises for what its files hold."""
     try:
-        world = load_world(test, sources)
+        inputs = load_inputs(test, sources)
     except ChartkitError as error:
         return CaseResult(case, test.path, error=str(error))
-    answers = ask(world)
-    matcher = Matcher(answers, world.policies, test.folder, sources)
+    answers = ask(inputs)
+    matcher = Matcher(answers, inputs.policies, test.folder, sources)
     rows = tuple(row for wanted in test.expectations for row in matcher.rows(wanted))
     return CaseResult(
         case,
         test.path,
         rows,
-        diagnostics=world.policies.diagnostics,
+        diagnostics=inputs.policies.diagnostics,
         policies=(
-            *map(_rules, world.policies.compiled),
-            *map(_deletions, world.policies.cleaners),
+            *map(_rules, inputs.policies.compiled),
+            *map(_deletions, inputs.policies.cleaners),
         ),
         seen=tuple(
             RuleSeen(answer.policy, result.rule if answer.has_rules else "", result.status)

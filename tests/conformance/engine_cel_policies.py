@@ -13,7 +13,8 @@ from typing import Any, Final
 from chartkit.documents.reader import read_text
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.user_context import UserContext, read_context
-from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
@@ -25,6 +26,7 @@ from chartkit.engine.policies import (
     sorted_out,
 )
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError, InputError
@@ -52,15 +54,20 @@ def run_case(case: Case) -> str | None:
         return f"taken, where Kyverno says: {refusal}"
     context = _context(case)
     there = [*context.resources, *_params(case)]
-    lookups = UserLookups(values, cluster=Cluster(there), images=context.images)
+    world = World(
+        api=UserApi(Cluster(there)),
+        images=UserImages(context.images),
+        global_context=UserGlobalContext(),
+        mocks=UserMocks(values),
+    )
     names = [one.policy.name for one in policies]
     admissions = Admissions(names, values, user_of(case["userinfo"]))
     results: list[tuple[Resource, RuleResult]] = []
     for resource in _objects(case):
         is_json = "json" in case
         request = Request(resource, is_json=True) if is_json else admissions.request(resource)
-        found = evaluate(policies, request, lookups)
-        found += filter(None, (one.evaluate(request, lookups) for one in cleaners))
+        found = evaluate(policies, request, world)
+        found += filter(None, (one.evaluate(request, world) for one in cleaners))
         results += [(resource, result) for result in found]
     if case.get("crash"):
         return None

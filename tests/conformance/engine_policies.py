@@ -14,17 +14,18 @@ from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
 from chartkit.engine.cli_files.user_values import (
-    UserLookups,
     UserValues,
     read_settings,
     read_values,
 )
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError, InputError
@@ -124,17 +125,17 @@ def _refusal_differs(case: Case, name: str, error: CompileError) -> str | None:
 def _results(
     case: Case, policies: Sequence[CompiledPolicy], values: UserValues
 ) -> list[tuple[Resource, RuleResult]]:
-    lookups = UserLookups(
-        values,
-        api_calls=case.get("apiCallResponses") or (),
-        global_entries=case.get("globalContextEntries") or (),
-        cluster=_cluster(case),
+    world = World(
+        api=UserApi(_cluster(case)),
+        images=UserImages({}),
+        global_context=UserGlobalContext(case.get("globalContextEntries") or ()),
+        mocks=UserMocks(values, case.get("apiCallResponses") or ()),
     )
     results = []
     for body in case["resources"]:
         resource = as_submitted(resource_of(body))
         request = _request(case, resource, policies, values)
-        for result in evaluate(policies, request, lookups):
+        for result in evaluate(policies, request, world):
             results.append((resource, result))
     return results
 

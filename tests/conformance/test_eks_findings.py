@@ -99,17 +99,17 @@ def _refused(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Foun
             if result.status is Status.FAIL:
                 found.append((result.policy, resource))
 
-    run_scan(policies, objects, sink, {}, lookups=Statements().lookups(policies, objects))
+    run_scan(policies, objects, sink, {}, world=Statements().world(policies, objects))
     return _counted(found)
 
 
 def _made(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Found:
     """Each policy by itself, so that none sees what another made."""
-    lookups = Statements().lookups(policies, objects)
+    world = Statements().world(policies, objects)
     return _counted(
         (policy.policy.name, preview.resource)
         for policy in policies
-        for preview in run_preview([policy], objects, Admissions([policy.policy.name]), lookups)
+        for preview in run_preview([policy], objects, Admissions([policy.policy.name]), world)
         if preview.made
     )
 

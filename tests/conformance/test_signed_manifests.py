@@ -5,17 +5,17 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from chartkit.engine.cli_files.user_values import UserLookups
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.ports.lookups import OFFLINE
 from chartkit.engine.ports.signatures import KeySource
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource
 from chartkit.network.signatures.cosign.blobs import LocalBlobs
@@ -54,8 +54,8 @@ def _said(
     manifests: Body, body: Body, is_offline: bool = False, secrets: KeySource = NO_SECRETS
 ) -> list[str]:
     blobs = LocalBlobs(secrets, lambda: TRUST)
-    lookups = OFFLINE if is_offline else UserLookups(blobs=blobs)
-    (result,) = evaluate([compile_policy(policy(manifests))], Request(Resource(body)), lookups)
+    world = OFFLINE if is_offline else replace(OFFLINE, blobs=blobs)
+    (result,) = evaluate([compile_policy(policy(manifests))], Request(Resource(body)), world)
     return [str(result.status), result.message]
 
 

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.context.global_context import read_global_context_entry
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, Status
@@ -74,9 +75,9 @@ def test_generate_rules(generate: Body, metadata: Json, other: Json) -> None:
         compiled = compile_policy(_policy(generate))
     except ChartkitError:
         return
-    lookups = UserLookups(cluster=Cluster((there,)))
+    world = World(UserApi(Cluster([there])))
     for operation in Operation:
-        for result in evaluate([compiled], Request(Resource(trigger), None, operation), lookups):
+        for result in evaluate([compiled], Request(Resource(trigger), None, operation), world):
             assert result.status in Status
             assert all(isinstance(one["metadata"]["labels"], dict) for one in result.generated)
     assert (generate, trigger, there) == before
@@ -103,6 +104,6 @@ def test_global_context_entries(listed: Json, call: Json, projections: Json) -> 
     head = {"apiVersion": "kyverno.io/v2", "kind": "GlobalContextEntry", "metadata": {"name": "e"}}
     try:
         entry = read_global_context_entry(Resource({**head, "spec": spec}))
-        entry.data("", UserLookups())
+        entry.data("", OFFLINE)
     except ChartkitError:
         pass

@@ -10,13 +10,14 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.json_patch.nodes import PatchError
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
@@ -171,9 +172,7 @@ def test_no_mutate_rule_crashes_a_run(mutate: Body, body: Body) -> None:
         compiled = compile_policy(Resource(policy))
     except CompileError:
         return
-    for result in evaluate(
-        [compiled], Request(Resource(body)), UserLookups(cluster=Cluster([body]))
-    ):
+    for result in evaluate([compiled], Request(Resource(body)), World(UserApi(Cluster([body])))):
         assert isinstance(result.status, Status)
         assert isinstance(result.message, str)
         json.dumps([result.patched, result.patched_target])

@@ -36,8 +36,8 @@ def decided(policy: LibraryPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic
         except InputError as error:
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue
-        for resource, lookups in found:
-            verdicts = [judge(form.admitting, form.cleaning, resource, lookups) for form in forms]
+        for resource, world in found:
+            verdicts = [judge(form.admitting, form.cleaning, resource, world) for form in forms]
             yield from _wrong(forms, verdicts, resource, bad)
             for form, verdict in zip(forms, verdicts, strict=True):
                 acted[id(form)] |= verdict.rules

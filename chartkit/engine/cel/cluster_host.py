@@ -11,8 +11,8 @@ from chartkit.engine.cel.host import OfflineHost
 from chartkit.engine.cel.library.natives import as_written
 from chartkit.engine.cel.shapes.matching import own_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, parse_api_version
-from chartkit.engine.ports.lookups import Lookups, UnknownEntry
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
+from chartkit.engine.ports.world import UnknownEntry, World
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.int64 import Int64
 from chartkit.go.json_decoder import JsonError, parse_first
@@ -40,7 +40,7 @@ class ClusterHost(OfflineHost):
 
     def __init__(
         self,
-        lookups: Lookups,
+        world: World,
         policy: str,
         rule: str = "",
         namespace: str = "",
@@ -52,8 +52,8 @@ class ClusterHost(OfflineHost):
         may_call: whether it may call services, None: if it is of no namespace."""
         self.policy_namespace = namespace
         self.generated: list[Body] = []
-        self._lookups = lookups
-        self._cluster = lookups.cluster(policy, rule)
+        self._world = world
+        self._cluster = world.api.cluster(policy, rule)
         self._now = now
         self._chance = chance
         self._may_call = not namespace if may_call is None else may_call
@@ -90,11 +90,11 @@ class ClusterHost(OfflineHost):
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
         path = _path(api_version, resource, namespace)
-        recorded = self._lookups.recorded("POST", path)
+        recorded = self._world.mocks.recorded("POST", path)
         if recorded is not None and isinstance(recorded.body, dict):
             return recorded.body
         try:
-            answer: Json = self._lookups.api_call("POST", path, body)
+            answer: Json = self._world.api.call("POST", path, body)
         except LookupFailed as error:
             raise CelError(error.message) from None
         if not isinstance(answer, dict):
@@ -106,7 +106,7 @@ class ClusterHost(OfflineHost):
 
     def global_context(self, name: str, projection: str, /) -> Json:
         try:
-            return self._lookups.global_context(name, projection)
+            return self._world.global_context.data(name, projection)
         except (NoSource, UnknownEntry):
             return None
         except LookupFailed as error:
@@ -115,7 +115,7 @@ class ClusterHost(OfflineHost):
     def http(
         self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
     ) -> Json:
-        recorded = self._lookups.recorded(method, url)
+        recorded = self._world.mocks.recorded(method, url)
         if recorded is not None:
             return _recorded(recorded.status, recorded.body)
         if not self._may_call:
@@ -123,7 +123,7 @@ class ClusterHost(OfflineHost):
         data = posted(body) if method == "POST" else None
         call = ServiceCall(method, url, tuple(headers.items()), data, ca_bundle)
         try:
-            answer = self._lookups.http(call)
+            answer = self._world.services.ask(call)
         except BadUrlError as error:
             raise CelError(f"invalid URL: {error.message}") from None
         except NoSource as error:
@@ -136,7 +136,7 @@ class ClusterHost(OfflineHost):
 
     def image_data(self, reference: str, /) -> Body:
         try:
-            return self._lookups.image_descriptor(reference)
+            return self._world.images.descriptor(reference)
         except LookupFailed as error:
             raise CelError(error.message) from None
 

@@ -20,7 +20,7 @@ from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import JsonScope, RequestScope, server_scope
-from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, RuleResult, RuleType, Status
@@ -36,7 +36,7 @@ class Admission:
 
     attributes: Attributes
     scope: RequestScope | JsonScope
-    lookups: Lookups
+    world: World
     evidence: RequestEvidence
 
     @cached_property
@@ -46,22 +46,22 @@ class Admission:
 
 
 def admission(
-    attributes: Attributes, lookups: Lookups, evidence: RequestEvidence | None = None
+    attributes: Attributes, world: World, evidence: RequestEvidence | None = None
 ) -> Admission:
-    """A request as CEL policies see it; what it asks of the cluster goes to the lookups.
+    """A request as CEL policies see it; what it asks of the cluster goes to the world.
 
     evidence: of the same request before it was changed.
     """
     found = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:
-        return Admission(attributes, JsonScope(attributes), lookups, found)
+        return Admission(attributes, JsonScope(attributes), world, found)
     scope = RequestScope(attributes, _namespace(attributes))
-    return Admission(attributes, scope, lookups, found)
+    return Admission(attributes, scope, world, found)
 
 
-def new_host(policy: CelPolicy, lookups: Lookups) -> ClusterHost:
+def new_host(policy: CelPolicy, world: World) -> ClusterHost:
     """What a policy's expressions ask, with nothing generated yet."""
-    return ClusterHost(lookups, policy.name, namespace=policy.namespace, may_call=policy.may_call)
+    return ClusterHost(world, policy.name, namespace=policy.namespace, may_call=policy.may_call)
 
 
 def _namespace(attributes: Attributes) -> Body | None:
@@ -88,7 +88,7 @@ class Judge:
         self.policy = policy
         constraints = policy.constraints
         self._constraints = None if constraints is None else Constraints(constraints)
-        self._host: tuple[Lookups, ClusterHost] | None = None
+        self._host: tuple[World, ClusterHost] | None = None
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -122,10 +122,10 @@ class Judge:
     def host(self, admission: Admission) -> ClusterHost:
         """What the policy's expressions ask; kept for as long as the world stays the same."""
         known = self._host
-        if known is not None and known[0] is admission.lookups:
+        if known is not None and known[0] is admission.world:
             return known[1]
-        host = new_host(self.policy, admission.lookups)
-        self._host = (admission.lookups, host)
+        host = new_host(self.policy, admission.world)
+        self._host = (admission.world, host)
         return host
 
     @abstractmethod

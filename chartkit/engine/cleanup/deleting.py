@@ -22,7 +22,7 @@ from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.cleanup.policy import CLEANUP_RULE
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quoting import quote
@@ -82,14 +82,14 @@ class DeletingPolicy(Judge):
         """The policy as it was read."""
         return self.policy.resource
 
-    def evaluate(self, request: Request, lookups: Lookups = OFFLINE) -> RuleResult | None:
+    def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult | None:
         """Whether it would delete an object: pass for yes, fail for no, nothing where it does not
         speak of it. Never raises for what stands in the policy or the object."""
         if not request.is_json and not request.plural:
             one = request.resource
-            cluster = lookups.cluster(self.policy.name, "")
+            cluster = world.api.cluster(self.policy.name, "")
             request = replace(request, plural=cluster.plural(one.api_version, one.kind))
-        return self.run(admission(Attributes(request), lookups))
+        return self.run(admission(Attributes(request), world))
 
     def speaks_of(self, attributes: Attributes) -> bool:
         """Whether the match constraints speak of an object; they are not asked about plain JSON."""
@@ -99,7 +99,7 @@ class DeletingPolicy(Judge):
         """What its expressions ask; the time is that of its run."""
         policy = self.policy
         return ClusterHost(
-            admission.lookups,
+            admission.world,
             policy.name,
             namespace=policy.namespace,
             now=now,

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 
 from chartkit.engine.cleanup.ttl import LABEL, PROPAGATION, deletion_time
 from chartkit.engine.jmespath.sources import current_sources, use_sources
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.errors import ChartkitError
@@ -52,7 +52,7 @@ class Cleaner(Protocol):
         """What becomes of the objects that a deleted one owns; empty for the server's default."""
         ...
 
-    def evaluate(self, request: Request, lookups: Lookups, /) -> RuleResult | None:
+    def evaluate(self, request: Request, world: World, /) -> RuleResult | None:
         """Pass for an object that it deletes."""
         ...
 
@@ -62,7 +62,7 @@ def plan_deletions(
     resources: Iterable[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
-    lookups: Lookups = OFFLINE,
+    world: World = OFFLINE,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
     """What is deleted of the objects that are there at a time, in order of time.
 
@@ -76,7 +76,7 @@ def plan_deletions(
     for policy in policies:
         run = policy.schedule.next(at) if policy.schedule is not None else None
         if run is not None:
-            found += _run(policy, everything, run, namespaces, lookups, diagnostics)
+            found += _run(policy, everything, run, namespaces, world, diagnostics)
     for resource in everything:
         try:
             time = deletion_time(resource, at)
@@ -93,14 +93,14 @@ def _run(
     resources: Iterable[Resource],
     run: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
-    lookups: Lookups,
+    world: World,
     diagnostics: list[Diagnostic],
 ) -> Iterator[Deletion]:
     nanoseconds = (run - _EPOCH) // timedelta(microseconds=1) * 1000
     with use_sources(replace(current_sources(), now=lambda: nanoseconds)):
         for resource in resources:
             labels = namespaces.get(resource.namespace, {})
-            result = policy.evaluate(Request(resource, namespace_labels=labels), lookups)
+            result = policy.evaluate(Request(resource, namespace_labels=labels), world)
             if result is None:
                 continue
             if result.status is Status.PASS:

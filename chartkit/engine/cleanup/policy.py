@@ -14,7 +14,7 @@ from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.context.images import ImagesLoader, has_images
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.errors import ChartkitError
@@ -59,11 +59,11 @@ class CleanupPolicy:
         """The name in results: `name`, or `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
-    def evaluate(self, request: Request, lookups: Lookups = OFFLINE) -> RuleResult:
+    def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult:
         """Whether it would delete an object: pass for yes, fail for no. Never raises for what
         stands in the policy or the object."""
         try:
-            context = Context({}, lookups)
+            context = Context({}, world)
             deletes = self._deletes(request, context)
             problem = context.budget.end()
             if problem is not None:

@@ -1,9 +1,7 @@
-"""What a user says about the world: values files and mocks, as Kyverno's command-line program
-reads them.
+"""Values files of Kyverno's command-line program (`cli.kyverno.io/v1alpha1`, kind Values).
 
 A values file gives variables for all objects, for one object of a policy or for one rule, and
-the labels of namespaces. Recorded answers to API and service calls and the data of
-GlobalContextEntries stand in for a cluster.
+the labels of namespaces.
 """
 
 from __future__ import annotations
@@ -12,24 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from chartkit.engine.cli_files.object_api import ObjectApi
-from chartkit.engine.context.global_context import GlobalContextEntry
-from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.engine.ports.cluster import EMPTY, Cluster
-from chartkit.engine.ports.lookups import ImageSource, OfflineLookups, Recorded, UnknownEntry
-from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
-from chartkit.engine.ports.signatures import (
-    NOBODY_ELSE,
-    UNASKED,
-    UNVERIFIED,
-    BlobSource,
-    Credentials,
-    SignatureSource,
-)
-from chartkit.errors import InputError, LookupFailed, NoSource
-from chartkit.go.quoting import quote
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Location
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _OPERATION = "request.operation"
@@ -216,160 +199,3 @@ def _name(body: Mapping[str, Json], what: str, location: Location) -> str:
     if not isinstance(name, str) or not name:
         raise InputError(f"each of {what} needs a name", location)
     return name
-
-
-class UserLookups(OfflineLookups):
-    """A world made of what the user gave; everything else has no source."""
-
-    def __init__(
-        self,
-        values: UserValues | None = None,
-        *,
-        api_calls: Sequence[Body] = (),
-        global_entries: Sequence[Body] = (),
-        configmaps: Sequence[Body] | None = None,
-        values_answer_calls: bool = False,
-        api: ObjectApi | None = None,
-        cluster: Cluster = EMPTY,
-        worlds: Mapping[tuple[str, str], Cluster] | None = None,
-        images: Mapping[str, Body] = _EMPTY,
-        context_entries: Sequence[GlobalContextEntry] = (),
-        registry: ImageSource | None = None,
-        signatures: SignatureSource = UNASKED,
-        services: ServiceSource | None = None,
-        blobs: BlobSource = UNVERIFIED,
-    ) -> None:
-        """api_calls: `{url or urlPath, method, response: {statusCode, body}}`; global_entries:
-        `{name, data or resources, fieldPath, projections}`; configmaps: whole objects, None where
-        there is nobody to ask for one; values_answer_calls: a value under a call's name stands for
-        its answer, as in Kyverno's test command (its apply command has no answer there); api: what
-        answers calls; cluster: the objects that are there; worlds: those that are there
-        for one rule (policy and rule; no rule for a policy without any), in their place; images:
-        what registries say of images; context_entries: what policies may refer to,
-        held from the objects that are there and the recorded calls; registry: who is asked for
-        images that the user says nothing of, None for nobody; signatures: who verifies images;
-        services: who makes calls of services that the user says nothing of, None for nobody;
-        blobs: who verifies signatures of what lies at hand.
-        """
-        self._values = values or UserValues()
-        self._calls = dict(map(_recorded_call, api_calls))
-        self._globals = {str(entry.get("name")): entry for entry in global_entries}
-        self._configmaps = {_configmap_key(body): body for body in configmaps or ()}
-        self._has_configmaps = configmaps is not None
-        self._api = api
-        self._cluster = cluster
-        self._worlds = worlds or {}
-        self._images = images
-        self._registry = registry
-        self._services = services
-        self.signatures = signatures
-        self.blobs = blobs
-        self._context_entries = {entry.name: entry for entry in context_entries}
-        self.has_recorded = bool(self._calls)
-        self.values_answer_calls = values_answer_calls
-
-    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
-        return self._values.for_rule(policy, rule)
-
-    def cluster(self, policy: str, rule: str, /) -> Cluster:
-        return self._worlds.get((policy, rule), self._cluster)
-
-    def recorded(self, method: str, url: str, /) -> Recorded | None:
-        return self._calls.get(f"{method}:{url}") or self._calls.get(url)
-
-    def api_call(self, method: str, path: str, data: Json, /) -> Json:
-        if self._api is None:
-            return super().api_call(method, path, data)
-        return self._api.answer(method, path)
-
-    def http(self, call: ServiceCall, /) -> ServiceAnswer:
-        return super().http(call) if self._services is None else self._services.ask(call)
-
-    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        found = self._images.get(reference)
-        if found is not None:
-            return found
-        if self._registry is not None:
-            return self._registry.image(reference, credentials)
-        raise NoSource(f"image data for {reference} not found in the context")
-
-    def image_descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        if self._registry is None or reference in self._images:
-            return self.image(reference, credentials)
-        return self._registry.descriptor(reference, credentials)
-
-    def image_digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
-        if self._registry is None:
-            return super().image_digest(reference, credentials)
-        return self._registry.digest(reference, credentials)
-
-    def configmap(self, namespace: str, name: str, /) -> Body:
-        found = self._configmaps.get((namespace, name))
-        if found is not None:
-            return found
-        if self._has_configmaps:
-            raise LookupFailed(f'configmaps "{name}" not found')
-        raise NoSource(f'configmaps "{name}" not found')
-
-    def global_context(self, name: str, projection: str, /) -> Json:
-        entry = self._globals.get(name)
-        if entry is None:
-            held = self._context_entries.get(name)
-            if held is not None:
-                return held.data(projection, self)
-            failed = UnknownEntry if self._globals or self._context_entries else NoSource
-            raise failed(f"failed to fetch entry key={name}")
-        data = _global_data(entry)
-        if not projection:
-            return data
-        if not isinstance(data, dict):
-            raise LookupFailed(
-                f"global context mock: projection {quote(projection)} requested but value is not "
-                "an object"
-            )
-        if projection not in data:
-            raise LookupFailed(f"global context mock: projection {quote(projection)} not found")
-        return data[projection]
-
-
-def _recorded_call(entry: Body) -> tuple[str, Recorded]:
-    response = entry.get("response") or {}
-    url = entry.get("url") or entry.get("urlPath") or ""
-    method = str(entry.get("method") or "").strip().upper()
-    key = f"{method}:{url}" if method else url
-    return key, Recorded(response.get("statusCode") or 200, response.get("body"))
-
-
-def _configmap_key(body: Body) -> tuple[str, str]:
-    one = Resource(body)
-    return one.namespace or "default", one.name
-
-
-def _global_data(entry: Body) -> Json:
-    place = f"globalContextEntries {quote(str(entry.get('name')))}"
-    resources = entry.get("resources")
-    data = entry.get("data") if resources is None else resources
-    projections = entry.get("projections") or ()
-    if data is None:
-        if projections:
-            raise LookupFailed(f"{place}: data is required when projections are set")
-        return None
-    path = entry.get("fieldPath")
-    if path:
-        data = _search(path, data, f"{place} fieldPath")
-    if not projections:
-        return data
-    found = {}
-    for projection in projections:
-        name, path = projection.get("name"), projection.get("path") or ""
-        if not name:
-            raise LookupFailed(f"{place} projection name must not be empty")
-        found[name] = _search(path, data, f"{place} projection {quote(name)} path {quote(path)}")
-    return found
-
-
-def _search(path: str, data: Json, place: str) -> Json:
-    try:
-        return compile_expression(path).search(data)
-    except JMESPathError as error:
-        raise LookupFailed(f"{place}: {error}") from error

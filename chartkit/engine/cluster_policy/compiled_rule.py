@@ -15,7 +15,7 @@ from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries
 from chartkit.engine.context.variables import Template
-from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import RuleResult, Status
@@ -77,7 +77,7 @@ class CompiledRule:
             return None
         body = self.body
         context = base
-        if not (body.is_plain and base.lookups is OFFLINE):
+        if not (body.is_plain and base.world is OFFLINE):
             context = base.child()
             self._load(context)
         if body.preconditions is not None:

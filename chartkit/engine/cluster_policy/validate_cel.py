@@ -44,7 +44,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
         scope = server_scope(attributes)
         params: tuple[Body | None, ...] = (None,)
         if reference is not None:
-            cluster = context.lookups.cluster(policy.name, rule.name)
+            cluster = context.world.api.cluster(policy.name, rule.name)
             try:
                 params = reference.find(attributes.namespace, cluster)
             except EvaluationError as error:

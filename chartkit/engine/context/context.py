@@ -16,7 +16,7 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.context.images import ImagesLoader, has_images
 from chartkit.engine.context.loader import NOTHING, Loader
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
@@ -57,12 +57,12 @@ class _Shared:
 class Context:
     """What one rule can see of one admission request."""
 
-    __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "lookups")
+    __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "world")
 
     def __init__(
         self,
         data: dict[str, Json],
-        lookups: Lookups = OFFLINE,
+        world: World = OFFLINE,
         is_delete: bool = False,
         budget: Budget | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class Context:
         budget: what all that is done in the context counts on, one of its own by default."""
         self.data = data
         self.budget = Budget() if budget is None else budget
-        self.lookups = lookups
+        self.world = world
         self.is_delete = is_delete
         self._level = 0
         self._slots: list[_Slot] = []
@@ -79,7 +79,7 @@ class Context:
 
     def child(self) -> Context:
         """A context for a rule or a foreach element; what is set there stays there."""
-        made = Context(dict(self.data), self.lookups, self.is_delete, self.budget)
+        made = Context(dict(self.data), self.world, self.is_delete, self.budget)
         made._level = self._level + 1
         made._shared = self._shared
         slots = self._slots
@@ -242,7 +242,7 @@ def admission_context(
     operation: str = "CREATE",
     namespace: str = "",
     user: Mapping[str, Json] | None = None,
-    lookups: Lookups = OFFLINE,
+    world: World = OFFLINE,
     budget: Budget | None = None,
 ) -> Context:
     """The context of one admission request, as Kyverno's command-line program makes it.
@@ -262,7 +262,7 @@ def admission_context(
         info = user.get("userInfo")
         name = info.get("username") if isinstance(info, dict) else None
         data.update(service_account(name if isinstance(name, str) else ""))
-    context = Context(data, lookups, operation == "DELETE", budget)
+    context = Context(data, world, operation == "DELETE", budget)
     if resource is not None and has_images(resource):
         context.defer(ImagesLoader(resource))
     return context

@@ -14,8 +14,8 @@ from chartkit.engine.context.entries.service_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.lookups import Lookups
-from chartkit.engine.ports.services import NotAllowedError
+from chartkit.engine.ports.services import NotAllowedError, ServiceSource
+from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource
 from chartkit.go.duration import parse_duration
 from chartkit.go.json_decoder import JsonError
@@ -39,13 +39,13 @@ class GlobalContextEntry:
     call: Body | None
     projections: Mapping[str, Expression]
 
-    def data(self, projection: str, lookups: Lookups) -> Json:
+    def data(self, projection: str, world: World) -> Json:
         """What it holds, or what one of its projections makes of that (empty: the whole).
 
         Raises LookupFailed for a projection that is missing or fails, and where the call has no
         recorded answer and cannot be made.
         """
-        held = self._held(lookups)
+        held = self._held(world)
         if not projection:
             return held
         expression = self.projections.get(projection)
@@ -63,15 +63,15 @@ class GlobalContextEntry:
         """How often its call is made, at most, where it fails."""
         return int((self.call or {}).get("retryLimit") or _RETRY_LIMIT)
 
-    def _held(self, lookups: Lookups) -> Json:
+    def _held(self, world: World) -> Json:
         if self.resource is not None:
-            return _listed(lookups.cluster("", ""), self.resource)
+            return _listed(world.api.cluster("", ""), self.resource)
         call = self.call or {}
         method, service = call.get("method") or "GET", call.get("service")
         url = call.get("urlPath") or "" if service is None else service["url"]
-        answer = lookups.recorded(method, url)
+        answer = world.mocks.recorded(method, url)
         if answer is None and service is not None:
-            return _called(call, lookups, self.tries)
+            return _called(call, world.services, self.tries)
         if answer is None:
             raise LookupFailed("no data available", hint=f"record an answer to {method} {url}")
         if not 200 <= answer.status < 300:
@@ -79,9 +79,9 @@ class GlobalContextEntry:
         return answer.body
 
 
-def _called(call: Body, lookups: Lookups, tries: int) -> Json:
+def _called(call: Body, services: ServiceSource, tries: int) -> Json:
     try:
-        return call_service("globalcontext", call, lookups, tries).value()
+        return call_service("globalcontext", call, services, tries).value()
     except NotAllowedError as error:
         raise LookupFailed(error.message) from error
     except NoSource as error:

@@ -136,8 +136,8 @@ def _scan(
                 own = labels.get(resource.namespace, {})
                 diagnostics.append(_violation(resource, result, policy, own))
 
-    lookups = Statements().lookups(compiled.policies, found)
-    run_scan(compiled.policies, found, take, labels, lookups=lookups)
+    world = Statements().world(compiled.policies, found)
+    run_scan(compiled.policies, found, take, labels, world=world)
     diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(subject.environment.name, what[0], diagnostics, right, place)

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups, UserValues
+from chartkit.engine.cli_files.user_values import UserValues
+from chartkit.engine.cli_files.world import UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
 from chartkit.engine.evaluate import context_of, evaluate
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -172,7 +174,7 @@ def test_values_of_a_rule() -> None:
     context = [{"name": "a", "variable": {"value": "x"}}]
     compiled = compile_policy(policy_resource(rule(context=context)))
     values = UserValues(by_rule={("p", "r"): {"b.c": "d"}})
-    assert evaluate([compiled], request(), UserLookups(values))[0].status is Status.PASS
+    assert evaluate([compiled], request(), World(mocks=UserMocks(values)))[0].status is Status.PASS
 
 
 def test_properties_of_a_rule() -> None:

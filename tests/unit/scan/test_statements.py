@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.engine.cli_files.admission import NO_VALUES
-from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.statements import read_exceptions, read_statements
@@ -87,21 +87,21 @@ def test_exceptions_that_are_not_there(tmp_path: Path) -> None:
 def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
     statements = read_statements([], [], None)
     plain = compile_all([policy_resource()]).policies
-    assert statements.lookups(plain, [obj()]) is OFFLINE
+    assert statements.world(plain, [obj()]) is OFFLINE
     context = [{"name": "c", "configMap": {"name": "a", "namespace": "default"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = statements.lookups(asking, [obj("ConfigMap")])
-    assert world.configmap("default", "a")["kind"] == "ConfigMap"
+    world = statements.world(asking, [obj("ConfigMap")])
+    assert world.api.configmap("default", "a")["kind"] == "ConfigMap"
 
 
 def test_scanned_objects_answer_calls_of_the_api() -> None:
     context = [{"name": "c", "apiCall": {"urlPath": "/api/v1/namespaces/default/configmaps"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = read_statements([], [], None).lookups(asking, [obj("ConfigMap")])
+    world = read_statements([], [], None).world(asking, [obj("ConfigMap")])
     path = "/api/v1/namespaces/default/configmaps"
-    assert [one["kind"] for one in world.api_call("GET", path, None)["items"]] == ["ConfigMap"]
+    assert [one["kind"] for one in world.api.call("GET", path, None)["items"]] == ["ConfigMap"]
     with pytest.raises(NoSource):
-        world.api_call("GET", "/apis/example.com/v1/things", None)
+        world.api.call("GET", "/apis/example.com/v1/things", None)
 
 
 def test_global_context_entries_stand_among_the_objects() -> None:
@@ -109,5 +109,5 @@ def test_global_context_entries_stand_among_the_objects() -> None:
     entry.body["spec"] = {"kubernetesResource": {"version": "v1", "resource": "configmaps"}}
     context = [{"name": "maps", "globalReference": {"name": "maps"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = read_statements([], [], None).lookups(asking, [entry, obj("ConfigMap")])
-    assert [one["kind"] for one in world.global_context("maps", "")] == ["ConfigMap"]
+    world = read_statements([], [], None).world(asking, [entry, obj("ConfigMap")])
+    assert [one["kind"] for one in world.global_context.data("maps", "")] == ["ConfigMap"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.ports.lookups import OFFLINE
+from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
 from chartkit.scan.surroundings import around
@@ -31,10 +31,10 @@ def _example(folder: Path) -> Resource:
 def test_objects_beside_an_example_are_there(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(_CLUSTER)
     world = around(_example(tmp_path))
-    (budget,) = world.api_call("GET", _BUDGETS, None)["items"]
+    (budget,) = world.api.call("GET", _BUDGETS, None)["items"]
     assert budget["metadata"]["name"] == "web"
-    assert world.configmap("default", "settings")["data"] == {"a": "b"}
-    (listed,) = world.cluster("p", "").listed("policy/v1", "poddisruptionbudgets", "default")
+    assert world.api.configmap("default", "settings")["data"] == {"a": "b"}
+    (listed,) = world.api.cluster("p", "").listed("policy/v1", "poddisruptionbudgets", "default")
     assert listed == budget
 
 
@@ -42,7 +42,7 @@ def test_without_them_there_is_nobody_to_ask(tmp_path: Path) -> None:
     world = around(_example(tmp_path))
     assert world is OFFLINE
     with pytest.raises(NoSource):
-        world.api_call("GET", _BUDGETS, None)
+        world.api.call("GET", _BUDGETS, None)
 
 
 def test_a_broken_file_is_told(tmp_path: Path) -> None:

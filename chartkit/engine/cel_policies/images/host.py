@@ -13,8 +13,8 @@ from chartkit.engine.cel_policies.images.attestors import Attestor, attestors_in
 from chartkit.engine.cel_policies.images.evidence import Evidence
 from chartkit.engine.cel_policies.images.references import Fits
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.ports.lookups import Lookups
 from chartkit.engine.ports.signatures import SignatureError, read_credentials
+from chartkit.engine.ports.world import World
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Json
 
@@ -38,11 +38,11 @@ class ImageHost(ClusterHost):
     reasons: why attestors did not vouch for images, which Kyverno only logs.
     """
 
-    def __init__(self, policy: CelPolicy, lookups: Lookups, fits: Fits, evidence: Evidence) -> None:
-        super().__init__(lookups, policy.name, namespace=policy.namespace, may_call=policy.may_call)
+    def __init__(self, policy: CelPolicy, world: World, fits: Fits, evidence: Evidence) -> None:
+        super().__init__(world, policy.name, namespace=policy.namespace, may_call=policy.may_call)
         self.evidence = evidence
         self.reasons: list[str] = []
-        self._source = lookups.signatures
+        self._source = world.signatures
         self._fits = fits
         self._credentials = read_credentials(policy.spec.get("credentials"))
         self._attestations: Mapping[str, Body] = {
@@ -51,7 +51,7 @@ class ImageHost(ClusterHost):
 
     def fetch(self, image: str) -> Body:
         """What the registry says of an image, asked as the policy wants it; raises LookupFailed."""
-        return self._lookups.image_descriptor(image, self._credentials)
+        return self._world.images.descriptor(image, self._credentials)
 
     def image_data(self, reference: str, /) -> Body:
         try:

@@ -59,7 +59,7 @@ class MutatingAdmissionJudge(BoundJudge):
         request = admission.as_served
         applied = False
         try:
-            for params in self.params(admission.lookups, attributes.namespace):
+            for params in self.params(admission.world, attributes.namespace):
                 decision = self._conditions.decide(request, params)
                 if decision is SKIPPED:
                     continue

@@ -15,7 +15,7 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
 from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelPolicy
-from chartkit.engine.ports.lookups import Lookups
+from chartkit.engine.ports.world import World
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Resource, RuleResult, Status
 
@@ -52,7 +52,7 @@ class BoundJudge(Judge):
         narrowed = self._binding.constraints if self._binding is not None else None
         return narrowed is None or narrowed.match(attributes)
 
-    def params(self, lookups: Lookups, namespace: str) -> Iterator[Body | None]:
+    def params(self, world: World, namespace: str) -> Iterator[Body | None]:
         """The parameters of a request in a namespace, each judged by itself; None where it has
         none. Raises EvaluationError where the reference cannot be used."""
         reference = self._binding.params if self._binding is not None else None
@@ -60,7 +60,7 @@ class BoundJudge(Judge):
             yield None
             return
         try:
-            found = reference.find(namespace, lookups.cluster(self.policy.name, ""))
+            found = reference.find(namespace, world.api.cluster(self.policy.name, ""))
         except EvaluationError as error:
             raise EvaluationError(f"error in parameterized resource: {error.message}") from error
         if found:
@@ -94,7 +94,7 @@ class ValidatingAdmissionJudge(BoundJudge):
         scope = admission.as_served
         result: RuleResult | None = None
         try:
-            for params in self.params(admission.lookups, attributes.namespace):
+            for params in self.params(admission.world, attributes.namespace):
                 result = self._answer(self._validation.decide(scope, params))
                 if result.status in (Status.FAIL, Status.ERROR):
                     break

@@ -50,7 +50,7 @@ class GeneratingJudge(Judge):
     def judge(self, admission: Admission) -> RuleResult | None:
         """The policy's one result, with what it made; nothing where a condition does not hold."""
         policy = self.policy
-        host = new_host(policy, admission.lookups)
+        host = new_host(policy, admission.world)
         scope = PolicyScope(admission.scope)
         try:
             allowed = self._exceptions.ask(scope, host, ignores_errors=False)

@@ -57,7 +57,7 @@ class DigestJudge(Judge):
         body = admission.attributes.object
         if body is None or admission.attributes.request.is_json:
             return None
-        host = ImageHost(self.policy, admission.lookups, self._fits, Evidence())
+        host = ImageHost(self.policy, admission.world, self._fits, Evidence())
         try:
             if not self._applies(admission, host):
                 return None

@@ -1,6 +1,6 @@
 """ImageValidatingPolicy: which images an object names, and what must hold of them.
 
-Signatures and attestations are asked of `Lookups.signatures`; where there is nobody to ask, an
+Signatures and attestations are asked of `World.signatures`; where there is nobody to ask, an
 expression that needs one is an error. An image that is required to be verified and was not is a
 failure once all policies of a request have been judged, for another one may have verified it.
 """
@@ -91,7 +91,7 @@ class ImageValidatingJudge(Judge):
     def host(self, admission: Admission) -> ImageHost:
         """What the policy's expressions ask of one request."""
         evidence = admission.evidence.of(self._call)
-        return ImageHost(self.policy, admission.lookups, self._fits, evidence)
+        return ImageHost(self.policy, admission.world, self._fits, evidence)
 
     def judge(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; nothing where a match condition does not hold."""

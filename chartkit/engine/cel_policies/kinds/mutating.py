@@ -111,7 +111,7 @@ class MutatingJudge(Judge):
 
     def _existing(self, admission: Admission, targets: _Targets) -> Iterator[RuleResult]:
         """What becomes of the objects of the cluster that are the policy's targets."""
-        cluster = admission.lookups.cluster(self.policy.name, "")
+        cluster = admission.world.api.cluster(self.policy.name, "")
         try:
             wanted = targets.find(self._target_scope(admission), self.host(admission), cluster)
             there = [one for one in cluster.of_kinds(wanted.kind) if wanted.object(one)]

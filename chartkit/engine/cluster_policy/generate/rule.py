@@ -40,7 +40,7 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
         steps = [_compile_loop(loop, writer) for loop in body["foreach"]]
 
     def handle(context: Context, request: Request) -> RuleResult | None:
-        cluster = context.lookups.cluster(policy.key, rule.name)
+        cluster = context.world.api.cluster(policy.key, rule.name)
         store = Store(cluster, request.resource.body, context.budget)
         passed = RuleResult(policy.key, rule.name, RuleType.GENERATION, Status.PASS, "")
         try:

@@ -108,9 +108,7 @@ def compile_manifests(rule: Rule, policy: Policy) -> Handler:
     def handle(context: Context, request: Request) -> RuleResult:
         resource = request.resource.body
         fields = ignored_fields(resource, domain, listed)
-        judged = _Object(
-            resource, domain, repository, fields, context.lookups.blobs, context.budget
-        )
+        judged = _Object(resource, domain, repository, fields, context.world.blobs, context.budget)
         status, message = _judge(verifies, judged)
         return RuleResult(policy.key, rule.name, rule.kind.type, status, message)
 

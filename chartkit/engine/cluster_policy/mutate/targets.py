@@ -49,7 +49,7 @@ class _Target:
 def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
     """The handler of a rule that mutates existing objects; one result for each of them.
 
-    It asks the lookups for the cluster. A policy of a namespace reaches that namespace alone.
+    It asks the world for the cluster. A policy of a namespace reaches that namespace alone.
     """
     mutate: Body = rule.mutate or {}
     targets = [_compile_target(body, rule, policy) for body in mutate["targets"]]
@@ -58,7 +58,7 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
 
     def handle(context: Context, _request: Request) -> RuleResult | None:
         context = context.child()
-        cluster = context.lookups.cluster(policy.key, rule.name)
+        cluster = context.world.api.cluster(policy.key, rule.name)
         errors: list[str] = []
         chosen: list[tuple[_Target, Body]] = []
         for index, target in enumerate(targets):

@@ -187,7 +187,7 @@ class ImagesHandler:
         # The secrets of an object's first image are taken for those of all.
         secrets = pull_secrets(request.resource.body, images[0]) if images else ()
         context = context.child()
-        check = _Check(blocks, context, Verifier(context.lookups.signatures, secrets))
+        check = _Check(blocks, context, Verifier(context.world.signatures, secrets))
         for block in blocks:
             for image in images:
                 if self._is_unchanged(request, image):
@@ -245,7 +245,7 @@ class ImagesHandler:
             return found.digest
         try:
             credentials = check.verifier.with_secrets(block.credentials)
-            return check.context.lookups.image_digest(image.reference, credentials)
+            return check.context.world.images.digest(image.reference, credentials)
         except LookupFailed as error:
             answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}"))
             return ""
@@ -328,7 +328,7 @@ def compile_verify_images(rule: Rule, policy: Policy) -> ImagesHandler:
 
 
 def _is_offline(context: Context) -> bool:
-    return context.lookups.signatures is UNASKED
+    return context.world.signatures is UNASKED
 
 
 def _without_conditions(body: Body) -> Body:

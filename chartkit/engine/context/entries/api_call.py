@@ -45,7 +45,7 @@ class ApiCallLoader(EntryLoader):
         call = self._resolve(context, place)
         service = call.get("service")
         url = call.get("urlPath") if service is None else service.get("url")
-        answer = context.lookups.recorded(call.get("method") or "GET", url) if url else None
+        answer = context.world.mocks.recorded(call.get("method") or "GET", url) if url else None
         if answer is None:
             return False
         if not 200 <= answer.status < 300:
@@ -65,7 +65,7 @@ class ApiCallLoader(EntryLoader):
         try:
             data = self._fetch(context)
         except NoSource as error:
-            if context.lookups.has_recorded:
+            if context.world.mocks.has_recorded:
                 return NOTHING
             # Nothing may stand in for an answer that nobody was asked for: the rule is undecided.
             raise NoSource(
@@ -148,7 +148,7 @@ class ApiCallLoader(EntryLoader):
             return self._ask_service(call, context)
         method = call.get("method") or "GET"
         try:
-            return context.lookups.api_call(method, path, request_data(call.get("data")))
+            return context.world.api.call(method, path, request_data(call.get("data")))
         except NoSource:
             raise
         except LookupFailed as error:
@@ -158,11 +158,11 @@ class ApiCallLoader(EntryLoader):
 
     def _ask_service(self, call: Body, context: Context) -> Reply:
         try:
-            return call_service(self.name, call, context.lookups)
+            return call_service(self.name, call, context.world.services)
         except NotAllowedError:
             raise
         except NoSource as error:
-            if context.lookups.has_recorded:
+            if context.world.mocks.has_recorded:
                 raise
             raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
 

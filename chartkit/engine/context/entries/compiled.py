@@ -41,8 +41,7 @@ class ContextEntries:
         Raises `EvaluationError` for an entry that cannot be prepared; the rule's message is
         `failed to load context: ` and its text.
         """
-        lookups = context.lookups
-        values = lookups.rule_values(self._policy, self._rule)
+        values = context.world.mocks.rule_values(self._policy, self._rule)
         if values:
             context.add_variables(values)
         if not self._loaders:
@@ -60,10 +59,10 @@ def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
     """Whether a call needs not be made: the user gave its value, or recorded its answer."""
     if not isinstance(loader, ApiCallLoader):
         return False
-    lookups = context.lookups
-    if lookups.has_recorded and loader.prepare(context):
+    mocks = context.world.mocks
+    if mocks.has_recorded and loader.prepare(context):
         return True
-    return lookups.values_answer_calls and loader.name in context.data
+    return mocks.values_answer_calls and loader.name in context.data
 
 
 def compile_entries(

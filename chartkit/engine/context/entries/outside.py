@@ -49,7 +49,7 @@ class ConfigMapLoader(EntryLoader):
                 f'policy namespace "{self.namespace}"'
             )
         try:
-            found = context.lookups.configmap(namespace, name)
+            found = context.world.api.configmap(namespace, name)
         except NoSource:
             raise
         except LookupFailed as error:
@@ -95,7 +95,7 @@ class GlobalReferenceLoader(EntryLoader):
         reference = _TYPES.decode("kyverno/v1.GlobalContextEntryReference", resolved)
         path = reference.get("jmesPath", "")
         first, _, rest = reference.get("name", "").partition(".")
-        data = context.lookups.global_context(first, rest.partition(".")[0])
+        data = context.world.global_context.data(first, rest.partition(".")[0])
         if not path:
             return data
         try:
@@ -126,7 +126,7 @@ class ImageRegistryLoader(EntryLoader):
         if not isinstance(path, str):
             raise EvaluationError(no_text(path))
         try:
-            data: Json = context.lookups.image(reference, self._credentials)
+            data: Json = context.world.images.image(reference, self._credentials)
         except NoSource:
             return NOTHING
         except LookupFailed as error:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.engine.ports.lookups import Lookups
 from chartkit.engine.ports.services import (
     MOST_BYTES,
     BadUrlError,
     Ending,
     ServiceAnswer,
     ServiceCall,
+    ServiceSource,
     posted,
     printed,
     said,
@@ -38,7 +38,7 @@ class Reply:
         return parse_json(self.text)
 
 
-def call_service(name: str, body: Body, lookups: Lookups, tries: int = 1) -> Reply:
+def call_service(name: str, body: Body, services: ServiceSource, tries: int = 1) -> Reply:
     """Makes the call of an `apiCall` whose variables are resolved; name: what messages call it;
     tries: how often, where it fails.
 
@@ -46,7 +46,7 @@ def call_service(name: str, body: Body, lookups: Lookups, tries: int = 1) -> Rep
     """
     call = replace(_built(name, body), tries=tries)
     try:
-        answer = lookups.http(call)
+        answer = services.ask(call)
     except NoSource:
         raise
     except BadUrlError as error:

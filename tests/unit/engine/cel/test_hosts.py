@@ -9,9 +9,16 @@ import pytest
 
 from chartkit.engine.cel.cluster_host import ClusterHost
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.ports.cluster import Cluster
-from chartkit.engine.ports.lookups import OfflineLookups, Recorded, UnknownEntry
 from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
+from chartkit.engine.ports.world import (
+    OFFLINE,
+    NoMocks,
+    Recorded,
+    UnknownEntry,
+    World,
+)
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.int64 import Int64
 from chartkit.model import Body, Json
@@ -34,18 +41,19 @@ _RECORDED = {
 }
 
 
-class _Lookups(OfflineLookups):
-    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
-        return Cluster([_A, _B, _TEAM])
-
+class _Mocks(NoMocks):
     def recorded(self, method: str, url: str, /) -> Recorded | None:
         return _RECORDED.get(f"{method} {url}")
 
-    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+
+class _Services:
+    def ask(self, call: ServiceCall, /) -> ServiceAnswer:
         sent = {"url": call.url, "headers": dict(call.headers), "data": (call.body or b"").decode()}
         return ServiceAnswer(200, "OK", json.dumps(sent).encode())
 
-    def global_context(self, name: str, projection: str, /) -> Json:
+
+class _Entries:
+    def data(self, name: str, projection: str, /) -> Json:
         if name == "unknown":
             raise UnknownEntry("failed to fetch entry key=unknown")
         if projection:
@@ -53,9 +61,17 @@ class _Lookups(OfflineLookups):
         return [name]
 
 
+_WORLD = World(
+    api=UserApi(Cluster([_A, _B, _TEAM])),
+    services=_Services(),
+    global_context=_Entries(),
+    mocks=_Mocks(),
+)
+
+
 def _host(namespace: str = "") -> ClusterHost:
     return ClusterHost(
-        _Lookups(),
+        _WORLD,
         "policy",
         namespace=namespace,
         now=lambda: datetime(2024, 1, 1, tzinfo=UTC),
@@ -107,8 +123,8 @@ def test_an_entry_that_is_not_there_is_null_and_a_wrong_projection_an_error() ->
 
 def test_without_anybody_to_ask_an_entry_is_null() -> None:
     with pytest.raises(NoSource):
-        OfflineLookups().global_context("e", "")
-    assert ClusterHost(OfflineLookups(), "p").global_context("e", "") is None
+        OFFLINE.global_context.data("e", "")
+    assert ClusterHost(OFFLINE, "p").global_context("e", "") is None
 
 
 def test_an_answer_has_its_status_beside_it() -> None:
@@ -150,4 +166,4 @@ def test_what_stands_outside_namespaces_is_generated_there() -> None:
 def test_time_and_chance_are_those_that_were_given() -> None:
     assert _host().now() == datetime(2024, 1, 1, tzinfo=UTC)
     assert _host().random_below(7) == 6
-    assert 0 <= ClusterHost(OfflineLookups(), "p").random_below(3) < 3
+    assert 0 <= ClusterHost(OFFLINE, "p").random_below(3) < 3

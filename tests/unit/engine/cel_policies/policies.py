@@ -9,7 +9,7 @@ from typing import Any
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
+from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Location, Resource, RuleResult
 
@@ -110,13 +110,13 @@ def results(
     exceptions: Sequence[CelException] = (),
     bindings: Sequence[Resource] = (),
     operation: Operation = Operation.CREATE,
-    lookups: Lookups = OFFLINE,
+    world: World = OFFLINE,
     **request: Any,
 ) -> list[RuleResult]:
     """What a policy says of an object."""
     compiled = compile_cel_policy(resource, exceptions, bindings)
     asked = replace(Request(subject or pod()), operation=operation, **request)
-    return evaluate([compiled], asked, lookups)
+    return evaluate([compiled], asked, world)
 
 
 def said(resource: Resource, subject: Resource | None = None, **given: Any) -> tuple[str, str]:

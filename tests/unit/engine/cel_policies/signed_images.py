@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserImages
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials, SignatureError
+from chartkit.engine.ports.world import World
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
 
@@ -75,6 +76,9 @@ class Signers:
         return self.payloads[key]
 
 
-def world(signers: Signers, images: Images | None = None) -> UserLookups:
+def world(signers: Signers, images: Images | None = None) -> World:
     """A world with a registry, and with somebody who verifies."""
-    return UserLookups(registry=images or Images(), signatures=signers)  # type: ignore[arg-type]
+    return World(
+        images=UserImages({}, images or Images()),
+        signatures=signers,  # type: ignore[arg-type]
+    )

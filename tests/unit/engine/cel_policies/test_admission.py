@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
@@ -34,7 +36,10 @@ CONFIGS: list[Body] = [
     }
     for name, wanted in (("a", "web"), ("b", "db"))
 ]
-LOOKUPS = UserLookups(read_values(None, Location("v"), read_settings([])), cluster=Cluster(CONFIGS))
+WORLD = World(
+    UserApi(Cluster(CONFIGS)),
+    mocks=UserMocks(read_values(None, Location("v"), read_settings([]))),
+)
 PARAM_KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
 
 
@@ -152,7 +157,7 @@ def test_a_binding_never_widens() -> None:
 def test_parameters(reference: Body, status: str | None) -> None:
     found = native("object.metadata.name == params.data.wanted", paramKind=PARAM_KIND)
     bound = [binding(paramRef=reference)]
-    statuses = [one.status.value for one in results(found, bindings=bound, lookups=LOOKUPS)]
+    statuses = [one.status.value for one in results(found, bindings=bound, world=WORLD)]
     assert statuses == ([] if status is None else [status])
 
 
@@ -160,7 +165,7 @@ def test_the_namespace_of_cluster_scoped_parameters() -> None:
     kind = {"apiVersion": "v1", "kind": "Node"}
     reference = {"name": "a", "namespace": "x", "parameterNotFoundAction": "Deny"}
     found = native("true", paramKind=kind)
-    _, message = said(found, bindings=[binding(paramRef=reference)], lookups=LOOKUPS)
+    _, message = said(found, bindings=[binding(paramRef=reference)], world=WORLD)
     assert message.endswith(
         "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
     )
@@ -191,7 +196,7 @@ def test_mutation_with_each_parameter() -> None:
         matchConditions=conditions("params.metadata.name == 'a'"),
     )
     reference = {"selector": {}, "parameterNotFoundAction": "Deny"}
-    (result,) = results(found, bindings=[binding(MUTATING, paramRef=reference)], lookups=LOOKUPS)
+    (result,) = results(found, bindings=[binding(MUTATING, paramRef=reference)], world=WORLD)
     assert result.patched is not None
     assert result.patched["metadata"]["labels"] == {"x": "web"}
 

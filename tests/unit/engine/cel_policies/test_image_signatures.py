@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -74,7 +75,7 @@ def shown(expression: str, image: str = APP, **given: Any) -> tuple[str, str]:
     """What a text of an expression comes to, or its failure."""
     asked = about_images("false", **given)
     asked.body["spec"]["validations"] = [{"expression": "false", "messageExpression": expression}]
-    return said(asked, images(image), lookups=world(SIGNERS))
+    return said(asked, images(image), world=world(SIGNERS))
 
 
 def failure(text: str) -> str:
@@ -249,7 +250,7 @@ def test_texts_of_attestors_that_expressions_give(path: str, field: str, what: s
     asked = about_images(
         checked, checked, attestors=_computed(path, "variables.text"), variables=own
     )
-    assert said(asked, images(APP), lookups=world(signers)) == ("pass", "success")
+    assert said(asked, images(APP), world=world(signers)) == ("pass", "success")
     value: Any = signers.attestors[0]
     for step in path.split("."):
         value = value[step]
@@ -258,12 +259,12 @@ def test_texts_of_attestors_that_expressions_give(path: str, field: str, what: s
         f"failed to evaluate policy: failed to convert {what} in compiled attestor: ci, error: "
     )
     asked = about_images(checked, attestors=_computed(path, "object.nope"))
-    assert said(asked, images(APP), lookups=world(signers)) == (
+    assert said(asked, images(APP), world=world(signers)) == (
         "error",
         f"{around}failed to evaluate compiled attestor: ci, error: no such key: nope",
     )
     asked = about_images(checked, attestors=_computed(path, "1"))
-    assert said(asked, images(APP), lookups=world(signers)) == (
+    assert said(asked, images(APP), world=world(signers)) == (
         "error",
         f"{around}failed to convert expression in compiled attestor: ci, error: "
         "unsupported type conversion from 'int' to string",
@@ -274,7 +275,7 @@ def test_why_an_attestor_does_not_vouch() -> None:
     asked = about_images(
         "images.containers.all(i, verifyImageSignatures(i, [attestors.release]) > 0)"
     )
-    (found,) = results(asked, images(APP), lookups=world(SIGNERS))
+    (found,) = results(asked, images(APP), world=world(SIGNERS))
     assert (found.status.value, found.message) == ("fail", "no")
     assert found.properties == {"verification": REASON}
 
@@ -283,22 +284,21 @@ def test_reasons_of_what_is_required() -> None:
     text = "images.containers.all(i, verifyImageSignatures(i, [attestors.release]) >= 0)"
     for settings, said_of_it in ((LOOSE, {}), (NEEDED, {"verification": REASON})):
         asked = about_images(text, validationConfigurations=settings)
-        (found,) = results(asked, images(APP), lookups=world(SIGNERS))
+        (found,) = results(asked, images(APP), world=world(SIGNERS))
         assert found.properties == said_of_it
 
 
 def test_a_question_that_is_not_answered_is_an_error() -> None:
     asked = about_images("images.containers.all(i, verifyImageSignatures(i, [attestors.ci]) == 0)")
     text = f"failed to evaluate policy: failed to verify image {APP}: connection refused"
-    assert said(asked, images(APP), lookups=world(Signers(broken=True))) == ("error", text)
+    assert said(asked, images(APP), world=world(Signers(broken=True))) == ("error", text)
     status, text = said(asked, images(APP))
     assert (status, text) == (
         "error",
         f"failed to evaluate policy: no registry to verify {APP} with",
     )
-    nobody = world(SIGNERS)
-    nobody.signatures = UNASKED
-    status, text = said(asked, images(APP), lookups=nobody)
+    nobody = replace(world(SIGNERS), signatures=UNASKED)
+    status, text = said(asked, images(APP), world=nobody)
     assert status == "error"
     assert f"no registry to verify {APP} with" in text
 
@@ -307,7 +307,7 @@ def test_all_images_are_fetched_first() -> None:
     registry = Images()
     asked = about_images("true", credentials={"secrets": ["pull"], "providers": ["google"]})
     subject = images(APP, "nginx:1", "ghcr.io/a/gone:1")
-    assert said(asked, subject, lookups=world(SIGNERS, registry)) == (
+    assert said(asked, subject, world=world(SIGNERS, registry)) == (
         "error",
         "failed to evaluate policy: GET ghcr.io/a/gone:1: MANIFEST_UNKNOWN: manifest unknown",
     )
@@ -401,9 +401,9 @@ def test_pod_controllers_and_exceptions() -> None:
     )
     subject = deployment()
     subject.body["spec"]["template"]["spec"]["containers"][0]["image"] = OTHER
-    assert said(asked, subject, lookups=world(SIGNERS)) == ("fail", "no")
+    assert said(asked, subject, world=world(SIGNERS)) == ("fail", "no")
     given = exception(kind="ImageValidatingPolicy")
-    assert said(asked, images(OTHER), exceptions=[given], lookups=world(SIGNERS))[0] == "skip"
+    assert said(asked, images(OTHER), exceptions=[given], world=world(SIGNERS))[0] == "skip"
 
 
 PINS = {"required": False}
@@ -412,7 +412,7 @@ PINS = {"required": False}
 def test_digests_are_added_before_they_are_verified() -> None:
     asked = about_images(f"images.containers == ['{APP}@{DIGEST}']", validationConfigurations=PINS)
     subject = images(APP, "nginx:1")
-    (result,) = results(asked, subject, lookups=world(SIGNERS))
+    (result,) = results(asked, subject, world=world(SIGNERS))
     assert (result.status.value, result.message) == ("pass", "success")
     made = respond([compile_cel_policy(asked)], Request(subject), world(SIGNERS))
     (pinned,) = [one for one in made if one.phase is Phase.IMAGES and one.results]
@@ -427,7 +427,7 @@ def test_digests_are_added_before_they_are_verified() -> None:
 def test_a_digest_that_is_not_to_be_had() -> None:
     asked = about_images("true", validationConfigurations=PINS)
     missing = "failed to resolve digest for image ghcr.io/a/gone:1: GET ghcr.io/a/gone:1: "
-    first, second = results(asked, images(APP, "ghcr.io/a/gone:1"), lookups=world(SIGNERS))
+    first, second = results(asked, images(APP, "ghcr.io/a/gone:1"), world=world(SIGNERS))
     assert (first.rule, first.status.value) == ("mutateDigest", "error")
     assert first.message == (
         f"failed to update digest: {missing}MANIFEST_UNKNOWN: manifest unknown"
@@ -448,7 +448,7 @@ def test_no_digest_is_added_where_the_policy_does_not_apply(
 ) -> None:
     registry = Images()
     asked = about_images("true", validationConfigurations=PINS, **spec)
-    results(asked, images(APP), lookups=world(SIGNERS, registry), **given)
+    results(asked, images(APP), world=world(SIGNERS, registry), **given)
     assert registry.asked == []
 
 
@@ -456,11 +456,11 @@ def test_digests_of_pod_controllers() -> None:
     asked = about_images("true", validationConfigurations=PINS, autogen={})
     subject = deployment()
     subject.body["spec"]["template"]["spec"]["containers"][0]["image"] = APP
-    assert said(asked, subject, lookups=world(SIGNERS)) == ("pass", "success")
+    assert said(asked, subject, world=world(SIGNERS)) == ("pass", "success")
 
 
 def test_a_glob_that_ends_with_a_tag_does_not_name_what_has_a_digest() -> None:
     asked = about_images("images.containers == []", validationConfigurations={})
     for glob, status in ((APP, "pass"), (f"{APP}*", "fail")):
         asked.body["spec"]["matchImageReferences"] = [{"glob": glob}]
-        assert said(asked, images(APP), lookups=world(SIGNERS))[0] == status
+        assert said(asked, images(APP), world=world(SIGNERS))[0] == status

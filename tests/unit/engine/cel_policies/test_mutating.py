@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
@@ -156,8 +158,8 @@ def existing(**spec: Any) -> tuple[Any, list[Any]]:
     """The object that sets a policy off, as it becomes, and the others that it changes."""
     found = mutating(label("'y'"), evaluation={"mutateExisting": {"enabled": True}}, **spec)
     values = read_values(None, Location("v"), read_settings([]))
-    lookups = UserLookups(values, cluster=Cluster([CONFIG, pod("other").body]))
-    first, *others = results(found, lookups=lookups)
+    world = World(UserApi(Cluster([CONFIG, pod("other").body])), mocks=UserMocks(values))
+    first, *others = results(found, world=world)
     return first.patched, [one.patched_target for one in others]
 
 

@@ -10,10 +10,12 @@ from typing import Final
 import pytest
 
 from chartkit.documents.reader import read_text, resources
-from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Request
 from chartkit.model import Location
 
@@ -29,9 +31,9 @@ def shown(text: str) -> Iterator[str]:
     documents = list(resources(read_text(text)))
     around = read_exceptions(filter(is_exception, documents)).with_bindings(documents)
     policies = [compile_any(one, around) for one in documents if is_policy(one)]
-    lookups = UserLookups(VALUES, cluster=Cluster([one.body for one in documents]))
+    world = World(UserApi(Cluster([one.body for one in documents])), mocks=UserMocks(VALUES))
     for one in documents:
-        for result in evaluate(policies, Request(one), lookups):  # type: ignore[arg-type]
+        for result in evaluate(policies, Request(one), world):  # type: ignore[arg-type]
             yield f"{one.kind}/{one.name}: {result.status}, {result.message}"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.engine.cli_files.user_context import UserContext, read_context
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserImages
 from chartkit.errors import InputError, LookupFailed
 
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Context\n"
@@ -22,8 +22,8 @@ def test_resources_and_images() -> None:
         f"{HEAD}spec:\n  resources: [{{kind: A}}]\n  images: [{{image: nginx, tag: '1'}}]\n"
     )
     assert found.resources == ({"kind": "A"},)
-    lookups = UserLookups(images=found.images)
-    assert lookups.image("nginx") == {
+    images = UserImages(found.images)
+    assert images.image("nginx") == {
         "image": "nginx",
         "resolvedImage": "",
         "registry": "",
@@ -31,7 +31,7 @@ def test_resources_and_images() -> None:
         "tag": "1",
     }
     with pytest.raises(LookupFailed, match="image data for other not found in the context"):
-        lookups.image("other")
+        images.image("other")
 
 
 def test_an_empty_one_holds_nothing() -> None:

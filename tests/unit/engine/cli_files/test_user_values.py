@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cli_files.user_values import (
-    UserLookups,
     UserValues,
     read_settings,
     read_values,
 )
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
 
@@ -78,8 +78,8 @@ def test_settings() -> None:
 
 
 def test_global_entries() -> None:
-    lookups = UserLookups(
-        global_entries=[
+    entries = UserGlobalContext(
+        [
             {"name": "plain", "data": {"a": {"b": 1}}},
             {"name": "path", "data": {"a": {"b": 1}}, "fieldPath": "a.b"},
             {
@@ -92,11 +92,11 @@ def test_global_entries() -> None:
             {"name": "lost", "projections": [{"name": "x", "path": "y"}]},
         ]
     )
-    assert lookups.global_context("plain", "") == {"a": {"b": 1}}
-    assert lookups.global_context("plain", "a") == {"b": 1}
-    assert lookups.global_context("path", "") == 1
-    assert lookups.global_context("named", "kinds") == ["Pod"]
-    assert lookups.global_context("empty", "") is None
+    assert entries.data("plain", "") == {"a": {"b": 1}}
+    assert entries.data("plain", "a") == {"b": 1}
+    assert entries.data("path", "") == 1
+    assert entries.data("named", "kinds") == ["Pod"]
+    assert entries.data("empty", "") is None
     for name, projection, message in (
         ("plain", "z", '^global context mock: projection "z" not found$'),
         ("path", "z", "requested but value is not an object$"),
@@ -105,14 +105,14 @@ def test_global_entries() -> None:
         ("zz", "", "^failed to fetch entry key=zz$"),
     ):
         with pytest.raises(LookupFailed, match=message):
-            lookups.global_context(name, projection)
+            entries.data(name, projection)
 
 
 def test_configmaps() -> None:
     body = {"metadata": {"name": "c", "namespace": "n"}, "data": {}}
-    assert UserLookups(configmaps=[body]).configmap("n", "c") is body
+    assert UserApi(configmaps=[body]).configmap("n", "c") is body
     with pytest.raises(NoSource):
-        UserLookups().configmap("n", "c")
+        UserApi().configmap("n", "c")
 
 
 def test_recorded_calls() -> None:
@@ -120,12 +120,12 @@ def test_recorded_calls() -> None:
         {"urlPath": "/a", "response": {"body": 1}},
         {"urlPath": "/a", "method": "post", "response": {"body": 2, "statusCode": 201}},
     ]
-    lookups = UserLookups(api_calls=calls)
-    assert lookups.has_recorded
-    get, post = lookups.recorded("GET", "/a"), lookups.recorded("POST", "/a")
+    mocks = UserMocks(api_calls=calls)
+    assert mocks.has_recorded
+    get, post = mocks.recorded("GET", "/a"), mocks.recorded("POST", "/a")
     assert get is not None
     assert (get.status, get.body) == (200, 1)
     assert post is not None
     assert (post.status, post.body) == (201, 2)
-    assert lookups.recorded("GET", "/b") is None
-    assert not UserLookups().has_recorded
+    assert mocks.recorded("GET", "/b") is None
+    assert not UserMocks().has_recorded

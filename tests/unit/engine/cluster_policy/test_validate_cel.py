@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups, read_settings, read_values
+from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Location, Resource
 from tests.unit.engine.cel_policies.policies import pod
@@ -28,7 +30,8 @@ def said(*expressions: str | Body, message: str = "", **parts: Any) -> tuple[str
         **{name: part for name, part in given.items() if part},
     )
     compiled = compile_policy(policy_resource(body))
-    found = evaluate([compiled], Request(pod()), UserLookups(VALUES, cluster=Cluster([NODE])))
+    world = World(UserApi(Cluster([NODE])), mocks=UserMocks(VALUES))
+    found = evaluate([compiled], Request(pod()), world)
     return found[0].status.value, found[0].message
 
 

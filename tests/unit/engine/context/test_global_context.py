@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.engine.context.global_context import read_global_context_entry
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, LookupFailed
 from chartkit.model import Body, Resource
 
@@ -31,48 +33,48 @@ def _deployment(name: str, namespace: str) -> Body:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
 
 
-def _lookups(entry: Resource, *objects: Body, **given: Any) -> UserLookups:
-    entries = [read_global_context_entry(entry)]
-    return UserLookups(cluster=Cluster(objects), context_entries=entries, **given)
+def _entries(entry: Resource, *objects: Body, api_calls: Sequence[Body] = ()) -> UserGlobalContext:
+    world = World(UserApi(Cluster(objects)), mocks=UserMocks(api_calls=api_calls))
+    return UserGlobalContext(entries=[read_global_context_entry(entry)], world=world)
 
 
 @pytest.mark.parametrize("version", ["v2", "v2beta1", "v2alpha1"])
 def test_objects_and_their_projection(version: str) -> None:
     names = {"name": "names", "jmesPath": "[].metadata.name"}
     entry = _entry(version, kubernetesResource=RESOURCE, projections=[names])
-    lookups = _lookups(entry, _deployment("b", "y"), _deployment("a", "x"))
-    assert lookups.global_context("e", "names") == ["a", "b"]
-    assert len(lookups.global_context("e", "")) == 2
+    entries = _entries(entry, _deployment("b", "y"), _deployment("a", "x"))
+    assert entries.data("e", "names") == ["a", "b"]
+    assert len(entries.data("e", "")) == 2
     with pytest.raises(LookupFailed, match='projection "more" not found'):
-        lookups.global_context("e", "more")
+        entries.data("e", "more")
 
 
 def test_objects_of_one_namespace() -> None:
     entry = _entry(kubernetesResource={**RESOURCE, "namespace": "x"})
-    lookups = _lookups(entry, _deployment("b", "y"), _deployment("a", "x"))
-    assert [one["metadata"]["name"] for one in lookups.global_context("e", "")] == ["a"]
+    entries = _entries(entry, _deployment("b", "y"), _deployment("a", "x"))
+    assert [one["metadata"]["name"] for one in entries.data("e", "")] == ["a"]
 
 
 def test_a_call_with_a_recorded_answer() -> None:
     entry = _entry(apiCall={"urlPath": "/things"})
     answer = {"urlPath": "/things", "response": {"body": {"n": 1}}}
-    assert _lookups(entry, api_calls=[answer]).global_context("e", "") == {"n": 1}
+    assert _entries(entry, api_calls=[answer]).data("e", "") == {"n": 1}
 
 
 def test_a_call_that_fails_or_has_no_answer() -> None:
     entry = _entry(apiCall={"service": {"url": "https://example.com"}})
     answer = {"url": "https://example.com", "response": {"statusCode": 500}}
     with pytest.raises(LookupFailed, match="HTTP 500"):
-        _lookups(entry, api_calls=[answer]).global_context("e", "")
+        _entries(entry, api_calls=[answer]).data("e", "")
     with pytest.raises(LookupFailed, match="no data available"):
-        _lookups(entry).global_context("e", "")
+        _entries(entry).data("e", "")
 
 
 def test_a_projection_that_fails() -> None:
     projection = {"name": "p", "jmesPath": "to_upper(@)"}
     entry = _entry(kubernetesResource=RESOURCE, projections=[projection])
     with pytest.raises(LookupFailed, match='failed to apply projection "p"'):
-        _lookups(entry).global_context("e", "p")
+        _entries(entry).data("e", "p")
 
 
 @pytest.mark.parametrize(

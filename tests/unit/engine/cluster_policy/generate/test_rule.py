@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.evaluate import BACKGROUND_CONTROLLER, evaluate
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -29,9 +30,9 @@ def _generate(**parts: Any) -> Body:
 def _run(
     body: Body, *there: Body, trigger: Resource = NAMESPACE, **request: Any
 ) -> list[RuleResult]:
-    lookups = UserLookups(cluster=Cluster(there))
+    world = World(UserApi(Cluster(there)))
     compiled = compile_policy(policy_resource(body))
-    return evaluate([compiled], Request(trigger, **request), lookups)
+    return evaluate([compiled], Request(trigger, **request), world)
 
 
 def _secret(name: str, namespace: str = "base", **labels: str) -> Body:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.cluster import Cluster
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import policy_resource
@@ -31,8 +32,8 @@ def _rule(mutate: Body, name: str = "m", **parts: Any) -> Body:
 def _run(*rules: Body, objects: tuple[Body, ...] = (), **spec: Any) -> list[RuleResult]:
     before = copy.deepcopy(WIDGET)
     compiled = compile_policy(policy_resource(*rules, **spec))
-    lookups = UserLookups(cluster=Cluster(objects))
-    results = evaluate([compiled], Request(Resource(WIDGET)), lookups)
+    world = World(UserApi(Cluster(objects)))
+    results = evaluate([compiled], Request(Resource(WIDGET)), world)
     assert before == WIDGET
     return results
 
@@ -289,8 +290,8 @@ def test_a_policy_of_a_namespace_reaches_no_other() -> None:
     resource.body["kind"] = "Policy"
     resource.body["metadata"]["namespace"] = "ns"
     compiled = compile_policy(resource)
-    lookups = UserLookups(cluster=Cluster(OBJECTS))
-    results = evaluate([compiled], Request(Resource(WIDGET)), lookups)
+    world = World(UserApi(Cluster(OBJECTS)))
+    results = evaluate([compiled], Request(Resource(WIDGET)), world)
     assert _names(results) == [("ns", "t1"), ("ns", "t2")]
 
 

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.ports.lookups import OfflineLookups
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     Credentials,
@@ -18,6 +17,7 @@ from chartkit.engine.ports.signatures import (
     SignatureSource,
     Verified,
 )
+from chartkit.engine.ports.world import OfflineImages, World
 from chartkit.engine.request.request import Request
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, Resource, RuleResult
@@ -53,14 +53,17 @@ class Signatures:
         return Verified(DIGEST, found)
 
 
-class Lookups(OfflineLookups):
-    """A registry in which every image has one digest, and what signatures say."""
+class _Images(OfflineImages):
+    """A registry in which every image has one digest."""
 
-    def __init__(self, signatures: Signatures) -> None:
-        self.signatures = cast(SignatureSource, signatures)  # ImageValidatingPolicies ask the rest
-
-    def image_digest(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
+    def digest(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
         return DIGEST
+
+
+def world_of(signatures: Signatures) -> World:
+    """Return a world of one digest for every image, and signatures."""
+    # ImageValidatingPolicies ask the rest.
+    return World(images=_Images(), signatures=cast(SignatureSource, signatures))
 
 
 def pod(image: str = WHOLE, recorded: Body | None = None) -> Resource:
@@ -103,7 +106,7 @@ def image_rule(*blocks: Body, **parts: Any) -> Body:
 def results(signatures: Signatures, resource: Resource, *rules: Body) -> list[RuleResult]:
     """What rules of one policy say of an object."""
     compiled = compile_policy(policy_resource(*rules, background=False))
-    return evaluate([compiled], Request(resource), Lookups(signatures))
+    return evaluate([compiled], Request(resource), world_of(signatures))
 
 
 def first(signatures: Signatures, *blocks: Body, image: str = WHOLE) -> tuple[str, str]:

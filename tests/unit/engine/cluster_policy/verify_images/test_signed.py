@@ -18,7 +18,6 @@ from tests.unit.engine.cluster_policy.verify_images.fake_signatures import (
     DIGEST,
     TAGGED,
     WHOLE,
-    Lookups,
     Signatures,
     block,
     by_key,
@@ -28,6 +27,7 @@ from tests.unit.engine.cluster_policy.verify_images.fake_signatures import (
     pod,
     results,
     shown,
+    world_of,
 )
 from tests.unit.engine.policies import policy_resource
 
@@ -313,11 +313,11 @@ def test_an_update_does_not_ask_again_for_what_was_verified(status: str, is_aske
     compiled = compile_policy(policy_resource(body, background=False))
     source = Signatures({"a": None})
     request = Request(pod(), old=pod(WHOLE, {WHOLE: status}), operation=Operation.UPDATE)
-    answers = evaluate([compiled], request, Lookups(source))
+    answers = evaluate([compiled], request, world_of(source))
     assert bool(source.asked) is is_asked
     assert str(answers[-1].status) == "pass"
     moved = replace(request, resource=pod(f"ghcr.io/a/c@{DIGEST}"))
-    evaluate([compiled], moved, Lookups(source))
+    evaluate([compiled], moved, world_of(source))
     assert source.asked[-1].image == f"ghcr.io/a/c@{DIGEST}"
 
 
@@ -328,7 +328,7 @@ def test_templates_of_pods_get_digests_too() -> None:
     resource = Resource({**body, "spec": {"template": template}})
     source = Signatures({"a": None})
     compiled = compile_policy(policy_resource(image_rule(entry), background=False))
-    signed, judged = evaluate([compiled], Request(resource), Lookups(source))
+    signed, judged = evaluate([compiled], Request(resource), world_of(source))
     assert (signed.rule, str(signed.status), str(judged.status)) == ("autogen-r", "pass", "pass")
     assert signed.patched is not None
     (container,) = signed.patched["spec"]["template"]["spec"]["containers"]

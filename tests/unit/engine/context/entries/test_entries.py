@@ -6,49 +6,61 @@ import json
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import UserLookups
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.entries import compile_entries
-from chartkit.engine.ports.lookups import OFFLINE, Lookups
 from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
+from chartkit.engine.ports.world import OFFLINE, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 
 DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
 
 
-class _World(UserLookups):
+class _Api(UserApi):
     """Answers with what it was asked."""
 
-    def api_call(self, method: str, path: str, data: Json, /) -> Json:
+    def call(self, method: str, path: str, data: Json, /) -> Json:
         if path == "/missing":
             raise LookupFailed("not found")
         return {"method": method, "path": path, "data": data}
 
-    def http(self, call: ServiceCall, /) -> ServiceAnswer:
+
+class _Services:
+    """Answers with what it was asked."""
+
+    def ask(self, call: ServiceCall, /) -> ServiceAnswer:
         sent = {"method": call.method, "url": call.url, "headers": dict(call.headers)}
         data = None if call.body is None else call.body.decode()
         return ServiceAnswer(200, "OK", json.dumps({**sent, "data": data}).encode())
+
+
+class _Images(OfflineImages):
+    """Resolves every reference to one digest."""
 
     def image(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
         return {"resolvedImage": f"{reference}@sha256:1"}
 
 
-WORLD = _World(
-    configmaps=[{"metadata": {"name": "c", "namespace": "n"}, "data": {"k": "v"}, "kind": "x"}],
-    global_entries=[{"name": "g", "data": {"p": [1, 2]}}],
+WORLD = World(
+    _Api(
+        configmaps=[{"metadata": {"name": "c", "namespace": "n"}, "data": {"k": "v"}, "kind": "x"}]
+    ),
+    services=_Services(),
+    images=_Images(),
+    global_context=UserGlobalContext([{"name": "g", "data": {"p": [1, 2]}}]),
 )
 
 
-def _context(*entries: Body, lookups: Lookups = WORLD, namespace: str = "") -> Context:
-    context = Context(dict(DATA), lookups).child()
+def _context(*entries: Body, world: World = WORLD, namespace: str = "") -> Context:
+    context = Context(dict(DATA), world).child()
     compile_entries(entries, namespace=namespace).attach(context)
     return context
 
 
-def _load(body: Body, *, lookups: Lookups = WORLD, namespace: str = "") -> Json:
-    return _context({"name": "x", **body}, lookups=lookups, namespace=namespace).query_text("x")
+def _load(body: Body, *, world: World = WORLD, namespace: str = "") -> Json:
+    return _context({"name": "x", **body}, world=world, namespace=namespace).query_text("x")
 
 
 @pytest.mark.parametrize(
@@ -257,12 +269,12 @@ def test_a_query_that_resolves_to_no_text(query: str, json_type: str, go_type: s
 )
 def test_what_has_no_source_is_left_out(body: Body) -> None:
     with pytest.raises(QueryError, match='Unknown key "x" in path'):
-        _load(body, lookups=OFFLINE)
+        _load(body, world=OFFLINE)
 
 
 def test_calls_that_nobody_answers_reach_the_rule() -> None:
     with pytest.raises(NoSource, match=r"^context entry x: the call cannot be made"):
-        _load({"apiCall": {"urlPath": "/a", "default": 1}}, lookups=OFFLINE)
+        _load({"apiCall": {"urlPath": "/a", "default": 1}}, world=OFFLINE)
 
 
 def test_unused_entries_are_not_loaded() -> None:
@@ -296,17 +308,18 @@ def test_names_that_cannot_be_looked_for() -> None:
 
 
 def test_recorded_answers_are_taken_at_once() -> None:
-    lookups = UserLookups(
+    mocks = UserMocks(
         api_calls=[
             {"urlPath": "/a/abc", "response": {"body": {"v": 1}}},
             {"urlPath": "/bad", "response": {"statusCode": 404, "body": {}}},
             {"url": "https://s", "method": "POST", "response": {"body": "posted"}},
         ]
     )
+    world = World(mocks=mocks)
     called = {"name": "x", "apiCall": {"urlPath": "/a/{{ request.object.s }}", "jmesPath": "v"}}
-    assert _context(called, lookups=lookups).data["x"] == 1
+    assert _context(called, world=world).data["x"] == 1
     post = {"name": "x", "apiCall": {"method": "POST", "service": {"url": "https://s"}}}
-    assert _context(post, lookups=lookups).data["x"] == "posted"
+    assert _context(post, world=world).data["x"] == "posted"
     bad = {"name": "x", "apiCall": {"urlPath": "/bad", "default": 1}}
     with pytest.raises(EvaluationError, match=r'^HTTP 404 from apiCall mock for context entry "x"'):
-        _context(bad, lookups=lookups)
+        _context(bad, world=world)

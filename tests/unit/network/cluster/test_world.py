@@ -10,8 +10,8 @@ from chartkit.engine.ports.cluster import ObjectKey
 from chartkit.engine.request.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
 from chartkit.network.cluster.discovery import Served
-from chartkit.network.cluster.lookups import LiveLookups, Reads
 from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.world import Reads, live_world
 from tests.api_server import Api, Refused, Request
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, pod, policy
@@ -298,7 +298,7 @@ def test_what_deletes_asks_for_the_names_that_the_server_gives(world: World) -> 
     from chartkit.network.cluster.live import LiveSource
 
     world.server.serve(Api("shop.example", "v1", "stock-piles", "Stock", True))
-    lookups = LiveLookups(Reader(LiveSource(connect(None))))
+    live = live_world(Reader(LiveSource(connect(None))))
     metadata = {"name": "x", "namespace": "shop"}
     stock = Resource({"apiVersion": "shop.example/v1", "kind": "Stock", "metadata": metadata})
     for resource, is_deleted in (("stock-piles", True), ("stocks", False)):
@@ -309,7 +309,7 @@ def test_what_deletes_asks_for_the_names_that_the_server_gives(world: World) -> 
             "conditions": [{"name": "all", "expression": "true"}],
         }
         body = {**_cel("true"), "kind": "DeletingPolicy", "spec": spec}
-        result = read_deleting_policy(Resource(body)).evaluate(Admission(stock), lookups)
+        result = read_deleting_policy(Resource(body)).evaluate(Admission(stock), live)
         assert (result is not None and result.status is Status.PASS) == is_deleted
 
 
@@ -336,7 +336,7 @@ class _Source:
 
 
 def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chartkit.network.cluster.lookups.MOST_REMEMBERED", 12)
+    monkeypatch.setattr("chartkit.network.cluster.world.MOST_REMEMBERED", 12)
     source = _Source()
     reads = Reads(Reader(source))
     source.asked.clear()
@@ -346,7 +346,7 @@ def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_list_that_is_too_long_is_still_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chartkit.network.cluster.lookups.MOST_REMEMBERED", 1)
+    monkeypatch.setattr("chartkit.network.cluster.world.MOST_REMEMBERED", 1)
     reads = Reads(Reader(_Source()))
     pods = Served(GroupVersionKind("", "v1", "Pod"), "pods", True)
     assert [body["kind"] for body in reads.objects(pods, "")] == ["Pod"] * 6
@@ -357,8 +357,8 @@ def test_objects_that_are_not_there(world: World) -> None:
     from chartkit.network.cluster.live import LiveSource
 
     world.server.add(pod("a"))
-    lookups = LiveLookups(Reader(LiveSource(connect(None))))
-    cluster = lookups.cluster("", "")
+    live = live_world(Reader(LiveSource(connect(None))))
+    cluster = live.api.cluster("", "")
     assert cluster.find(ObjectKey("v1", "Pod", "shop", "b")) is None
     assert cluster.find(ObjectKey("v1", "Nothing", "shop", "b")) is None
     found = cluster.find(ObjectKey("v1", "Pod", "shop", "a"))

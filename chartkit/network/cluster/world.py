@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from chartkit.engine.cli_files.object_api import ObjectApi
-from chartkit.engine.cli_files.user_values import UserLookups, UserValues
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
-from chartkit.engine.ports.lookups import ImageSource, Lookups, OfflineLookups, Recorded
-from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
-from chartkit.engine.ports.signatures import UNASKED, SignatureSource
+from chartkit.engine.ports.world import OFFLINE, Mocks, NoMocks, Recorded, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer
@@ -172,82 +168,12 @@ class LiveCluster(Cluster):
             raise self._reads.unreadable(served.path(namespace), error) from None
 
 
-class LiveApi(ObjectApi):
-    """Answers GET with what the API server answers, and asks it nothing else."""
-
-    __slots__ = ("_reads",)
+class LiveApi:
+    """An API server that answers GET and is asked nothing else."""
 
     def __init__(self, reads: Reads) -> None:
-        super().__init__(())
         self._reads = reads
-
-    def answer(self, method: str, url_path: str) -> Json:
-        return self.patient_answer(method, url_path, 1)
-
-    def patient_answer(self, method: str, url_path: str, tries: int) -> Json:
-        """The same, asked for more than once where that may help."""
-        if method != "GET":
-            hint = "give the answer in a values file"
-            raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
-        path = url_path if url_path.startswith("/") else f"/{url_path}"
-        try:
-            return self._reads.get(path, tries)
-        except RefusedError as error:
-            raise self._reads.unreadable(path, error) from None
-
-
-class _EntryWorld(OfflineLookups):
-    """What a GlobalContextEntry holds, as one that is recorded."""
-
-    def __init__(self, api: LiveApi, cluster: LiveCluster, given: Lookups, tries: int) -> None:
-        self._api = api
-        self._cluster = cluster
-        self._given = given
-        self._tries = tries
-
-    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
-        return self._cluster
-
-    def recorded(self, method: str, url: str, /) -> Recorded | None:
-        given = self._given.recorded(method, url)
-        if given is not None or "://" in url:
-            return given
-        return Recorded(200, self._api.patient_answer(method, url, self._tries))
-
-    def http(self, call: ServiceCall, /) -> ServiceAnswer:
-        return self._given.http(call)
-
-
-class LiveLookups(UserLookups):
-    """A cluster, below what the user gave."""
-
-    def __init__(
-        self,
-        reader: Reader,
-        values: UserValues | None = None,
-        images: Mapping[str, Body] | None = None,
-        entries: Sequence[GlobalContextEntry] = (),
-        registry: ImageSource | None = None,
-        signatures: SignatureSource = UNASKED,
-        services: ServiceSource | None = None,
-    ) -> None:
-        self._reads = Reads(reader)
-        api, cluster = LiveApi(self._reads), LiveCluster(self._reads)
-        keys = LiveKeys(reader)
-        signatures.learn(keys)
-        super().__init__(
-            values,
-            api=api,
-            cluster=cluster,
-            values_answer_calls=True,
-            images=images or {},
-            registry=registry,
-            signatures=signatures,
-            services=services,
-            blobs=LocalBlobs(keys, trusted_by(signatures)),
-        )
-        self._entries = {entry.name: entry for entry in entries}
-        self._world_of = partial(_EntryWorld, api, cluster, self)
+        self._cluster = LiveCluster(reads)
 
     def configmap(self, namespace: str, name: str, /) -> Body:
         path = config_map_path(namespace or "default", name)
@@ -258,8 +184,64 @@ class LiveLookups(UserLookups):
                 raise LookupFailed(f'configmaps "{name}" not found') from None
             raise self._reads.unreadable(path, error) from None
 
-    def global_context(self, name: str, projection: str, /) -> Json:
+    def call(self, method: str, path: str, _data: Json, /) -> Json:
+        return self.patient_call(method, path, 1)
+
+    def patient_call(self, method: str, path: str, tries: int) -> Json:
+        """Return the answer to a call that is made again where that may help."""
+        if method != "GET":
+            hint = "give the answer in a values file"
+            raise NoSource(f"a scan only reads, and {method} is no reading", hint=hint)
+        path = path if path.startswith("/") else f"/{path}"
+        try:
+            return self._reads.get(path, tries)
+        except RefusedError as error:
+            raise self._reads.unreadable(path, error) from None
+
+    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        return self._cluster
+
+
+class _EntryAnswers(NoMocks):
+    """The answers to the calls of one GlobalContextEntry: recorded, or else the cluster's."""
+
+    def __init__(self, given: Mocks, api: LiveApi, tries: int) -> None:
+        self._given = given
+        self._api = api
+        self._tries = tries
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        answer = self._given.recorded(method, url)
+        if answer is not None or "://" in url:
+            return answer
+        return Recorded(200, self._api.patient_call(method, url, self._tries))
+
+
+class LiveGlobalContext:
+    """The GlobalContextEntries of a cluster."""
+
+    def __init__(self, entries: Sequence[GlobalContextEntry], api: LiveApi, given: World) -> None:
+        self._entries = {entry.name: entry for entry in entries}
+        self._api = api
+        self._given = given
+
+    def data(self, name: str, projection: str, /) -> Json:
         entry = self._entries.get(name)
         if entry is None:
-            return super().global_context(name, projection)
-        return entry.data(projection, self._world_of(entry.tries))
+            raise NoSource(f"failed to fetch entry key={name}")
+        answers = _EntryAnswers(self._given.mocks, self._api, entry.tries)
+        return entry.data(projection, replace(self._given, api=self._api, mocks=answers))
+
+
+def live_world(
+    reader: Reader, given: World = OFFLINE, entries: Sequence[GlobalContextEntry] = ()
+) -> World:
+    """Return the world of a cluster; given: what answers for all but its API."""
+    api, keys = LiveApi(Reads(reader)), LiveKeys(reader)
+    given.signatures.learn(keys)
+    return replace(
+        given,
+        api=api,
+        blobs=LocalBlobs(keys, trusted_by(given.signatures)),
+        global_context=LiveGlobalContext(entries, api, given),
+    )

@@ -11,11 +11,13 @@ from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.object_api import ObjectApi
 from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.cli_files.user_info import read_user_info
-from chartkit.engine.cli_files.user_values import UserLookups, UserValues, read_values
+from chartkit.engine.cli_files.user_values import UserValues, read_values
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.policy import RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.cluster import Cluster, labels_of
+from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
@@ -34,7 +36,7 @@ class Payload:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class TestInputs:
     """A test's policies and objects, and what the user said about the rest."""
 
     test: TestFile
@@ -43,10 +45,10 @@ class World:
     targets: tuple[Resource, ...]
     payloads: tuple[Payload, ...]
     admissions: Admissions
-    lookups: UserLookups
+    world: World
 
 
-def load_world(test: TestFile, sources: Sources) -> World:
+def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     """Loads a test; raises ChartkitError for what is not there or cannot be read."""
     folder = test.folder
     values = test.values or _values(test, sources)
@@ -60,17 +62,19 @@ def load_world(test: TestFile, sources: Sources) -> World:
     is_cluster = bool(test.cluster_resources)
     context = _context(test, sources)
     known = [*context.resources, *(one.body for one in (objects if is_cluster else targets))]
-    lookups = UserLookups(
-        values,
-        api_calls=test.api_calls,
-        global_entries=_global_entries(test, sources),
-        configmaps=[one.body for one in objects if one.kind == "ConfigMap"] if is_cluster else None,
-        api=ObjectApi(one.body for one in objects) if is_cluster else None,
-        values_answer_calls=not is_cluster,
-        cluster=Cluster(one.body for one in objects),
-        worlds={**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))},
-        images=context.images,
+    by_rule = {**_clone_sources(test, policies, sources), **_known(policies, Cluster(known))}
+    api = UserApi(
+        Cluster(one.body for one in objects),
+        ObjectApi(one.body for one in objects) if is_cluster else None,
+        [one.body for one in objects if one.kind == "ConfigMap"] if is_cluster else None,
+        by_rule,
+    )
+    world = World(
+        api=api,
+        images=UserImages(context.images),
         blobs=LocalBlobs(),
+        global_context=UserGlobalContext(_global_entries(test, sources)),
+        mocks=UserMocks(values, test.api_calls, values_answer_calls=not is_cluster),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     admissions = Admissions(
@@ -84,7 +88,7 @@ def load_world(test: TestFile, sources: Sources) -> World:
         *(_payload(folder, name, sources) for name in test.payloads),
         *(Payload(PurePosixPath(name).as_posix(), Resource({})) for name in test.other_payloads),
     )
-    return World(test, policies, tuple(resources), tuple(targets), payloads, admissions, lookups)
+    return TestInputs(test, policies, tuple(resources), tuple(targets), payloads, admissions, world)
 
 
 def _values(test: TestFile, sources: Sources) -> UserValues:

@@ -1,0 +1,189 @@
+"""The world outside the object of a request, as small ports that callers fill.
+
+`OFFLINE` is the default and has nothing; `cli_files.world` fills the ports from a user's values
+file and mocks, `network` from a cluster, registries and services. A question without an answer
+raises `LookupFailed`, whose message becomes part of the rule's error; `NoSource` says that there
+is nobody to ask, and then the context entry is left out as Kyverno's command-line program leaves
+it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Protocol
+
+from chartkit.engine.ports.cluster import EMPTY, Cluster
+from chartkit.engine.ports.services import ServiceAnswer, ServiceCall, ServiceSource
+from chartkit.engine.ports.signatures import (
+    NOBODY_ELSE,
+    UNASKED,
+    UNVERIFIED,
+    BlobSource,
+    Credentials,
+    SignatureSource,
+)
+from chartkit.errors import LookupFailed, NoSource
+from chartkit.model import Body, Json
+
+_HINT: Final = "give the answer in a values file; nothing outside is asked"
+_NO_VALUES: Final[Mapping[str, Json]] = MappingProxyType({})
+
+
+class UnknownEntry(LookupFailed):
+    """None of the GlobalContextEntries has the name."""
+
+
+class KubernetesApi(Protocol):
+    """The API server of a cluster."""
+
+    def configmap(self, namespace: str, name: str, /) -> Body:
+        """Return the ConfigMap `namespace/name`; its `data` and `metadata` are used."""
+        ...
+
+    def call(self, method: str, path: str, data: Json, /) -> Json:
+        """Return the answer to `method` (GET or POST) on a URL path."""
+        ...
+
+    def cluster(self, policy: str, rule: str, /) -> Cluster:
+        """Return the objects that a rule of a policy (`name` or `namespace/name`) sees."""
+        ...
+
+
+class OfflineApi:
+    """No API server: there are no objects, and every call fails."""
+
+    def configmap(self, _namespace: str, name: str, /) -> Body:
+        raise NoSource(f'configmaps "{name}" not found', hint=_HINT)
+
+    def call(self, _method: str, _path: str, _data: Json, /) -> Json:
+        raise NoSource("no cluster to ask", hint=_HINT)
+
+    def cluster(self, _policy: str, _rule: str, /) -> Cluster:
+        return EMPTY
+
+
+class ImageSource(Protocol):
+    """Registries; each method raises LookupFailed in Kyverno's words."""
+
+    def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        """Return an image as a context entry sees it: `manifest`, `configData` and so on."""
+        ...
+
+    def descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        """Return an image as CEL sees it: `manifest`, `config` and so on."""
+        ...
+
+    def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
+        """Return the digest that a reference leads to."""
+        ...
+
+
+class Registries(ImageSource, Protocol):
+    """Registries that log in with the Secrets that policies name."""
+
+    def learn(self, objects: Iterable[Body], /) -> None:
+        """Keep the Secrets among objects."""
+        ...
+
+
+class OfflineImages:
+    """No registry."""
+
+    def image(self, _reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
+        raise NoSource("no registry to ask", hint=_HINT)
+
+    descriptor = image
+
+    def digest(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> str:
+        text = f"failed to fetch image reference: {reference}, error: no registry to ask"
+        raise NoSource(text, hint=_HINT)
+
+
+class OfflineServices:
+    """No service is called."""
+
+    def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
+        raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
+
+
+class GlobalContext(Protocol):
+    """The data of GlobalContextEntries."""
+
+    def data(self, name: str, projection: str, /) -> Json:
+        """Return the data of an entry, or of one of its projections (empty: the whole)."""
+        ...
+
+
+class OfflineGlobalContext:
+    """No entries."""
+
+    def data(self, name: str, _projection: str, /) -> Json:
+        raise NoSource(f"failed to fetch entry key={name}", hint=_HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded answer to an API or service call: HTTP status and decoded body."""
+
+    status: int
+    body: Json
+
+
+class Mocks(Protocol):
+    """Values and answers that a user gives in the place of the rest of the world.
+
+    has_recorded: whether there is any recorded answer; then calls are prepared before they are
+    needed. values_answer_calls: whether a value under a call's name is its answer.
+    """
+
+    @property
+    def has_recorded(self) -> bool: ...
+
+    @property
+    def values_answer_calls(self) -> bool: ...
+
+    def recorded(self, method: str, url: str, /) -> Recorded | None:
+        """Return the recorded answer to a call, looked up before any rule runs."""
+        ...
+
+    def rule_values(self, policy: str, rule: str, /) -> Mapping[str, Json]:
+        """Return the variables (dotted names) that the user gave for one rule."""
+        ...
+
+
+class NoMocks:
+    """Nothing recorded, and no values."""
+
+    has_recorded = False
+    values_answer_calls = False
+
+    def recorded(self, _method: str, _url: str, /) -> Recorded | None:
+        return None
+
+    def rule_values(self, _policy: str, _rule: str, /) -> Mapping[str, Json]:
+        return _NO_VALUES
+
+
+_API: Final = OfflineApi()
+_SERVICES: Final = OfflineServices()
+_IMAGES: Final = OfflineImages()
+_ENTRIES: Final = OfflineGlobalContext()
+_MOCKS: Final = NoMocks()
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything that policies may ask; each port has nothing by default."""
+
+    api: KubernetesApi = _API
+    services: ServiceSource = _SERVICES
+    images: ImageSource = _IMAGES
+    signatures: SignatureSource = UNASKED
+    blobs: BlobSource = UNVERIFIED
+    global_context: GlobalContext = _ENTRIES
+    mocks: Mocks = _MOCKS
+
+
+OFFLINE: Final = World()

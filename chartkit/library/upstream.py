@@ -128,7 +128,7 @@ def written_about(policy: PlainPolicy, group: str) -> Body:
     about: Body = {
         "group": group if group in ("baseline", "restricted") else "other",
         "standard": False,
-        "written": True,
+        "upstream": True,
         "form": str(policy.form),
         "kind": policy.kind,
         "apiGroup": FORMS[policy.kind][0],

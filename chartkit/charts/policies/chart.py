@@ -352,7 +352,7 @@ def _policy_context(template: Template, group: str) -> Body:
         "about": escape(_json_text(about)),
         "body": template.text.rstrip("\n"),
         "cel": (template.cel or "").rstrip("\n"),
-        "written": False,
+        "upstream": False,
         "bindings": (),
     }
 
@@ -363,7 +363,7 @@ def _written_context(policy: PlainPolicy, group: str) -> Body:
         "about": escape_all(_json_text(written_about(policy, group))),
         "body": _apart(policy.text),
         "cel": "",
-        "written": True,
+        "upstream": True,
         "bindings": tuple(map(_apart, policy.bindings)),
     }
 

@@ -14,14 +14,14 @@ Which form the policies have: policyType, or what the Kyverno version asks for.
 {{/*
 The form that one policy gets. Takes root and name. A policy that the library has in no such form
 comes as ClusterPolicy, one whose CEL an API server has not as ValidatingPolicy where Kyverno serves
-that, and one without metadata.yaml in the form that it is written in; NOTES says so.
+that, and an upstream policy in the form of its file; NOTES says so.
 */}}
 {{- define "kyverno-policies.form" -}}
 {{- $type := include "kyverno-policies.type" .root -}}
 {{- $about := include "kyverno-policies.about" . | fromJson -}}
 {{- $kind := $about.cel -}}
 {{- $plain := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
-{{- if $about.written -}}
+{{- if $about.upstream -}}
 {{- $about.form -}}
 {{- else if or (not $kind) (eq $type "ClusterPolicy") -}}
 {{- $plain -}}

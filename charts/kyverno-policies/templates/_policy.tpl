@@ -5,12 +5,12 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- define "kyverno-policies.render" -}}
 {{- if eq (include "kyverno-policies.enabled" .) "true" -}}
 {{- $form := include "kyverno-policies.form" . -}}
-{{- $written := (include "kyverno-policies.about" . | fromJson).written -}}
+{{- $upstream := (include "kyverno-policies.about" . | fromJson).upstream -}}
 {{- if eq $form "ClusterPolicy" -}}
 {{- include "kyverno-policies.renderPlain" . -}}
 {{- else if eq $form "CleanupPolicy" -}}
 {{- include "kyverno-policies.renderCleanup" . -}}
-{{- else if and $written (eq $form "ValidatingAdmissionPolicy") -}}
+{{- else if and $upstream (eq $form "ValidatingAdmissionPolicy") -}}
 {{- include "kyverno-policies.renderAdmission" . -}}
 {{- else -}}
 {{- include "kyverno-policies.renderCel" (merge (dict "form" $form) .) -}}
@@ -63,11 +63,11 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 
 {{/* Kind, namespace, labels and annotations. */}}
 {{- define "kyverno-policies.applyMetadata" -}}
-{{- if .about.written -}}
+{{- if .about.upstream -}}
 {{- /* v2beta1 lacks fields that the chart writes; v1 has all of it. */ -}}
 {{- $_ := set .policy "apiVersion" "kyverno.io/v1" -}}
 {{- end -}}
-{{- if or (not .about.written) (eq .root.Values.policyKind "Policy") -}}
+{{- if or (not .about.upstream) (eq .root.Values.policyKind "Policy") -}}
 {{- $_ := set .policy "kind" (.root.Values.policyKind | default .policy.kind) -}}
 {{- end -}}
 {{- $namespaced := eq .policy.kind "Policy" -}}
@@ -86,16 +86,16 @@ annotations (further ones).
 {{- define "kyverno-policies.describe" -}}
 {{- $values := .root.Values -}}
 {{- $metadata := .policy.metadata -}}
-{{- if and .namespaced (not (and .about.written $metadata.namespace)) -}}
+{{- if and .namespaced (not (and .about.upstream $metadata.namespace)) -}}
 {{- $_ := set $metadata "namespace" .root.Release.Namespace -}}
 {{- end -}}
 {{- $labels := include "kyverno-policies.labels" .root | fromYaml -}}
 {{- $_ := set $metadata "labels" (mergeOverwrite (dict) ($metadata.labels | default dict) $labels (.own.labels | default dict)) -}}
 {{- $annotations := mergeOverwrite (dict) .about.annotations ($metadata.annotations | default dict) .annotations -}}
-{{- if not (and .about.written (hasKey $annotations "kyverno.io/kyverno-version")) -}}
+{{- if not (and .about.upstream (hasKey $annotations "kyverno.io/kyverno-version")) -}}
 {{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
 {{- end -}}
-{{- if or $values.kubeVersionOverride (not (and .about.written (hasKey $annotations "kyverno.io/kubernetes-version"))) -}}
+{{- if or $values.kubeVersionOverride (not (and .about.upstream (hasKey $annotations "kyverno.io/kubernetes-version"))) -}}
 {{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default (index .root.Chart.Annotations "chartkit/kubernetes")) -}}
 {{- end -}}
 {{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
@@ -113,7 +113,7 @@ annotations (further ones).
 {{- $background := ternary .own.background .root.Values.background (hasKey .own "background") -}}
 {{- $_ := set $spec "background" (and (ne (toString $background) "false") (ne (toString $spec.background) "false")) -}}
 {{- $webhook := $spec.webhookConfiguration | default dict -}}
-{{- if .about.written -}}
+{{- if .about.upstream -}}
 {{- if and .own.failurePolicy $webhook.failurePolicy -}}
 {{- $_ := set $webhook "failurePolicy" .own.failurePolicy -}}
 {{- else if not $webhook.failurePolicy -}}
@@ -134,7 +134,7 @@ annotations (further ones).
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
 {{- $given := compact (concat (list $values.exclude $byPolicy $byRule) (include "kyverno-policies.vpolFilters" . | fromJsonArray)) -}}
-{{- $_ := set . "excluding" (or .excluding (not (empty $given)) (not .about.written)) -}}
+{{- $_ := set . "excluding" (or .excluding (not (empty $given)) (not .about.upstream)) -}}
 {{- $joined := include "kyverno-policies.joinExcludes" (dict "blocks" (prepend $given $rule.exclude) "name" .name "rule" $rule.name) -}}
 {{- if and .excluding (ne $joined "null") -}}
 {{- $_ := set $rule "exclude" (fromJson $joined) -}}
@@ -145,11 +145,11 @@ annotations (further ones).
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
 {{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
-{{- if and (ne $joined "null") (or $byPolicy $byRule (not .about.written)) -}}
+{{- if and (ne $joined "null") (or $byPolicy $byRule (not .about.upstream)) -}}
 {{- $_ := set $rule "preconditions" (fromJson $joined) -}}
 {{- end -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
-{{- $stays := and .about.written (hasKey $rule "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
+{{- $stays := and .about.upstream (hasKey $rule "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
 {{- if and (kindIs "bool" $skip) (not $stays) -}}
 {{- $_ := set $rule "skipBackgroundRequests" $skip -}}
 {{- end -}}
@@ -171,8 +171,8 @@ annotations (further ones).
 
 {{/* The action, where this Kyverno reads it: in spec, and from 1.13 in each validate rule too. */}}
 {{- define "kyverno-policies.applyAction" -}}
-{{- if .about.written -}}
-{{- include "kyverno-policies.writtenAction" . -}}
+{{- if .about.upstream -}}
+{{- include "kyverno-policies.upstreamAction" . -}}
 {{- end -}}
 {{- $spec := .policy.spec -}}
 {{- $action := include "kyverno-policies.action" . -}}

@@ -14,7 +14,7 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- /* The names of its rules count where values speak of single ones. */ -}}
 {{- $rules := list -}}
 {{- $values := .root.Values -}}
-{{- if and (not $call.about.written) (or $values.policyExclude $values.policyPreconditions $values.policyMatchConditions) -}}
+{{- if and (not $call.about.upstream) (or $values.policyExclude $values.policyPreconditions $values.policyMatchConditions) -}}
 {{- range (include "kyverno-policies.body" . | fromYaml).spec.rules -}}
 {{- $rules = append $rules .name -}}
 {{- end -}}
@@ -22,7 +22,7 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- $_ := set $call "rules" $rules -}}
 {{- include "kyverno-policies.requireKind" $call -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
-{{- $minimum := not (empty $call.about.written) | ternary dict (dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum)) -}}
+{{- $minimum := not (empty $call.about.upstream) | ternary dict (dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum)) -}}
 {{- $namespaced := hasPrefix "Namespaced" $call.policy.kind -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" $namespaced "annotations" $minimum) $call) -}}
 {{- include "kyverno-policies.applyCelScope" $call -}}
@@ -48,8 +48,8 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 
 {{/* The text of the policy's form in CEL with its parameters; empty where they leave nothing of it. */}}
 {{- define "kyverno-policies.celBody" -}}
-{{- if (include "kyverno-policies.about" . | fromJson).written -}}
-{{- include "kyverno-policies.written" . -}}
+{{- if (include "kyverno-policies.about" . | fromJson).upstream -}}
+{{- include "kyverno-policies.upstream" . -}}
 {{- else -}}
 {{- $parameters := include "kyverno-policies.parameters" . | fromJson -}}
 {{- include (printf "kyverno-policies.cel.%s" .name) (dict "root" .root "parameters" $parameters) | trim -}}
@@ -130,7 +130,7 @@ be asked too).
 {{- $conditions = concat $conditions (include "kyverno-policies.matchConditions" . | fromJsonArray) -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "skipBackgroundRequests") .)) "true" -}}
-{{- $stays := and .about.written (hasKey (.policy.spec.evaluation | default dict) "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
+{{- $stays := and .about.upstream (hasKey (.policy.spec.evaluation | default dict) "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
 {{- if and (kindIs "bool" $skip) (not $stays) -}}
 {{- $_ := set .policy.spec "evaluation" (mergeOverwrite (.policy.spec.evaluation | default dict) (dict "skipBackgroundRequests" $skip)) -}}
 {{- end -}}
@@ -230,14 +230,14 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $spec := .policy.spec -}}
 {{- $values := .root.Values -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "failurePolicy") .)) "true" -}}
-{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy (ternary $spec.failurePolicy "" (not (empty .about.written))) $values.failurePolicy "Fail") -}}
+{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy (ternary $spec.failurePolicy "" (not (empty .about.upstream))) $values.failurePolicy "Fail") -}}
 {{- end -}}
 {{- if and (eq .form "ValidatingPolicy") (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "background") .)) "true") -}}
 {{- $evaluation := $spec.evaluation | default dict -}}
 {{- $itself := ($evaluation.background | default dict).enabled -}}
 {{- $background := ternary .own.background $values.background (hasKey .own "background") -}}
 {{- $enabled := and (ne (toString $background) "false") (ne (toString $itself) "false") -}}
-{{- if or (not $enabled) (not .about.written) -}}
+{{- if or (not $enabled) (not .about.upstream) -}}
 {{- $_ := set $spec "evaluation" (mergeOverwrite $evaluation (dict "background" (dict "enabled" $enabled))) -}}
 {{- end -}}
 {{- end -}}
@@ -256,8 +256,8 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $_ := set $spec "auditAnnotations" $list -}}
 {{- end -}}
 {{- $allow := ternary .own.allowExistingViolations $values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
-{{- $asked := or (not .about.written) (hasKey .own "allowExistingViolations") -}}
-{{- if and $asked (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq (include "kyverno-policies.action" . | default (include "kyverno-policies.writtenCelAction" .)) "Enforce") -}}
+{{- $asked := or (not .about.upstream) (hasKey .own "allowExistingViolations") -}}
+{{- if and $asked (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq (include "kyverno-policies.action" . | default (include "kyverno-policies.upstreamCelAction" .)) "Enforce") -}}
 {{- include "kyverno-policies.allowExisting" . -}}
 {{- end -}}
 {{- end -}}
@@ -299,7 +299,7 @@ another action holds elsewhere). Namespaces with an action of their own make a s
 {{- define "kyverno-policies.celActions" -}}
 {{- $call := . -}}
 {{- $given := include "kyverno-policies.action" . -}}
-{{- $base := $given | default (include "kyverno-policies.writtenCelAction" .) -}}
+{{- $base := $given | default (include "kyverno-policies.upstreamCelAction" .) -}}
 {{- $main := dict "suffix" "" "action" $given -}}
 {{- if ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "action") .)) "true" -}}
 {{- list (dict "suffix" "") | toJson -}}
@@ -356,7 +356,7 @@ it would neither be extended to controllers nor be ready for background scans.
 {{- end -}}
 {{- $documents = append $documents $policy -}}
 {{- $rule := first ((.policy.spec.matchConstraints | default dict).resourceRules | default list) | default dict -}}
-{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers" (toJson .policy.spec)) (has "UPDATE" $rule.operations) (not .about.written) -}}
+{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers" (toJson .policy.spec)) (has "UPDATE" $rule.operations) (not .about.upstream) -}}
 {{- $further := include "kyverno-policies.celVariant" (merge (dict "suffix" "-ephemeral") .) | fromJson -}}
 {{- $_ := set $further.spec "validationActions" $policy.spec.validationActions -}}
 {{- $_ := set (first $further.spec.matchConstraints.resourceRules) "resources" (list "pods/ephemeralcontainers") -}}

@@ -6,9 +6,9 @@ The nearest word counts: policies.NAME, then the value ending in ByPolicy, then 
 {{/*
 What the chart knows of the policy, as JSON. group: baseline, restricted or another category;
 standard: whether it is a control of the Pod Security Standards; minimum: the oldest Kyverno that
-has its fields; written: whether it is a policy without metadata.yaml, so that what it says itself
-stays where values do not speak of it by name (then form: how it is written, kind, apiGroup, code:
-whether it has Helm code of its own, bindings: how many); cel: the kind of its form in CEL, with
+has its fields; upstream: whether it is an upstream policy (without metadata.yaml), whose own fields stay
+where values do not name it (then form: its form in the chart, kind, apiGroup, code: whether it has
+Helm code, bindings: their number); cel: the kind of its form in CEL, with
 celMinimum and pods (whether it speaks of Pods alone, so that it is extended to their controllers);
 shared: the parameters that `parameters` sets; defaults; annotations.
 */}}
@@ -51,14 +51,14 @@ shared: the parameters that `parameters` sets; defaults; annotations.
 {{- end -}}
 
 {{/*
-The policy's action, Audit or Enforce. Empty for a policy as it is written that keeps its own:
+The policy's action, Audit or Enforce. Empty for an upstream policy that keeps its own:
 validationFailureAction counts for it only where keepOwnActions is false.
 */}}
 {{- define "kyverno-policies.action" -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $byPolicy := index (.root.Values.validationFailureActionByPolicy | default dict) .name -}}
-{{- $written := not (empty (include "kyverno-policies.about" . | fromJson).written) -}}
-{{- $keeps := and $written (ne (toString .root.Values.keepOwnActions) "false") -}}
+{{- $upstream := not (empty (include "kyverno-policies.about" . | fromJson).upstream) -}}
+{{- $keeps := and $upstream (ne (toString .root.Values.keepOwnActions) "false") -}}
 {{- with coalesce $own.action $byPolicy (ternary "" .root.Values.validationFailureAction $keeps) (ternary "" "Audit" $keeps) -}}
 {{- include "kyverno-policies.canonicalAction" . -}}
 {{- end -}}
@@ -110,8 +110,8 @@ the defaults.
 
 {{/* The policy's own text with its parameters; empty where they leave nothing of it. */}}
 {{- define "kyverno-policies.body" -}}
-{{- if (include "kyverno-policies.about" . | fromJson).written -}}
-{{- include "kyverno-policies.written" . -}}
+{{- if (include "kyverno-policies.about" . | fromJson).upstream -}}
+{{- include "kyverno-policies.upstream" . -}}
 {{- else -}}
 {{- $parameters := include "kyverno-policies.parameters" . | fromJson -}}
 {{- include (printf "kyverno-policies.policy.%s" .name) (dict "root" .root "parameters" $parameters) | trim -}}
@@ -121,7 +121,7 @@ the defaults.
 {{/* "true" where the policy judges objects, so that it has an action; others change, generate or delete. */}}
 {{- define "kyverno-policies.judges" -}}
 {{- $about := include "kyverno-policies.about" . | fromJson -}}
-{{- if and $about.cel (not $about.written) -}}
+{{- if and $about.cel (not $about.upstream) -}}
 {{- has $about.cel (list "ValidatingPolicy" "ImageValidatingPolicy") -}}
 {{- else -}}
 {{- $spec := (include "kyverno-policies.body" . | fromYaml).spec | default dict -}}

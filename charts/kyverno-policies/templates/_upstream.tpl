@@ -1,5 +1,5 @@
 {{/*
-Policies without metadata.yaml: what they say themselves stays where values do not speak of them.
+Upstream policies (without metadata.yaml): what they say stays where values do not set it.
 */}}
 
 {{/*
@@ -7,7 +7,7 @@ The policy's text. Helm code of its own sees copies of the values (policies.NAME
 chart's), the release, the chart and the capabilities, and no files. Whatever it does, it makes the
 policy that the chart was made for, and no other object.
 */}}
-{{- define "kyverno-policies.written" -}}
+{{- define "kyverno-policies.upstream" -}}
 {{- $context := dict -}}
 {{- $about := include "kyverno-policies.about" . | fromJson -}}
 {{- if $about.code -}}
@@ -29,10 +29,10 @@ policy that the chart was made for, and no other object.
 {{- end -}}
 
 {{/*
-The actions of a ClusterPolicy as it is written, under what values say of namespaces. Where values
+The actions of an upstream ClusterPolicy, under those that values give namespaces. Where values
 give an action, it takes the place of every one that the policy has.
 */}}
-{{- define "kyverno-policies.writtenAction" -}}
+{{- define "kyverno-policies.upstreamAction" -}}
 {{- $spec := .policy.spec -}}
 {{- $inRules := ge .release 1013 -}}
 {{- $action := include "kyverno-policies.action" . -}}
@@ -66,8 +66,8 @@ give an action, it takes the place of every one that the policy has.
 {{- end -}}
 {{- end -}}
 
-{{/* What a violation of a policy in CEL comes to as it is written: Enforce where it is refused. */}}
-{{- define "kyverno-policies.writtenCelAction" -}}
+{{/* The action of an upstream policy in CEL: Enforce where violations are denied. */}}
+{{- define "kyverno-policies.upstreamCelAction" -}}
 {{- $actions := .policy.spec.validationActions | default (list "Deny") -}}
 {{- has "Deny" $actions | ternary "Enforce" "Audit" -}}
 {{- end -}}

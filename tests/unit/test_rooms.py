@@ -1,0 +1,53 @@
+"""The rooms of the package: how many, how full, and in which direction they import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import chartkit
+
+PACKAGE = Path(chartkit.__file__).parent
+MOST = 20
+"""The most packages at the top, and the most modules in a folder."""
+
+
+def _rooms() -> Iterator[Path]:
+    """Every folder of the package with code in it."""
+    for folder in (PACKAGE, *PACKAGE.rglob("*")):
+        if folder.is_dir() and any(folder.glob("*.py")):
+            yield folder
+
+
+def test_top_level_fits_a_screen() -> None:
+    packages = [each for each in _rooms() if each.parent == PACKAGE]
+    assert len(packages) <= MOST
+
+
+def test_no_room_is_crowded() -> None:
+    modules = {each: len([*each.glob("*.py")]) - 1 for each in _rooms()}
+    assert {str(each): count for each, count in modules.items() if count > MOST} == {}
+
+
+def test_every_room_says_what_it_is() -> None:
+    docs = {
+        each: ast.get_docstring(ast.parse((each / "__init__.py").read_text())) for each in _rooms()
+    }
+    assert [str(each) for each, doc in docs.items() if not doc] == []
+
+
+def test_imports_point_downwards() -> None:
+    """The contracts in pyproject.toml, every import counted, those for typing alone included."""
+    program = Path(sys.executable).with_name("lint-imports")
+    done = subprocess.run(
+        [str(program), "--no-cache"],
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout

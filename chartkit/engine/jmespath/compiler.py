@@ -19,7 +19,7 @@ from chartkit.engine.jmespath.declaration import (
     is_number,
 )
 from chartkit.engine.jmespath.errors import CrashError, JMESPathError, NotFoundError
-from chartkit.engine.jmespath.lexer import Token
+from chartkit.engine.jmespath.lexer import Comparator
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.model import Json
 
@@ -28,7 +28,7 @@ _NULL_TO_NULL = frozenset(
         Kind.FIELD,
         Kind.INDEX,
         Kind.SLICE,
-        Kind.MULTI_SELECT_HASH,
+        Kind.MULTI_SELECT_DICT,
         Kind.MULTI_SELECT_LIST,
         Kind.IDENTITY,
         Kind.CURRENT,
@@ -271,9 +271,9 @@ def _quiet(node: Node) -> Search:
 
 def _comparator(node: Node, _: bool) -> Search:
     left, right = (compile_node(child, False) for child in node.children)
-    if node.value is Token.EQ:
+    if node.value is Comparator.EQ:
         return lambda value, budget: deep_equal(left(value, budget), right(value, budget), budget)
-    if node.value is Token.NE:
+    if node.value is Comparator.NE:
         return lambda value, budget: (
             not deep_equal(left(value, budget), right(value, budget), budget)
         )
@@ -288,11 +288,11 @@ def _comparator(node: Node, _: bool) -> Search:
     return compare
 
 
-_ORDER: dict[Token, Callable[[float, float], bool]] = {
-    Token.LT: float.__lt__,
-    Token.LTE: float.__le__,
-    Token.GT: float.__gt__,
-    Token.GTE: float.__ge__,
+_ORDER: dict[Comparator, Callable[[float, float], bool]] = {
+    Comparator.LT: float.__lt__,
+    Comparator.LTE: float.__le__,
+    Comparator.GT: float.__gt__,
+    Comparator.GTE: float.__ge__,
 }
 
 
@@ -374,7 +374,7 @@ _COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
     Kind.COMPARATOR: _comparator,
     Kind.CURRENT: _identity,
     Kind.EXPREF: _reference,
-    Kind.FUNCTION: _function,
+    Kind.FUNCTION_EXPRESSION: _function,
     Kind.FIELD: _field,
     Kind.FILTER_PROJECTION: _filter,
     Kind.FLATTEN: _flatten,
@@ -382,11 +382,11 @@ _COMPILERS: dict[Kind, Callable[[Node, bool], Search]] = {
     Kind.INDEX: _index,
     Kind.INDEX_EXPRESSION: _index_expression,
     Kind.LITERAL: _literal,
-    Kind.MULTI_SELECT_HASH: _multi_select_hash,
+    Kind.MULTI_SELECT_DICT: _multi_select_hash,
     Kind.MULTI_SELECT_LIST: _multi_select_list,
-    Kind.OR: _or,
-    Kind.AND: _and,
-    Kind.NOT: _not,
+    Kind.OR_EXPRESSION: _or,
+    Kind.AND_EXPRESSION: _and,
+    Kind.NOT_EXPRESSION: _not,
     Kind.PIPE: _pipe,
     Kind.PROJECTION: _projection,
     Kind.SUBEXPRESSION: _subexpression,

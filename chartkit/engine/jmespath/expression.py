@@ -69,7 +69,7 @@ def _converted(search: Search) -> Search:
 def _makes_go_values(node: Node) -> bool:
     if node.kind is Kind.EXPREF:
         return True
-    if node.kind is not Kind.FUNCTION:
+    if node.kind is not Kind.FUNCTION_EXPRESSION:
         return any(map(_makes_go_values, node.children))
     children = node.children
     if node.value in _TAKES_REFERENCES:

@@ -3,112 +3,106 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import Final, TypedDict
 
 from chartkit.engine.jmespath.errors import ExpressionSyntaxError, LiteralError
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.quoting import quote_rune
 
+TOKENS: Final = {
+    "unknown": "tUnknown",
+    "star": "tStar",
+    "dot": "tDot",
+    "filter": "tFilter",
+    "flatten": "tFlatten",
+    "lparen": "tLparen",
+    "rparen": "tRparen",
+    "lbracket": "tLbracket",
+    "rbracket": "tRbracket",
+    "lbrace": "tLbrace",
+    "rbrace": "tRbrace",
+    "or": "tOr",
+    "pipe": "tPipe",
+    "number": "tNumber",
+    "unquoted_identifier": "tUnquotedIdentifier",
+    "quoted_identifier": "tQuotedIdentifier",
+    "comma": "tComma",
+    "colon": "tColon",
+    "lt": "tLT",
+    "lte": "tLTE",
+    "gt": "tGT",
+    "gte": "tGTE",
+    "eq": "tEQ",
+    "ne": "tNE",
+    "json_literal": "tJSONLiteral",
+    "literal": "tStringLiteral",
+    "current": "tCurrent",
+    "expref": "tExpref",
+    "and": "tAnd",
+    "not": "tNot",
+    "eof": "tEOF",
+}
+"""The types of tokens, as the `jmespath` package names them, with their names in messages."""
 
-class Token(IntEnum):
-    """The kinds of tokens; names and numbers are those of Kyverno's messages."""
 
-    UNKNOWN = 0
-    STAR = 1
-    DOT = 2
-    FILTER = 3
-    FLATTEN = 4
-    LPAREN = 5
-    RPAREN = 6
-    LBRACKET = 7
-    RBRACKET = 8
-    LBRACE = 9
-    RBRACE = 10
-    OR = 11
-    PIPE = 12
-    NUMBER = 13
-    UNQUOTED_IDENTIFIER = 14
-    QUOTED_IDENTIFIER = 15
-    COMMA = 16
-    COLON = 17
+class Comparator(IntEnum):
+    """The comparing tokens; the numbers are those that Kyverno prints in messages."""
+
     LT = 18
     LTE = 19
     GT = 20
     GTE = 21
     EQ = 22
     NE = 23
-    JSON_LITERAL = 24
-    STRING_LITERAL = 25
-    CURRENT = 26
-    EXPREF = 27
-    AND = 28
-    NOT = 29
-    EOF = 30
-
-    def __str__(self) -> str:
-        return _NAMES.get(self, f"t{self.name.capitalize()}")
 
 
-_NAMES = {
-    Token.UNQUOTED_IDENTIFIER: "tUnquotedIdentifier",
-    Token.QUOTED_IDENTIFIER: "tQuotedIdentifier",
-    Token.JSON_LITERAL: "tJSONLiteral",
-    Token.STRING_LITERAL: "tStringLiteral",
-    Token.LT: "tLT",
-    Token.LTE: "tLTE",
-    Token.GT: "tGT",
-    Token.GTE: "tGTE",
-    Token.EQ: "tEQ",
-    Token.NE: "tNE",
-    Token.EOF: "tEOF",
-}
+class Lexeme(TypedDict):
+    """A token as the `jmespath` package takes it.
 
+    value is its text (names and strings already decoded) and start where it begins.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Lexeme:
-    """A token with its text (names and strings already decoded) and where it begins."""
-
-    token: Token
+    type: str
     value: str
-    position: int
+    start: int
 
 
 _SYMBOLS = {
-    "[?": Token.FILTER,
-    "[]": Token.FLATTEN,
-    "||": Token.OR,
-    "&&": Token.AND,
-    "<=": Token.LTE,
-    ">=": Token.GTE,
-    "==": Token.EQ,
-    "!=": Token.NE,
-    "[": Token.LBRACKET,
-    "]": Token.RBRACKET,
-    "{": Token.LBRACE,
-    "}": Token.RBRACE,
-    "(": Token.LPAREN,
-    ")": Token.RPAREN,
-    ".": Token.DOT,
-    "*": Token.STAR,
-    ",": Token.COMMA,
-    ":": Token.COLON,
-    "@": Token.CURRENT,
-    "|": Token.PIPE,
-    "&": Token.EXPREF,
-    "<": Token.LT,
-    ">": Token.GT,
-    "!": Token.NOT,
-    "=": Token.UNKNOWN,
+    "[?": "filter",
+    "[]": "flatten",
+    "||": "or",
+    "&&": "and",
+    "<=": "lte",
+    ">=": "gte",
+    "==": "eq",
+    "!=": "ne",
+    "[": "lbracket",
+    "]": "rbracket",
+    "{": "lbrace",
+    "}": "rbrace",
+    "(": "lparen",
+    ")": "rparen",
+    ".": "dot",
+    "*": "star",
+    ",": "comma",
+    ":": "colon",
+    "@": "current",
+    "|": "pipe",
+    "&": "expref",
+    "<": "lt",
+    ">": "gt",
+    "!": "not",
+    "=": "unknown",
 }
 _TOKEN = re.compile(
     r"""(?P<space>[ \t\n\r]++)
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]*+)
+    |(?P<unquoted_identifier>[A-Za-z_][A-Za-z0-9_]*+)
     |(?P<number>-[0-9]*+|[0-9]++)
     |(?P<symbol>\[\?|\[\]|\|\||&&|<=|>=|==|!=|[\[\]{}().*,:@|&<>!=])
-    |"(?P<quoted>(?:\\.|[^"\\])*+)"
-    |'(?P<raw>(?:\\'|[^'])*+)'
-    |`(?P<literal>(?:\\.|[^`\\])*+)`
+    |"(?P<quoted_identifier>(?:\\.|[^"\\])*+)"
+    |'(?P<literal>(?:\\'|[^'])*+)'
+    |`(?P<json_literal>(?:\\.|[^`\\])*+)`
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -116,34 +110,34 @@ _DELIMITERS = "\"'`"
 
 
 def tokenize(expression: str) -> list[Lexeme]:
-    """The tokens of an expression, the last one `EOF`; raises `JMESPathError`."""
-    lexemes, position = [], 0
+    """Return the tokens of an expression, the last one `eof`; raise `JMESPathError`."""
+    lexemes: list[Lexeme] = []
+    position = 0
     while position < len(expression):
         match = _TOKEN.match(expression, position)
         if match is None:
             raise _unknown(expression, position)
         if match.lastgroup != "space":
-            lexemes.append(_lexeme(match, position))
+            token, value = _decode(match)
+            lexemes.append({"type": token, "value": value, "start": position})
         position = match.end()
-    lexemes.append(Lexeme(Token.EOF, "", position))
+    lexemes.append({"type": "eof", "value": "", "start": position})
     return lexemes
 
 
-def _lexeme(match: re.Match[str], position: int) -> Lexeme:
+def _decode(match: re.Match[str]) -> tuple[str, str]:
     group = match.lastgroup or ""
     text = match[group]
     if group == "symbol":
-        return Lexeme(_SYMBOLS[text], text, position)
-    if group == "name":
-        return Lexeme(Token.UNQUOTED_IDENTIFIER, text, position)
-    if group == "number":
-        return Lexeme(Token.NUMBER, text, position)
-    if group == "raw":
-        return Lexeme(Token.STRING_LITERAL, text.replace("\\'", "'"), position)
+        return _SYMBOLS[text], text
     if group == "literal":
-        return Lexeme(Token.JSON_LITERAL, text.replace("\\`", "`"), position)
+        return "literal", text.replace("\\'", "'")
+    if group == "json_literal":
+        return "json_literal", text.replace("\\`", "`")
+    if group != "quoted_identifier":
+        return group, text
     try:
-        return Lexeme(Token.QUOTED_IDENTIFIER, parse_json(f'"{text}"'), position)
+        return group, parse_json(f'"{text}"')
     except JsonError as error:
         raise LiteralError(str(error)) from error
 

@@ -13,26 +13,29 @@ MAX_DEPTH = 150
 
 
 class Kind(IntEnum):
-    """The kinds of nodes; the numbers are those that Kyverno prints in messages."""
+    """The kinds of nodes, named as the `jmespath` package names them.
+
+    The numbers are those that Kyverno prints in messages.
+    """
 
     EMPTY = 0
     COMPARATOR = 1
     CURRENT = 2
     EXPREF = 3
-    FUNCTION = 4
+    FUNCTION_EXPRESSION = 4
     FIELD = 5
     FILTER_PROJECTION = 6
     FLATTEN = 7
     IDENTITY = 8
     INDEX = 9
     INDEX_EXPRESSION = 10
-    KEY_VALUE = 11
+    KEY_VAL_PAIR = 11
     LITERAL = 12
-    MULTI_SELECT_HASH = 13
+    MULTI_SELECT_DICT = 13
     MULTI_SELECT_LIST = 14
-    OR = 15
-    AND = 16
-    NOT = 17
+    OR_EXPRESSION = 15
+    AND_EXPRESSION = 16
+    NOT_EXPRESSION = 17
     PIPE = 18
     PROJECTION = 19
     SUBEXPRESSION = 20
@@ -62,10 +65,7 @@ class Node:
         object.__setattr__(self, "weight", 1 + sum(child.weight for child in self.children))
 
     def __str__(self) -> str:
-        """The node as Go's `%v` prints the structure."""
-        value = self.value
+        """Return the node as Go's `%v` prints it; a slice with its numbers, not their addresses."""
+        value = list(self.value) if self.kind is Kind.SLICE else self.value
         text = str(int(value)) if isinstance(value, IntEnum) else go_sprint(value)
         return f"{{{int(self.kind)} {text} [{' '.join(map(str, self.children))}]}}"
-
-
-IDENTITY = Node(Kind.IDENTITY)

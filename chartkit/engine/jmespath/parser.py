@@ -1,309 +1,161 @@
-"""The grammar of Kyverno's JMESPath: a Pratt parser over the tokens.
+"""The grammar of Kyverno's JMESPath: the parser of the `jmespath` package over Kyverno's tokens.
 
-It follows Kyverno's fork of go-jmespath to the letter, oddities included, because its messages
-reach the user and because it takes (and refuses) other texts than the JMESPath specification.
+Kyverno uses its own fork of go-jmespath. The classes below hold only what that fork accepts,
+refuses, or words differently than the package, oddities included.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from jmespath import ast
+from jmespath.parser import Parser
 
 from chartkit.engine.jmespath.errors import (
     ExpressionSyntaxError,
     JMESPathError,
     LiteralError,
 )
-from chartkit.engine.jmespath.lexer import Lexeme, Token, tokenize
-from chartkit.engine.jmespath.nodes import IDENTITY, MAX_DEPTH, Kind, Node
+from chartkit.engine.jmespath.lexer import TOKENS, Comparator, Lexeme, tokenize
+from chartkit.engine.jmespath.nodes import MAX_DEPTH, Kind, Node
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.strconv import NumberError, parse_int
 
-_BINDING = {
-    Token.PIPE: 1,
-    Token.OR: 2,
-    Token.AND: 3,
-    Token.EQ: 5,
-    Token.NE: 5,
-    Token.LT: 5,
-    Token.LTE: 5,
-    Token.GT: 5,
-    Token.GTE: 5,
-    Token.FLATTEN: 9,
-    Token.STAR: 20,
-    Token.FILTER: 21,
-    Token.DOT: 40,
-    Token.NOT: 45,
-    Token.LBRACE: 50,
-    Token.LBRACKET: 55,
-    Token.LPAREN: 60,
-}
-"""Tokens that are not named bind nothing."""
+Tree = dict[str, Any]
+"""A node of the package: its type, children and, for some types, value."""
 
-_PROJECTION_STOP = 10
-_INFIX = {Token.PIPE: Kind.PIPE, Token.OR: Kind.OR, Token.AND: Kind.AND}
-_COMPARATORS = frozenset({Token.EQ, Token.NE, Token.LT, Token.LTE, Token.GT, Token.GTE})
-_NAMES = frozenset({Token.QUOTED_IDENTIFIER, Token.UNQUOTED_IDENTIFIER, Token.STAR})
+_INDEX_START = frozenset({"number", "colon"})
+_DOT_ERROR = "Expected identifier, lbracket, or lbrace"
+_TOO_DEEP = "expression nests too deeply"
 
 
 def parse(expression: str) -> Node:
-    """The tree of an expression; raises `JMESPathError` with Kyverno's text."""
-    return _Parser(tokenize(expression)).parse()
+    """Return the tree of an expression; raise `JMESPathError` with Kyverno's text."""
+    try:
+        return _node(_KyvernoParser(tokenize(expression)).tree(), 1)
+    except RecursionError:
+        raise ExpressionSyntaxError(_TOO_DEEP) from None
 
 
-class _Parser:
+class _KyvernoParser(Parser):
+    BINDING_POWER = dict.fromkeys(TOKENS, 0) | Parser.BINDING_POWER
+
     def __init__(self, lexemes: list[Lexeme]) -> None:
-        self._lexemes = lexemes
-        self._index = 0
+        super().__init__()
+        self._tokens = lexemes
         self._depth = 0
 
-    def parse(self) -> Node:
-        node = self._expression(0)
-        if self._current is not Token.EOF:
-            raise self._error(f"Unexpected token at the end of the expression: {self._current}")
-        return node
-
-    @property
-    def _current(self) -> Token:
-        return self._ahead(0).token
-
-    def _ahead(self, number: int) -> Lexeme:
-        # Go would read past the end and panic; the end mark stands in for what is not there.
-        return self._lexemes[min(self._index + number, len(self._lexemes) - 1)]
-
-    def _match(self, token: Token) -> None:
-        if self._current is not token:
-            raise self._error(f"Expected {token}, received: {self._current}")
-        self._index += 1
+    def tree(self) -> Tree:
+        tree = self._expression(0)
+        token = self._current_token()
+        if token != "eof":
+            raise self._error(f"Unexpected token at the end of the expression: {TOKENS[token]}")
+        return tree
 
     def _error(self, message: str) -> ExpressionSyntaxError:
-        return ExpressionSyntaxError(message, self._ahead(0).position)
+        return ExpressionSyntaxError(message, self._lookahead_token(0)["start"])
 
-    def _expression(self, binding: int) -> Node:
+    def _expression(self, binding_power: int = 0) -> Tree:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._error("expression nests too deeply")
-        lexeme = self._ahead(0)
-        self._index += 1
-        node = self._prefix(lexeme)
-        while binding < _BINDING.get(self._current, 0):
-            token = self._current
-            self._index += 1
-            node = self._infix(token, node)
+            raise self._error(_TOO_DEEP)
+        tree = super()._expression(binding_power)
         self._depth -= 1
-        return node
+        return tree
 
-    def _prefix(self, lexeme: Lexeme) -> Node:
-        method = _PREFIX.get(lexeme.token)
-        if method is None:
-            message = f"Invalid token: {lexeme.token}"
-            if lexeme.token is Token.EOF:
-                message = "Incomplete expression"
-            raise ExpressionSyntaxError(message, lexeme.position)
-        return method(self, lexeme)
+    # What Kyverno's parser reads differently.
 
-    def _json_literal(self, lexeme: Lexeme) -> Node:
+    def _token_nud_json_literal(self, token: Lexeme) -> Tree:
         try:
-            return Node(Kind.LITERAL, parse_json(lexeme.value))
+            return ast.literal(parse_json(token["value"]))
         except JsonError as error:
             raise LiteralError(str(error)) from error
 
-    def _raw_string(self, lexeme: Lexeme) -> Node:
-        return Node(Kind.LITERAL, lexeme.value)
+    def _token_nud_lbracket(self, token: Lexeme) -> Tree:
+        if self._current_token() not in _INDEX_START:
+            return super()._token_nud_lbracket(token)
+        try:
+            right = self._parse_index_expression()
+        except JMESPathError:
+            # Kyverno's parser drops this error and goes on with an empty node.
+            return {"type": "empty", "children": []}
+        return self._project_if_slice(ast.identity(), right)
 
-    def _name(self, lexeme: Lexeme) -> Node:
-        return Node(Kind.FIELD, lexeme.value)
+    def _token_led_lbracket(self, left: Tree) -> Tree:
+        if self._current_token() not in _INDEX_START:
+            return super()._token_led_lbracket(left)
+        return self._project_if_slice(left, self._parse_index_expression())
 
-    def _quoted_name(self, lexeme: Lexeme) -> Node:
-        if self._current is Token.LPAREN:
-            message = "Can't have quoted identifier as function Name."
-            raise ExpressionSyntaxError(message, lexeme.position)
-        return Node(Kind.FIELD, lexeme.value)
-
-    def _all_values(self, _: Lexeme) -> Node:
-        right = IDENTITY
-        if self._current is not Token.RBRACKET:
-            right = self._projected(_BINDING[Token.STAR])
-        return Node(Kind.VALUE_PROJECTION, children=(IDENTITY, right))
-
-    def _filter_here(self, _: Lexeme) -> Node:
-        return self._filter(IDENTITY)
-
-    def _hash(self, _: Lexeme) -> Node:
-        return self._multi_select_hash()
-
-    def _flatten_here(self, _: Lexeme) -> Node:
-        return self._flatten(IDENTITY)
-
-    def _bracket(self, _: Lexeme) -> Node:
-        if self._current in (Token.NUMBER, Token.COLON):
-            try:
-                right = self._index_or_slice()
-            except JMESPathError:
-                # Kyverno's parser drops this error and goes on with an empty node.
-                return Node(Kind.EMPTY)
-            return self._indexed(IDENTITY, right)
-        if self._current is Token.STAR and self._ahead(1).token is Token.RBRACKET:
-            self._index += 2
-            right = self._projected(_BINDING[Token.STAR])
-            return Node(Kind.PROJECTION, children=(IDENTITY, right))
-        return self._multi_select_list()
-
-    def _current_node(self, _: Lexeme) -> Node:
-        return Node(Kind.CURRENT)
-
-    def _reference(self, _: Lexeme) -> Node:
-        return Node(Kind.EXPREF, children=(self._expression(0),))
-
-    def _not(self, _: Lexeme) -> Node:
-        return Node(Kind.NOT, children=(self._expression(_BINDING[Token.NOT]),))
-
-    def _group(self, _: Lexeme) -> Node:
-        node = self._expression(0)
-        self._match(Token.RPAREN)
+    def _parse_index_expression(self) -> Tree:
+        if "colon" in (self._current_token(), self._lookahead(1)):
+            return self._parse_slice_expression()
+        node = ast.index(_whole(self._lookahead_token(0)["value"]))
+        self._advance()
+        self._match("rbracket")
         return node
 
-    def _infix(self, token: Token, left: Node) -> Node:
-        if token is Token.DOT:
-            return self._dot(left)
-        if token in _INFIX:
-            return Node(_INFIX[token], children=(left, self._expression(_BINDING[token])))
-        if token is Token.LPAREN:
-            return self._call(left)
-        if token is Token.FILTER:
-            return self._filter(left)
-        if token is Token.FLATTEN:
-            return self._flatten(left)
-        if token in _COMPARATORS:
-            right = self._expression(_BINDING[token])
-            return Node(Kind.COMPARATOR, token, (left, right))
-        if token is Token.LBRACKET:
-            return self._bracket_after(left)
-        raise self._error(f"Unexpected token: {token}")
-
-    def _dot(self, left: Node) -> Node:
-        binding = _BINDING[Token.DOT]
-        if self._current is not Token.STAR:
-            return Node(Kind.SUBEXPRESSION, children=(left, self._after_dot(binding)))
-        self._index += 1
-        return Node(Kind.VALUE_PROJECTION, children=(left, self._projected(binding)))
-
-    def _call(self, left: Node) -> Node:
-        arguments = []
-        while self._current is not Token.RPAREN:
-            arguments.append(self._expression(0))
-            if self._current is Token.COMMA:
-                self._index += 1
-        self._index += 1
-        return Node(Kind.FUNCTION, left.value, tuple(arguments))
-
-    def _bracket_after(self, left: Node) -> Node:
-        if self._current in (Token.NUMBER, Token.COLON):
-            return self._indexed(left, self._index_or_slice())
-        self._match(Token.STAR)
-        self._match(Token.RBRACKET)
-        return Node(Kind.PROJECTION, children=(left, self._projected(_BINDING[Token.STAR])))
-
-    def _index_or_slice(self) -> Node:
-        if Token.COLON in (self._current, self._ahead(1).token):
-            return self._slice()
-        number = _whole(self._ahead(0).value)
-        self._index += 1
-        self._match(Token.RBRACKET)
-        return Node(Kind.INDEX, number)
-
-    def _slice(self) -> Node:
+    def _parse_slice_expression(self) -> Tree:
         parts: list[int | None] = [None, None, None]
         index = 0
-        while self._current is not Token.RBRACKET and index < len(parts):
-            if self._current is Token.COLON:
+        while (token := self._current_token()) != "rbracket" and index < len(parts):
+            if token == "colon":
                 index += 1
-            elif self._current is Token.NUMBER:
-                parts[index] = _whole(self._ahead(0).value)
+            elif token == "number":
+                parts[index] = _whole(self._lookahead_token(0)["value"])
             else:
-                raise self._error(f"Expected tColon or tNumber, received: {self._current}")
-            self._index += 1
-        self._match(Token.RBRACKET)
-        return Node(Kind.SLICE, tuple(parts))
+                raise self._error(f"Expected tColon or tNumber, received: {TOKENS[token]}")
+            self._advance()
+        self._match("rbracket")
+        return {"type": "slice", "children": [], "value": tuple(parts)}
 
-    def _indexed(self, left: Node, right: Node) -> Node:
-        node = Node(Kind.INDEX_EXPRESSION, children=(left, right))
-        if right.kind is not Kind.SLICE:
-            return node
-        return Node(Kind.PROJECTION, children=(node, self._projected(_BINDING[Token.STAR])))
+    def _token_led_lparen(self, left: Tree) -> Tree:
+        # Whatever stands before the parenthesis: a name that is no text fails in the search.
+        return super()._token_led_lparen({"type": "field", "value": left.get("value")})
 
-    def _filter(self, left: Node) -> Node:
-        condition = self._expression(0)
-        self._match(Token.RBRACKET)
-        right = IDENTITY
-        if self._current is not Token.FLATTEN:
-            right = self._projected(_BINDING[Token.FILTER])
-        return Node(Kind.FILTER_PROJECTION, children=(left, right, condition))
+    def _parse_comparator(self, left: Tree, comparator: str) -> Tree:
+        right = self._expression(self.BINDING_POWER[comparator])
+        return ast.comparator(Comparator[comparator.upper()], left, right)
 
-    def _flatten(self, left: Node) -> Node:
-        flat = Node(Kind.FLATTEN, children=(left,))
-        return Node(Kind.PROJECTION, children=(flat, self._projected(_BINDING[Token.FLATTEN])))
+    # Kyverno's messages and offsets.
 
-    def _projected(self, binding: int) -> Node:
-        """What a projection applies to each of its elements."""
-        current = self._current
-        if _BINDING.get(current, 0) < _PROJECTION_STOP:
-            return IDENTITY
-        if current in (Token.LBRACKET, Token.FILTER):
-            return self._expression(binding)
-        if current is Token.DOT:
-            self._index += 1
-            return self._after_dot(binding)
-        raise self._error("Error")
+    def _token_nud_quoted_identifier(self, token: Lexeme) -> Tree:
+        if self._current_token() == "lparen":
+            message = "Can't have quoted identifier as function Name."
+            raise ExpressionSyntaxError(message, token["start"])
+        return ast.field(token["value"])
 
-    def _after_dot(self, binding: int) -> Node:
-        current = self._current
-        if current in _NAMES:
-            return self._expression(binding)
-        if current is Token.LBRACKET:
-            self._index += 1
-            return self._multi_select_list()
-        if current is Token.LBRACE:
-            self._index += 1
-            return self._multi_select_hash()
-        raise self._error("Expected identifier, lbracket, or lbrace")
+    def _error_nud_token(self, token: Lexeme) -> NoReturn:
+        message = f"Invalid token: {TOKENS[token['type']]}"
+        if token["type"] == "eof":
+            message = "Incomplete expression"
+        raise ExpressionSyntaxError(message, token["start"])
 
-    def _multi_select_list(self) -> Node:
-        members = [self._expression(0)]
-        while self._current is not Token.RBRACKET:
-            self._match(Token.COMMA)
-            members.append(self._expression(0))
-        self._index += 1
-        return Node(Kind.MULTI_SELECT_LIST, children=tuple(members))
+    def _error_led_token(self, token: Lexeme) -> NoReturn:
+        self._advance()
+        raise self._error(f"Unexpected token: {TOKENS[token['type']]}")
 
-    def _multi_select_hash(self) -> Node:
-        members = []
-        while True:
-            key = self._ahead(0)
-            if key.token not in (Token.UNQUOTED_IDENTIFIER, Token.QUOTED_IDENTIFIER):
-                raise self._error("Expected tQuotedIdentifier or tUnquotedIdentifier")
-            self._index += 1
-            self._match(Token.COLON)
-            members.append(Node(Kind.KEY_VALUE, key.value, (self._expression(0),)))
-            if self._current is Token.COMMA:
-                self._index += 1
-            elif self._current is Token.RBRACE:
-                self._index += 1
-                return Node(Kind.MULTI_SELECT_HASH, children=tuple(members))
+    def _raise_parse_error_for_token(self, _: Lexeme, reason: str) -> NoReturn:
+        raise self._error("Error" if reason == "syntax error" else _DOT_ERROR)
+
+    def _raise_parse_error_maybe_eof(
+        self, expected: str | Sequence[str], token: Lexeme
+    ) -> NoReturn:
+        if isinstance(expected, str):
+            received = TOKENS[token["type"]]
+            raise self._error(f"Expected {TOKENS[expected]}, received: {received}")
+        raise self._error(f"Expected {' or '.join(TOKENS[name] for name in expected)}")
 
 
-_PREFIX = {
-    Token.JSON_LITERAL: _Parser._json_literal,
-    Token.STRING_LITERAL: _Parser._raw_string,
-    Token.UNQUOTED_IDENTIFIER: _Parser._name,
-    Token.QUOTED_IDENTIFIER: _Parser._quoted_name,
-    Token.STAR: _Parser._all_values,
-    Token.FILTER: _Parser._filter_here,
-    Token.LBRACE: _Parser._hash,
-    Token.FLATTEN: _Parser._flatten_here,
-    Token.LBRACKET: _Parser._bracket,
-    Token.CURRENT: _Parser._current_node,
-    Token.EXPREF: _Parser._reference,
-    Token.NOT: _Parser._not,
-    Token.LPAREN: _Parser._group,
-}
+def _node(tree: Tree, level: int) -> Node:
+    """Return the node of a tree; the package puts the parts of `a.b.c` next to each other."""
+    if level > MAX_DEPTH:
+        raise ExpressionSyntaxError(_TOO_DEEP)
+    kind = Kind[tree["type"].upper()]
+    children = [_node(child, level + 1) for child in tree["children"]]
+    while len(children) > 2 and kind is Kind.SUBEXPRESSION:
+        children[:2] = [Node(kind, children=tuple(children[:2]))]
+    return Node(kind, tree.get("value"), tuple(children))
 
 
 def _whole(text: str) -> int:

@@ -10,6 +10,7 @@ import pytest
 from chartkit.engine.jmespath import (
     CrashError,
     ExpressionSyntaxError,
+    InvalidTypeError,
     JMESPathError,
     NotFoundError,
     compile_expression,
@@ -137,6 +138,20 @@ def test_compiled_once() -> None:
 def test_deep_expressions_are_refused(text: str) -> None:
     with pytest.raises(ExpressionSyntaxError):
         compile_expression(text)
+
+
+@pytest.mark.parametrize("text", ["a || " * 2000 + "a", "a" + "[0]" * 2000, "*." * 2000 + "a"])
+def test_a_tree_too_deep_is_refused_with_one_error(text: str) -> None:
+    with pytest.raises(ExpressionSyntaxError, match="expression nests too deeply"):
+        compile_expression(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["length(&a[1:2])", "abs(&[::-1])", "floor(&(a == b))", "ceil(&{k: a.b.c})"]
+)
+def test_a_reference_of_a_wrong_type_is_named(text: str) -> None:
+    with pytest.raises(InvalidTypeError, match=r"Invalid type for: \{\{"):
+        search(text)
 
 
 def test_nested_references_compile_in_linear_time() -> None:

@@ -1,4 +1,4 @@
 """Facts about Kyverno's releases: compatibility, fields, functions, faults, upgrades.
 
-The data is in `data/`. It imports `schemas`, `documents` and below, never a chart.
+The facts of each release are in `releases.yaml`. It imports `schemas`, `documents` and below, never a chart.
 """

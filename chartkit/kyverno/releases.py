@@ -1,6 +1,6 @@
 """Kyverno's and Kubernetes' releases: `releases.yaml`, the only place that names a version.
 
-`docs/new-release.md` says what to do for a new one.
+`docs/how-to/new-release.md` says what to do for a new one.
 """
 
 from __future__ import annotations

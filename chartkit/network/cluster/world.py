@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
@@ -21,6 +20,7 @@ from chartkit.network.cluster.reader import Reader, config_map_path
 from chartkit.network.cluster.secret_keys import LiveKeys
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.network.http.deadline import pauses
+from chartkit.network.memory import Memory
 from chartkit.network.signatures.cosign.blobs import LocalBlobs, trusted_by
 
 MOST_REMEMBERED: Final = 10_000
@@ -38,8 +38,7 @@ class Reads:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._kept: OrderedDict[str, tuple[Json, int, RefusedError | None]] = OrderedDict()
-        self._size = 0
+        self._known: Memory[str, Json] = Memory(MOST_REMEMBERED, _size)
 
     @property
     def discovery(self) -> Discovery:
@@ -50,7 +49,7 @@ class Reads:
         """An answer, as the server has it; tries: how often it is asked, at most, where that may
         help. Raises RefusedError."""
         key = path if tries == 1 else f"{tries} {path}"
-        found: Body = self._remembered(key, lambda: cleaned_answer(self._asked(path, tries)))
+        found: Body = self._known.once(key, lambda: cleaned_answer(self._asked(path, tries)))
         return found
 
     def _asked(self, path: str, tries: int) -> Body:
@@ -68,7 +67,7 @@ class Reads:
         """The objects of a resource; namespace: empty for all. Raises RefusedError."""
         path = served.path(namespace)
         source, kind = self._reader.source, served.kind.kind
-        found: Sequence[Body] = self._remembered(
+        found: Sequence[Body] = self._known.once(
             f"list {path}", lambda: list(listed(source, path, served.api_version, kind))
         )
         return found
@@ -80,28 +79,11 @@ class Reads:
         self._reader.note(path, error)
         return UnreadableError(error.message)
 
-    def _remembered(self, key: str, ask: Callable[[], Json]) -> Json:
-        if key not in self._kept:
-            answer, refused = None, None
-            try:
-                answer = ask()
-            except RefusedError as error:
-                refused = error
-            self._keep(key, answer, refused)
-        answer, _, refused = self._kept[key]
-        self._kept.move_to_end(key)
-        if refused is not None:
-            raise refused
-        return answer
 
-    def _keep(self, key: str, answer: Json, refused: RefusedError | None) -> None:
-        items = answer.get("items") if isinstance(answer, dict) else answer
-        size = max(1, len(items)) if isinstance(items, list) else 1
-        self._kept[key] = answer, size, refused
-        self._size += size
-        while self._size > MOST_REMEMBERED and len(self._kept) > 1:
-            _, (_, gone, _) = self._kept.popitem(last=False)
-            self._size -= gone
+def _size(_path: str, answer: Json) -> int:
+    """Return the number of objects in an answer."""
+    items = answer.get("items") if isinstance(answer, dict) else answer
+    return max(1, len(items)) if isinstance(items, list) else 1
 
 
 class LiveCluster(Cluster):

@@ -31,7 +31,7 @@ def download(url: str, limits: Limits) -> bytes:
     place = Location(shown_url(url))
     with closing(Transport(limits, logins=True)) as transport:
         try:
-            answer = transport.ask(Request(url), limits.archive)
+            answer = transport.ask(Request(url, limits.archive))
         except NetworkError as error:
             raise _failed(error, place, limits) from None
     if answer.is_passing:

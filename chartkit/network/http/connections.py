@@ -108,13 +108,8 @@ class _Plain(HTTPConnection):
         return self._dial.connect(self.timeout)
 
 
-class _Encrypted(HTTPSConnection):
-    def __init__(self, *args: Any, dial: Dial, **given: Any) -> None:
-        super().__init__(*args, **given)
-        self._dial = dial
-
-    def _new_conn(self) -> socket.socket:
-        return self._dial.connect(self.timeout)
+class _Encrypted(_Plain, HTTPSConnection):
+    """The connection of `_Plain`, with TLS of urllib3's."""
 
 
 class _PlainPool(HTTPConnectionPool):

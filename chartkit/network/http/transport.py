@@ -44,21 +44,23 @@ the user of a transport has for a URL that is not asked."""
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """via: the URL whose answer says to ask this one, as a redirect does, empty for none; follows:
-    whether redirects are followed, or answers like others."""
+    """A request. most: bytes that the body of the response may have; size: bytes that it must have,
+    None for any; via: the URL whose response leads to this one, as a redirect does, empty for none;
+    follows: whether redirects are followed, or returned as responses."""
 
     url: str
+    most: int
     headers: Mapping[str, str] | HTTPHeaderDict = field(default_factory=dict)
     method: str = "GET"
     body: bytes | None = None
     via: str = ""
     follows: bool = True
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a server said; headers: by their names in lower case; attempts: how often it was
-    asked."""
+class Response:
+    """A response. headers: by their names in lower case; attempts: how many requests it took."""
 
     status: int
     headers: Mapping[str, str]
@@ -109,34 +111,31 @@ class Transport:
         for manager in self._proxied.values():
             manager.clear()
 
-    def ask(self, request: Request, most: int, size: int | None = None) -> Answer:
-        """Return the answer, whatever its status is, of the last attempt; raises NetworkError.
-
-        most: bytes that it may have; size: bytes that it must have, None where nobody knows.
-        """
+    def ask(self, request: Request) -> Response:
+        """Return the response to the last attempt, of any status; raises NetworkError."""
         origin = _read(request.url).origin
         if origin in self._down:
             raise self._down[origin]
         pause, attempts = self._limits.pause, self._limits.attempts
         for attempt in range(1, attempts + 1):
-            outcome = self._in_time(request, most, size)
+            outcome = self._in_time(request)
             wait = _retry_after(outcome)
             is_last = attempt == attempts or (wait or 0) > self._limits.longest_pause
             if is_last or not outcome.is_passing:
                 break
             time.sleep(pause if wait is None else wait)
             pause *= 2
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, Response):
             return replace(outcome, attempts=attempt)
         outcome.attempts = attempt
         if outcome.is_unanswered:
             self._down[origin] = outcome
         raise outcome
 
-    def _in_time(self, request: Request, most: int, size: int | None) -> Answer | NetworkError:
-        def work() -> Answer | NetworkError:
+    def _in_time(self, request: Request) -> Response | NetworkError:
+        def work() -> Response | NetworkError:
             try:
-                return self._attempt(request, most, size)
+                return self._attempt(request)
             except NetworkError as error:
                 return error
 
@@ -145,17 +144,17 @@ class Transport:
         except TimeoutError:
             return NetworkError(Fault.OVERDUE)
 
-    def _attempt(self, request: Request, most: int, size: int | None) -> Answer:
+    def _attempt(self, request: Request) -> Response:
         with self.sent(request) as response:
             announced = announced_length(response)
-            wrong = size is not None and announced not in (None, size)
+            wrong = request.size is not None and announced not in (None, request.size)
             if response.status == _OK and wrong:
                 raise NetworkError(Fault.SIZE, str(announced))
-            content, fault = read_body(response, most, self._limits.patience)
+            content, fault = read_body(response, request.most, self._limits.patience)
             if fault is not None:
                 raise fault
             headers = {key.lower(): value for key, value in response.headers.items()}
-            return Answer(response.status, headers, content)
+            return Response(response.status, headers, content)
 
     @contextmanager
     def sent(self, request: Request) -> Iterator[BaseHTTPResponse]:
@@ -251,7 +250,7 @@ def _read(url: str) -> Url:
     try:
         return read_url(url)
     except UrlError as error:
-        raise NetworkError(Fault.UNSENDABLE, error.reason) from None
+        raise NetworkError(Fault.UNSENDABLE, str(error)) from None
 
 
 def _redirected(here: Url, location: str) -> Url:
@@ -289,9 +288,9 @@ def _redirected_request(request: Request, status: int, here: Url, there: Url) ->
     return replace(request, headers=kept)
 
 
-def _retry_after(outcome: Answer | NetworkError) -> float | None:
+def _retry_after(outcome: Response | NetworkError) -> float | None:
     """Return the seconds until a server wants to be asked again; None where it does not say."""
-    text = outcome.headers.get("retry-after", "") if isinstance(outcome, Answer) else ""
+    text = outcome.headers.get("retry-after", "") if isinstance(outcome, Response) else ""
     if text.isascii() and text.isdigit() and len(text) < 10:
         return float(text)
     try:

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
 
+from chartkit.go.quoting import quote
 from chartkit.network.http.addresses import literal
 
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
@@ -28,13 +29,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 class UrlError(ValueError):
-    """A text that is no URL of http or https. reason: the fault; wrong: the character that cannot
-    be in a host, where that is it."""
-
-    def __init__(self, reason: str, wrong: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.wrong = wrong
+    """A text that is no URL of http or https; in the words of Go's `net/url`, where it has any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +102,10 @@ def normal_host(host: str) -> str:
 def read_url(url: str) -> Url:
     """Read a URL of http or https; raises UrlError."""
     if _CONTROL.search(url):
-        raise UrlError("invalid control character in URL")
+        raise UrlError("net/url: invalid control character in URL")
     wrong = _NO_HOST.search(_BEHIND_HOST.split(url.partition("//")[2], maxsplit=1)[0])
     if wrong is not None:
-        raise UrlError("invalid character in host name", wrong[0])
+        raise UrlError(f"invalid character {quote(wrong[0])} in host name")
     try:
         parts = parse_url(url)
     except (LocationParseError, UnicodeError):

@@ -6,9 +6,9 @@ for, and none is asked for twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
@@ -16,13 +16,11 @@ from chartkit.engine.scalars.registry_reference import parse_repository as repos
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.quoting import quote
 from chartkit.model import Body, Json
-from chartkit.network.registry.answers import printable
+from chartkit.network.memory import Memory
 from chartkit.network.registry.cache import is_digest
 from chartkit.network.registry.client import Client, Document, check_blob, read_json
+from chartkit.network.registry.diagnostics import printable
 from chartkit.network.registry.errors import MissingError, RegistryError
-
-Key = TypeVar("Key")
-Found = TypeVar("Found")
 
 _DIGITS: Final = "0123456789abcdef"
 
@@ -44,13 +42,13 @@ class Artifacts:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._resolved: dict[str, Resolved | RegistryError] = {}
-        self._documents: dict[tuple[str, str, str], Document | RegistryError] = {}
-        self._referrers: dict[tuple[str, str, str], Sequence[Body] | RegistryError] = {}
+        self._resolved: Memory[str, Resolved] = Memory()
+        self._documents: Memory[tuple[str, str, str], Document] = Memory()
+        self._referrers: Memory[tuple[str, str, str], Sequence[Body]] = Memory()
 
     def resolve(self, reference: str) -> Resolved:
         """What a reference leads to; raises NoReferenceError, MissingError or RegistryError."""
-        return once(self._resolved, reference, lambda: self._resolve(reference))
+        return self._resolved.once(reference, lambda: self._resolve(reference))
 
     def manifest(self, repository: RegistryReference, identifier: str) -> Document:
         """A manifest or index of a repository, by tag or digest.
@@ -58,7 +56,7 @@ class Artifacts:
         Raises MissingError where the registry has none, RegistryError where it does not say.
         """
         key = (repository.registry, repository.repository, identifier)
-        return once(self._documents, key, lambda: self._client.manifest(repository, identifier))
+        return self._documents.once(key, lambda: self._client.manifest(repository, identifier))
 
     def blob(
         self, repository: RegistryReference, digest: str, size: int, most: int, data: Json = None
@@ -84,7 +82,7 @@ class Artifacts:
         Of a list in pages these are the first page's: Kyverno reads no other.
         """
         key = (repository.registry, repository.repository, digest)
-        return once(self._referrers, key, lambda: self._list(repository, digest))
+        return self._referrers.once(key, lambda: self._list(repository, digest))
 
     def _resolve(self, reference: str) -> Resolved:
         try:
@@ -120,19 +118,6 @@ def parse_repository(text: str) -> RegistryReference:
         return repository_of(text)
     except ImageReferenceError as error:
         raise NoReferenceError(str(error)) from None
-
-
-def once(known: dict[Key, Found | RegistryError], key: Key, make: Callable[[], Found]) -> Found:
-    """What was made for a key, now or before; raises what was raised then."""
-    if key not in known:
-        try:
-            known[key] = make()
-        except RegistryError as error:
-            known[key] = error
-    made = known[key]
-    if isinstance(made, RegistryError):
-        raise made
-    return made
 
 
 def _check_digest(value: Json) -> None:

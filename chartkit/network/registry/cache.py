@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
-from collections import OrderedDict
 from pathlib import Path
 from typing import Final
 
 from chartkit.atomic import replacing
+from chartkit.network.memory import Memory
 from chartkit.network.registry.settings import Limits
 
 _PRIVATE: Final = 0o600
@@ -35,14 +35,13 @@ class Cache:
         self._folder = folder
         self._owner = owner
         self._most = limits.document
-        self._room = limits.held
-        self._held: OrderedDict[str, bytes] = OrderedDict()
+        self._held: Memory[str, bytes] = Memory(
+            limits.held, lambda _, content: len(content) if isinstance(content, bytes) else 0
+        )
 
     def get(self, scope: str, digest: str) -> bytes | None:
         """scope: registry and repository, so that nobody sees what one alone was shown."""
         found = self._held.get(f"{scope}@{digest}")
-        if found is not None:
-            self._held.move_to_end(f"{scope}@{digest}")
         if found is not None or self._folder is None:
             return found
         try:
@@ -55,7 +54,7 @@ class Cache:
     def put(self, scope: str, content: bytes) -> None:
         """Keeps a document; a folder that cannot be written to is left as it is."""
         digest = digest_of(content)
-        self._hold(f"{scope}@{digest}", content)
+        self._held.put(f"{scope}@{digest}", content)
         if self._folder is None or len(content) > self._most:
             return
         path = self._path(scope, digest)
@@ -63,13 +62,6 @@ class Cache:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with replacing(path, _PRIVATE) as file:
                 file.write(content)
-
-    def _hold(self, key: str, content: bytes) -> None:
-        self._room += len(self._held.pop(key, b"")) - len(content)
-        self._held[key] = content
-        while self._room < 0 and len(self._held) > 1:
-            _, gone = self._held.popitem(last=False)
-            self._room += len(gone)
 
     def _path(self, scope: str, digest: str) -> Path:
         folder = self._folder or Path()

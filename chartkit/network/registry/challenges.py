@@ -6,24 +6,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from chartkit.network.http.addresses import is_forbidden_host, is_inside, literal
-from chartkit.network.http.transport import Answer
+from chartkit.network.http.transport import Request, Response
 from chartkit.network.http.urls import shown_url
-from chartkit.network.registry.answers import printable, said
 from chartkit.network.registry.credentials import Login
+from chartkit.network.registry.diagnostics import diagnosis, printable
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.transport import Question, Transport
+from chartkit.network.registry.transport import Transport, form_request
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 _INVALID: Final = "invalid realm in www-authenticate: "
 _CLIENT: Final = "chartkit"
-_OK: Final = 200
-_NOT_FOUND: Final = 404
+_HEADERS: Final = {"Accept": "application/json"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TokenRequest:
     """A token. scope: what it is for; registry: the host that asks for it; plain: whether that is
     asked without encryption, as no other host is."""
 
@@ -60,10 +60,10 @@ def read_challenge(header: str) -> Challenge | None:
     return min(challenges, key=lambda one: not one.is_bearer, default=None)
 
 
-def fetch_token(transport: Transport, wanted: Wanted, who: Login | None, limit: int) -> str:
-    """A token, for nobody in particular where who is None; raises RegistryError.
+def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, limit: int) -> str:
+    """Return a token, an anonymous one where `who` is None; raises RegistryError.
 
-    limit: bytes that the answer may have.
+    limit: bytes that the response may have.
     """
     realm = wanted.challenge.parameters.get("realm", "")
     if not realm:
@@ -74,54 +74,37 @@ def fetch_token(transport: Transport, wanted: Wanted, who: Login | None, limit: 
     service = wanted.challenge.parameters.get("service", "")
     parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
     via = _via(realm, wanted)
-    question, what = _by_name(realm, parameters, who, limit)
     if who is not None and who.identity:
-        exchange = _by_identity(realm, parameters, who, limit)
-        answer = transport.ask(replace(exchange, via=via))
-        # A token service that knows no such question may still take a name and a password.
-        if answer.status != _NOT_FOUND:
-            return _read(answer, f"POST {shown_url(realm)}")
-    return _read(transport.ask(replace(question, via=via)), what)
+        form = {
+            **parameters,
+            "grant_type": "refresh_token",
+            "client_id": _CLIENT,
+            "refresh_token": who.identity,
+        }
+        response = transport.ask(form_request(realm, form, _HEADERS, limit, via))
+        # A token service without this endpoint may still take a name and a password.
+        if response.status != HTTPStatus.NOT_FOUND:
+            return _token(response, f"POST {shown_url(realm)}")
+    query = urlencode(parameters)
+    joint = "&" if urlsplit(realm).query else "?"
+    headers = dict(_HEADERS)
+    if who is not None and who.authorization is not None:
+        headers["Authorization"] = who.authorization
+    response = transport.ask(Request(f"{realm}{joint}{query}", limit, headers, via=via))
+    return _token(response, f"GET {shown_url(realm)}?{printable(query)}")
 
 
-def _via(realm: str, wanted: Wanted) -> str:
+def _via(realm: str, wanted: TokenRequest) -> str:
     """Return the registry's URL where the token service is on another host."""
     own = urlsplit(realm).netloc == wanted.registry
     return "" if own else f"http{'' if wanted.plain else 's'}://{wanted.registry}/"
 
 
-def _read(answer: Answer, what: str) -> str:
-    if answer.status != _OK:
-        raise RegistryError(f"{what}: {said(answer)}")
-    return _token(answer.body)
-
-
-def _by_identity(realm: str, parameters: Mapping[str, str], who: Login, limit: int) -> Question:
-    form = {
-        **parameters,
-        "grant_type": "refresh_token",
-        "client_id": _CLIENT,
-        "refresh_token": who.identity,
-    }
-    return Question(realm, {"Accept": "application/json"}, limit, form)
-
-
-def _by_name(
-    realm: str, parameters: Mapping[str, str], who: Login | None, limit: int
-) -> tuple[Question, str]:
-    """What is asked of the token service, and how that is shown."""
-    headers = {"Accept": "application/json"}
-    query = urlencode(parameters)
-    if who is not None and who.authorization is not None:
-        headers["Authorization"] = who.authorization
-    joint = "&" if urlsplit(realm).query else "?"
-    question = Question(f"{realm}{joint}{query}", headers, limit)
-    return question, f"GET {shown_url(realm)}?{printable(query)}"
-
-
-def _token(content: bytes) -> str:
+def _token(response: Response, what: str) -> str:
+    if response.status != HTTPStatus.OK:
+        raise RegistryError(f"{what}: {diagnosis(response)}")
     try:
-        body = json.loads(content)
+        body = json.loads(response.body)
     except (ValueError, RecursionError):
         body = None
     if isinstance(body, dict):
@@ -132,7 +115,7 @@ def _token(content: bytes) -> str:
     raise RegistryError("no token in bearer response")
 
 
-def _check_realm(realm: str, wanted: Wanted) -> None:
+def _check_realm(realm: str, wanted: TokenRequest) -> None:
     """A password is sent there: encrypted, or to the host that is trusted without."""
     try:
         parts = urlsplit(realm)

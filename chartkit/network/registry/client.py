@@ -12,15 +12,15 @@ from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.go.quoting import quote
 from chartkit.model import Json
 from chartkit.network.http.addresses import is_loopback
-from chartkit.network.http.transport import Answer
-from chartkit.network.registry.answers import printable, said, said_by_head
+from chartkit.network.http.transport import Request, Response
 from chartkit.network.registry.cache import Cache, digest_of, is_digest
-from chartkit.network.registry.challenges import Wanted, fetch_token, read_challenge
+from chartkit.network.registry.challenges import TokenRequest, fetch_token, read_challenge
 from chartkit.network.registry.depth import is_deeper
+from chartkit.network.registry.diagnostics import diagnosis, head_diagnosis, printable
 from chartkit.network.registry.errors import MissingError, RegistryError
 from chartkit.network.registry.keychain import Keychain
 from chartkit.network.registry.settings import Settings
-from chartkit.network.registry.transport import Question, Transport
+from chartkit.network.registry.transport import Transport
 
 OCI_INDEX: Final = "application/vnd.oci.image.index.v1+json"
 DOCKER_INDEX: Final = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -60,7 +60,7 @@ class _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Endpoint:
     """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer;
     size: bytes that it must have, None where nobody knows."""
 
@@ -96,7 +96,7 @@ class Client:
         if kept is not None:
             return Document(_media_type(kept), by_digest, kept)
         most = self._settings.limits.document
-        answer, url = self._get(image, _Wanted("manifests", identifier, _MANIFESTS, most))
+        answer, url = self._get(image, _Endpoint("manifests", identifier, _MANIFESTS, most))
         digest = digest_of(answer.body)
         if by_digest and digest != by_digest:
             raise RegistryError(
@@ -122,7 +122,7 @@ class Client:
             if size > most:
                 text = f"the blob {digest} is larger than {most:,} bytes"
                 raise RegistryError(text, unanswered=True)
-            answer, _ = self._get(image, _Wanted("blobs", digest, "*/*", most, size))
+            answer, _ = self._get(image, _Endpoint("blobs", digest, "*/*", most, size))
             content = answer.body
             check_blob(content, digest, size)
             self._cache.put(_scope(image), content)
@@ -133,7 +133,7 @@ class Client:
 
         Of a list in pages the first one, which is all that Kyverno reads.
         """
-        wanted = _Wanted("referrers", digest, OCI_INDEX, self._settings.limits.document)
+        wanted = _Endpoint("referrers", digest, OCI_INDEX, self._settings.limits.document)
         answer, _ = self._get(image, wanted, _WITHOUT_REFERRERS)
         is_there = answer.status == http.HTTPStatus.OK
         # No parameter may follow: go-containerregistry compares the whole header.
@@ -144,8 +144,11 @@ class Client:
         return self._cache.get(_scope(image), digest) if digest else None
 
     def _get(
-        self, image: RegistryReference, wanted: _Wanted, known: frozenset[int] = frozenset()
-    ) -> tuple[Answer, str]:
+        self,
+        image: RegistryReference,
+        wanted: _Endpoint,
+        known: frozenset[int] = frozenset(),
+    ) -> tuple[Response, str]:
         """An answer of status 200, or of one that is known, and what was asked; raises
         RegistryError for any other."""
         host = self._settings.mirrors.get(image.registry, image.registry)
@@ -157,15 +160,15 @@ class Client:
         if answer.status != http.HTTPStatus.OK and answer.status not in known:
             is_missing = answer.status == http.HTTPStatus.NOT_FOUND
             kind = MissingError if is_missing else RegistryError
-            failure = kind(f"GET {url}: {self._clean(said(answer))}")
-            failure.without_body = f"HEAD {url}: {said_by_head(answer)}"
+            failure = kind(f"GET {url}: {self._clean(diagnosis(answer))}")
+            failure.without_body = f"HEAD {url}: {head_diagnosis(answer)}"
             raise failure
         return answer, url
 
     def _is_plain(self, host: str) -> bool:
         return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
 
-    def _get_at(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+    def _get_at(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
         """An answer, whatever its status is, and what was asked."""
         if place.plain or not self._insecure:
             return self._authorized(place, wanted)
@@ -184,7 +187,7 @@ class Client:
         self._unencrypted.add(place.host)
         return found
 
-    def _authorized(self, place: _Place, wanted: _Wanted) -> tuple[Answer, str]:
+    def _authorized(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
         url = f"{place.base}/{place.repository}/{wanted.kind}/{wanted.identifier}"
         answer = self._ask(url, wanted, self._authorizations.get(place))
         if answer.status == http.HTTPStatus.UNAUTHORIZED:
@@ -194,13 +197,13 @@ class Client:
                 answer = self._ask(url, wanted, authorization)
         return answer, url
 
-    def _ask(self, url: str, wanted: _Wanted, authorization: str | None) -> Answer:
+    def _ask(self, url: str, wanted: _Endpoint, authorization: str | None) -> Response:
         headers = {"Accept": wanted.accept}
         if authorization is not None:
             headers["Authorization"] = authorization
-        return self._transport.ask(Question(url, headers, wanted.most, size=wanted.size))
+        return self._transport.ask(Request(url, wanted.most, headers, size=wanted.size))
 
-    def _authorize(self, answer: Answer, place: _Place) -> str | None:
+    def _authorize(self, answer: Response, place: _Place) -> str | None:
         """What to send after an answer that asks who is there; None where nothing can be said."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
@@ -213,8 +216,8 @@ class Client:
         if not challenge.is_bearer:
             return None
         scope = f"repository:{place.repository}:pull"
-        asked = Wanted(challenge, scope, place.host, place.plain)
-        token = fetch_token(self._transport, asked, who, self._settings.limits.token)
+        wanted = TokenRequest(challenge, scope, place.host, place.plain)
+        token = fetch_token(self._transport, wanted, who, self._settings.limits.token)
         self._secrets.add(token)
         return f"Bearer {token}"
 
@@ -259,7 +262,7 @@ def _scope(image: RegistryReference) -> str:
     return f"{image.registry}/{image.repository}"
 
 
-def _type_of(answer: Answer) -> str:
+def _type_of(answer: Response) -> str:
     return answer.headers.get("content-type", "").partition(";")[0].strip()
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.model import Body, Json
-from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, Resolved, once
+from chartkit.network.memory import Memory
+from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, Resolved
 from chartkit.network.registry.client import read_json
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.platforms import image_of
@@ -29,7 +30,7 @@ class Images:
     def __init__(self, artifacts: Artifacts, limits: Limits) -> None:
         self.artifacts = artifacts
         self._limits = limits
-        self._images: dict[str, _Image | RegistryError] = {}
+        self._images: Memory[str, _Image] = Memory()
 
     def digest(self, reference: str) -> str:
         """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
@@ -89,7 +90,7 @@ class Images:
 
     def _image(self, reference: str, found: Resolved, bare: bool = False) -> _Image:
         try:
-            return once(self._images, reference, lambda: self._read(found))
+            return self._images.once(reference, lambda: self._read(found))
         except RegistryError as error:
             if bare:
                 raise

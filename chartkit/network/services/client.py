@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import ssl
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from chartkit.engine.ports.services import (
     ServiceCall,
     masked,
 )
-from chartkit.errors import LookupFailed
+from chartkit.errors import ChartkitError, LookupFailed
 from chartkit.go.quoting import quote
 from chartkit.go.x509.pem import certificates
 from chartkit.network.http import limits as net
@@ -35,6 +34,7 @@ from chartkit.network.http.routes import Hop
 from chartkit.network.http.transport import Request, Transport
 from chartkit.network.http.trust import system_trust, trust_in
 from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
+from chartkit.network.memory import Memory
 from chartkit.network.services.faults import bad_url, cause_of, failed, failure_of, shown, unspoken
 from chartkit.network.services.hosts import AllowedHosts
 
@@ -77,26 +77,13 @@ class Services:
         self._allowed = allowed
         self._limits = limits or Limits()
         self._resolver = resolver
-        self._kept: OrderedDict[ServiceCall, Outcome] = OrderedDict()
-        self._size = 0
+        self._known: Memory[ServiceCall, ServiceAnswer] = Memory(self._limits.remembered, _size)
         self._down: dict[Place, str] = {}
 
     def ask(self, call: ServiceCall, /) -> ServiceAnswer:
-        outcome = self._kept.get(call)
-        if outcome is None:
-            outcome = self._made(call)
-            self._keep(call, outcome)
-        if isinstance(outcome, LookupFailed):
-            raise outcome.with_traceback(None)
-        return outcome
+        return self._known.once(call, lambda: self._made(call))
 
-    def _keep(self, call: ServiceCall, outcome: Outcome) -> None:
-        self._kept[call] = outcome
-        self._size += _size(call, outcome)
-        while self._size > self._limits.remembered and len(self._kept) > 1:
-            self._size -= _size(*self._kept.popitem(last=False))
-
-    def _made(self, call: ServiceCall) -> Outcome:
+    def _made(self, call: ServiceCall) -> ServiceAnswer:
         began, down = time.monotonic(), dict(self._down)
         outcome = self._tried(call)
         for pause in pauses(call.tries):
@@ -106,6 +93,8 @@ class Services:
             time.sleep(pause)
             self._down = dict(down)
             outcome = self._tried(call)
+        if isinstance(outcome, LookupFailed):
+            raise outcome
         return outcome
 
     def _tried(self, call: ServiceCall) -> Outcome:
@@ -126,7 +115,7 @@ class Services:
         _check_url(call)
         route = partial(self._route, call)
         trust = partial(_trust, call.authorities)
-        request = Request(call.url, _headers(call), call.method, call.body)
+        request = Request(call.url, MOST_BYTES, _headers(call), call.method, call.body)
         with closing(Transport(self._limits, route, trust, proxies=False)) as transport:
             try:
                 with transport.sent(request) as response:
@@ -217,7 +206,7 @@ def _may_pass(outcome: Outcome) -> bool:
     return not isinstance(outcome, NotAllowedError | BadUrlError)
 
 
-def _size(call: ServiceCall, outcome: Outcome) -> int:
+def _size(call: ServiceCall, outcome: ServiceAnswer | ChartkitError) -> int:
     """Bytes that an outcome takes, about."""
     asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
     return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)

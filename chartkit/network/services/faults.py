@@ -28,12 +28,7 @@ def failed(call: ServiceCall, url: str, cause: str) -> LookupFailed:
 
 def bad_url(url: str, error: UrlError) -> BadUrlError:
     """Return the error of a text that is no URL, in the words of Go's `net/url`."""
-    reason = error.reason
-    if error.wrong:
-        reason = f"invalid character {quote(error.wrong)} in host name"
-    elif "control" in reason:
-        reason = f"net/url: {reason}"
-    return BadUrlError(f"parse {shown(url)}: {reason}")
+    return BadUrlError(f"parse {shown(url)}: {error}")
 
 
 def failure_of(call: ServiceCall, error: NetworkError, redirects: int) -> LookupFailed:

@@ -6,7 +6,9 @@ comes, and where they are not installed the answer says how to get them.
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,10 +22,10 @@ from chartkit.engine.ports.signatures import (
 )
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from chartkit.network.memory import Memory
 from chartkit.network.registry import Registries
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures.installed import installed
-from chartkit.network.signatures.memory import Memory, body_key, question_key
 from chartkit.network.signatures.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
@@ -45,10 +47,10 @@ class Signatures:
         """
         self.registries = registries
         self._file = trusted_root
-        self._signatures: Memory[Verified] = Memory(_VERDICTS)
-        self._signers: Memory[None] = Memory(_VERDICTS)
-        self._statements: Memory[Verified] = Memory(_STATEMENTS)
-        self._payloads: Memory[Json] = Memory(_STATEMENTS)
+        self._signatures: Memory[Hashable, Verified] = Memory(_VERDICTS)
+        self._signers: Memory[Hashable, None] = Memory(_VERDICTS)
+        self._statements: Memory[Hashable, Verified] = Memory(_STATEMENTS)
+        self._payloads: Memory[Hashable, Json] = Memory(_STATEMENTS)
         self._keys: KeySource = NO_SECRETS
         if trusted_root is not None:
             with installed():
@@ -163,6 +165,19 @@ class Signatures:
     @cached_property
     def _root(self) -> Trust | None:
         return None if self._file is None else _read_root(self._file)
+
+
+def question_key(question: Question) -> Hashable:
+    """Return a key that no other question has."""
+    values = (getattr(question, each.name) for each in fields(question))
+    return tuple(
+        tuple(sorted(value.items())) if isinstance(value, Mapping) else value for value in values
+    )
+
+
+def body_key(*bodies: Body) -> Hashable:
+    """Return a key that no other parts of a policy have."""
+    return json.dumps(bodies, sort_keys=True, default=str)
 
 
 def _read_root(path: Path) -> Trust:

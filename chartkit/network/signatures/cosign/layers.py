@@ -45,8 +45,8 @@ class NotThereError(SignatureError):
 
 
 def asked(ask: Callable[[], Answer]) -> Answer:
-    """What a registry answers. Bad news is a verdict (SignatureError, NotThereError), as it is for
-    Kyverno; raises RegistryError where there is no answer."""
+    """Return what a registry answers. Bad news is a verdict (SignatureError, NotThereError), as
+    it is for Kyverno; raises RegistryError where there is no answer."""
     try:
         return ask()
     except MissingError as error:

@@ -9,7 +9,8 @@ import pytest
 
 from chartkit.engine.ports.signatures import Question, SignatureError
 from chartkit.errors import LookupFailed
-from chartkit.network.signatures.memory import Memory, body_key, question_key
+from chartkit.network.memory import Memory
+from chartkit.network.signatures.source import body_key, question_key
 
 
 def _counting(answer: str | LookupFailed) -> tuple[Callable[[], str], list[None]]:
@@ -25,14 +26,14 @@ def _counting(answer: str | LookupFailed) -> tuple[Callable[[], str], list[None]
 
 
 def test_an_answer_is_found_once() -> None:
-    memory: Memory[str] = Memory(2)
+    memory: Memory[str, str] = Memory(2)
     find, calls = _counting("yes")
     assert [memory.once("a", find), memory.once("a", find)] == ["yes", "yes"]
     assert len(calls) == 1
 
 
 def test_a_verdict_is_an_answer() -> None:
-    memory: Memory[str] = Memory(2)
+    memory: Memory[str, str] = Memory(2)
     find, calls = _counting(SignatureError("nobody signed"))
     for _ in range(2):
         with pytest.raises(SignatureError, match="nobody signed"):
@@ -41,7 +42,7 @@ def test_a_verdict_is_an_answer() -> None:
 
 
 def test_the_oldest_is_forgotten() -> None:
-    memory: Memory[str] = Memory(2)
+    memory: Memory[str, str] = Memory(2)
     find, calls = _counting("yes")
     for key in ("a", "b", "c", "b", "a"):
         memory.once(key, find)

@@ -1,4 +1,4 @@
-"""What a registry says of a failure, in the words of the tools that ask registries."""
+"""Failures that registries report, in the words of the tools that ask registries."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final
 
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Json
-from chartkit.network.http.transport import Answer
+from chartkit.network.http.transport import Response
 
 _LONGEST: Final = 400
-"""Characters of what a server says that are passed on."""
+"""Characters of a diagnosis that are shown."""
 
 
-def said(answer: Answer) -> str:
-    """The diagnostics of an answer, or its status and body where it has none."""
+def diagnosis(answer: Response) -> str:
+    """Return the diagnostics of a response, or its status and body where it has none."""
     try:
         body = json.loads(answer.body)
     except (ValueError, RecursionError):
@@ -31,12 +31,12 @@ def said(answer: Answer) -> str:
     return printable(f"{text}: {raw}" if raw.strip() else text)
 
 
-def said_by_head(answer: Answer) -> str:
-    """What would be said of the same answer without its body."""
+def head_diagnosis(answer: Response) -> str:
+    """Return the diagnosis of the same response without its body."""
     return f"{_status(answer)} (HEAD responses have no body, use GET for details)"
 
 
-def _status(answer: Answer) -> str:
+def _status(answer: Response) -> str:
     try:
         phrase = http.HTTPStatus(answer.status).phrase
     except ValueError:
@@ -51,7 +51,7 @@ def _diagnostic(body: Mapping[str, Json]) -> str:
 
 
 def printable(text: str) -> str:
-    """A text in one line that is not too long, without what steers a terminal."""
+    """Return a text in one line, cut and without control characters."""
     line = " ".join(text.split())
     line = "".join(letter if letter.isprintable() else "�" for letter in line)
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -3,34 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
+from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import output_option
-from chartkit.cli.options.request import load_requests, request_options
+from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import wants_colour
+from chartkit.model import Diagnostic
+from chartkit.scan.options import RequestOptions
 
 
 @click.command()
-@request_options
+@takes(RequestOptions, *REQUEST_OPTIONS)
 @output_option("text", "json")
-def preview(output: str, **given: Any) -> None:
+def preview(options: RequestOptions, output: str) -> None:
     """Show what Kyverno would make of the objects at PATH: mutated ones as a diff, new ones whole.
 
     Exits 1 where a rule that mutates or generates cannot, or a policy cannot be compiled.
     """
-    from chartkit.engine.cli_files.admission import Admissions
     from chartkit.scan.preview import FORMATS, run_preview
+    from chartkit.scan.requests import load_requests
 
-    loaded = load_requests(given, sys.stdin)
-    policies, statements = loaded.policies.policies, loaded.statements
-    names = (policy.policy.name for policy in policies)
-    admissions = Admissions(
-        names, statements.values, statements.user, loaded.namespaces, loaded.namespace_objects
-    )
-    world = statements.world(policies, loaded.found)
-    found = list(run_preview(policies, loaded.found, admissions, world))
-    click.echo(FORMATS[output](found, wants_colour()), nl=False)
-    broken = loaded.policies.diagnostics or any(one.problems for one in found)
+    requests = load_requests(options, sys.stdin, _note)
+    context = requests.context(requests.world())
+    previews = list(run_preview(requests.policies.policies, requests.objects, context))
+    click.echo(FORMATS[output](previews, wants_colour()), nl=False)
+    broken = requests.policies.diagnostics or any(each.problems for each in previews)
     raise SystemExit(1 if broken else 0)
+
+
+def _note(diagnostic: Diagnostic) -> None:
+    click.echo(str(diagnostic), err=True)

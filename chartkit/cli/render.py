@@ -16,7 +16,7 @@ from chartkit.cli.terminal import wants_colour
 from chartkit.model import Location
 
 if TYPE_CHECKING:
-    from chartkit.render.pipeline import Build
+    from chartkit.render.pipeline import RenderResult
 
 
 @click.command()
@@ -56,7 +56,7 @@ def render(
     """
     from chartkit.output.values_merge import Prefer
     from chartkit.project.project import Workload, read_project
-    from chartkit.render.pipeline import Options, build
+    from chartkit.render.pipeline import RenderOptions, render_project
 
     if kustomize and environments:
         raise click.UsageError(
@@ -64,19 +64,19 @@ def render(
         )
     project = read_project(path)
     chosen = [project.environment(name) for name in dict.fromkeys(environments)]
-    options = Options(
+    options = RenderOptions(
         environments=tuple(chosen or project.environments.values()),
         workloads=tuple(Workload(each, Location(str(each))) for each in workloads),
         prefer=Prefer(prefer) if prefer else Prefer.NEITHER,
         check=check,
         kustomize=kustomize,
     )
-    result = build(project, options)
+    result = render_project(project, options)
     click.echo(_report(result, output, check), nl=False)
     raise SystemExit(1 if result.failed else 0)
 
 
-def _report(result: Build, output: str, check: bool) -> str:
+def _report(result: RenderResult, output: str, check: bool) -> str:
     from chartkit.render import summary
 
     if output == "json":

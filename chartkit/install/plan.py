@@ -25,7 +25,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Location, Resource, Severity
 from chartkit.network.cluster.client import Cluster
 from chartkit.project.project import Environment, Project
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 
 ENGINE = engine_chart.CHART_NAME
 
@@ -130,7 +130,7 @@ def _unsupported(environment: Environment, kyverno: Version, live: Version) -> l
 
 
 def _drift(project: Project) -> list[str]:
-    if not build(project, Options(environments=(), check=True)).drift:
+    if not render_project(project, RenderOptions(environments=(), check=True)).drift:
         return []
     place = Location(str(project.charts))
     return [f"{place}: is not what chartkit.yaml gives (`chartkit render` writes it anew)"]

@@ -21,7 +21,8 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
-from chartkit.render.environment import ALL, Chart, Subject
+from chartkit.render.chart import Chart
+from chartkit.render.environment import ALL, Subject
 from chartkit.render.model import Outcome, Row
 
 _RECORD: Final = ".chartkit"
@@ -36,8 +37,8 @@ def manifests(folder: Path, subject: Subject) -> Tree:
     own = folder / subject.environment.name
     files, record = dict[str, str](), dict[str, Body]()
     for chart in subject.charts:
-        crds = [resource.body for resource in chart.rendered.crds]
-        manifest = chart.dry_run.manifest.rstrip("\n") + "\n"
+        crds = [resource.body for resource in chart.rendered().crds]
+        manifest = chart.manifest().rstrip("\n") + "\n"
         name = f"{chart.name}.yaml"
         files[name] = dump_documents(crds) + manifest
         record[name] = {"manifests": _digest(files[name]), "chart": _generated(chart)}
@@ -89,7 +90,9 @@ def _row(tree: Tree, name: str) -> Row:
 
 def _generated(chart: Chart) -> str:
     """Return a digest of the chart without what people wrote into its values."""
-    own = sorted((name, text) for name, text in chart.tree.files.items() if write.is_record(name))
+    own = sorted(
+        (name, text) for name, text in chart.files.tree.files.items() if write.is_record(name)
+    )
     return _digest(json.dumps(own))
 
 

@@ -12,7 +12,8 @@ from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
 from chartkit.output.kustomize import is_written, overlays
 from chartkit.output.write import Tree
-from chartkit.render.environment import Chart, Subject
+from chartkit.render.chart import Chart
+from chartkit.render.environment import Subject
 
 FOLDER: Final = "kustomize"
 
@@ -38,16 +39,16 @@ def _others(subjects: Sequence[Subject]) -> Iterator[dict[str, Chart]]:
 def _plain(chart: Chart) -> Body:
     """Values of the engine chart for those who install its manifests without Helm: no hooks, and
     the namespace among the objects; upstream's chart has them from 3.1 on."""
-    defaults = chart.defaults.body or {}
+    defaults = chart.files.document("values.yaml").body or {}
     if "templating" not in (defaults.get("global") or {}):
         return {}
-    (metadata,) = read_text(chart.tree.files[METADATA], METADATA)
+    (metadata,) = read_text(chart.files.tree.files[METADATA], METADATA)
     version = metadata.body["version"]
     return {"global": {"templating": {"enabled": True, "version": version}}}
 
 
 def _installed(chart: Chart, *over: Body) -> list[Resource]:
-    rendered = chart.render(*over).result()
+    rendered = chart.start_rendering(*over).result()
     return [*rendered.crds, *rendered.resources]
 
 

@@ -16,7 +16,7 @@ from typing import Final
 from chartkit.charts.policies.chart import template_file
 from chartkit.charts.policies.values_schema import SCHEMA_FILE, parameters_alone
 from chartkit.library.policies import LibraryPolicy
-from chartkit.render.environment import Chart
+from chartkit.render.chart import Chart
 
 _PARTS: Final = "parts"
 _ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
@@ -33,22 +33,22 @@ def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
     """
     names = sorted(policy.name for policy in policies)
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
-    target = chart.folder.parent / _PARTS / digest / chart.folder.name
+    target = chart.files.folder.parent / _PARTS / digest / chart.files.folder.name
     if not target.is_dir():
         target.mkdir(parents=True)
         for name in _wanted(chart, {template_file(policy) for policy in policies}):
             (target / name).parent.mkdir(parents=True, exist_ok=True)
-            os.link(chart.folder / name, target / name, follow_symlinks=False)
-        schema = parameters_alone(chart.schema or {}, names)
+            os.link(chart.files.folder / name, target / name, follow_symlinks=False)
+        schema = parameters_alone(chart.files.schema() or {}, names)
         (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8")
     return target
 
 
 def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
-    others = {name for name in chart.tree.files if _is_policy(name)}.difference(templates)
+    others = {name for name in chart.files.tree.files if _is_policy(name)}.difference(templates)
     left_out = {SCHEMA_FILE, *_ABOUT_ALL, *others}
-    for path in chart.folder.rglob("*"):
-        name = path.relative_to(chart.folder).as_posix()
+    for path in chart.files.folder.rglob("*"):
+        name = path.relative_to(chart.files.folder).as_posix()
         if name not in left_out and (path.is_symlink() or not path.is_dir()):
             yield name
 

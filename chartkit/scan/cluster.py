@@ -1,15 +1,16 @@
-"""A scan of a cluster put together: what is read for it, and what is said at its end."""
+"""A scan of a cluster: what is read of it, and what is reported at the end."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 
+from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.policies import AnyPolicy, Surroundings
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.model import Body, Diagnostic, Resource
+from chartkit.errors import InputError
+from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.network.cluster.installed import (
     entries_there,
     exceptions_there,
@@ -22,51 +23,52 @@ from chartkit.network.cluster.recorded_calls import services_of
 from chartkit.network.cluster.recording import RecordedSource, recorder
 from chartkit.network.cluster.source import Source
 from chartkit.network.cluster.world import live_world
-from chartkit.scan.run import namespaces_among
-from chartkit.scan.statements import Statements
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the user names: a kubeconfig's context (None: the current one), or a recording in the
-    place of a cluster; a namespace, empty for all; a folder to record into."""
-
-    context: str | None = None
-    recording: Path | None = None
-    namespace: str = ""
-    record: Path | None = None
+from chartkit.report.outputs import Output
+from chartkit.scan.cluster_reports import Comparison
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.options import ScanOptions
+from chartkit.scan.policies import PolicySet, compile_all
+from chartkit.scan.reporting import Console, ScanReport, is_good, require_policies
+from chartkit.scan.requests import (
+    Requests,
+    load_named_policies,
+    load_surroundings,
+    load_user_inputs,
+)
+from chartkit.scan.run import namespaces_among, run_scan
+from chartkit.scan.user_inputs import UserInputs
 
 
 @contextlib.contextmanager
-def opened(wanted: Wanted) -> Iterator[Reader]:
-    """A cluster to read. What is recorded is there when this ends well, and else not.
+def open_cluster(source: ClusterSource) -> Iterator[Reader]:
+    """Open a cluster to read. A recording is written when this ends without an error.
 
-    Raises InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError
+    Raise InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError
     where the cluster does not answer.
     """
-    source, namespace = _source(wanted)
-    if wanted.record is None:
-        yield Reader(source, namespace)
+    answers, namespace = _answers(source)
+    if source.record is None:
+        yield Reader(answers, namespace)
         return
-    with recorder(source, wanted.record, namespace) as recording:
+    with recorder(answers, source.record, namespace) as recording:
         yield Reader(recording, namespace)
 
 
-def _source(wanted: Wanted) -> tuple[Source, str]:
-    if wanted.recording is not None:
-        recorded = RecordedSource(wanted.recording)
-        return recorded, wanted.namespace or recorded.namespace
+def _answers(source: ClusterSource) -> tuple[Source, str]:
+    if source.recording is not None:
+        recorded = RecordedSource(source.recording)
+        return recorded, source.namespace or recorded.namespace
     from chartkit.network.cluster.client import connect
     from chartkit.network.cluster.live import LiveSource
 
-    return LiveSource(connect(wanted.context)), wanted.namespace
+    return LiveSource(connect(source.context)), source.namespace
 
 
-class Surveyed:
-    """What stands around the objects: the cluster's exceptions, entries and namespaces."""
+class Survey:
+    """A cluster's policy exceptions, global context entries and namespaces."""
 
     def __init__(self, reader: Reader, given: Surroundings) -> None:
-        """given: what the user gave beside the cluster's."""
+        """given: attachments that the user names in addition to the cluster's."""
         self.reader = reader
         there, wrong = exceptions_there(reader)
         self.around = joined(given, there)
@@ -82,18 +84,20 @@ class Surveyed:
         return {name: body["metadata"]["labels"] for name, body in objects.items()}
 
     def policies(self) -> list[Resource]:
-        """The policies that are installed."""
+        """Return the policies that are installed."""
         return policies_there(self.reader)
 
-    def world(self, statements: Statements) -> World:
-        """The cluster as policies ask it, below what the user says."""
-        services = services_of(self.reader.source, statements.services)
-        given = replace(statements.given, services=services or OFFLINE.services)
+    def world(self, inputs: UserInputs) -> World:
+        """Return the cluster as policies see it, below the user's inputs."""
+        services = services_of(self.reader.source, inputs.services)
+        given = replace(inputs.given, services=services or OFFLINE.services)
         return live_world(self.reader, given, self._entries)
 
     def objects(self, policies: Sequence[AnyPolicy]) -> Iterator[Resource]:
-        """The objects that the policies speak of, kind by kind, as they are read; raises
-        SourceError once the cluster does not answer, a policy's question or the scan's own."""
+        """Yield the objects of the kinds that policies match, as they are read.
+
+        Raise SourceError once the cluster does not answer, be it a policy or the scan itself.
+        """
         for served in kinds_to_read(policies, self.reader.discovery):
             for found in self.reader.objects(served):
                 yield found
@@ -101,6 +105,76 @@ class Surveyed:
                     raise self.reader.source.fault
 
     def unread(self) -> Iterator[str]:
-        """A line for everything that could not be read."""
+        """Yield a line for everything that could not be read."""
         for what, reason in self.reader.unread.items():
             yield f"not read: {what}: {reason}"
+
+
+def scan_cluster(
+    options: ScanOptions, outputs: Sequence[Output], reader: Reader, console: Console
+) -> bool:
+    """Scan a cluster and write the reports.
+
+    Return False where anything fails, is in error or could not be read. Raise InputError and
+    SourceError.
+    """
+    survey, requests = _load(options, reader, console)
+    policies = requests.policies
+    require_policies(policies, console)
+    report = ScanReport(options, outputs, requests, console)
+    compares = options.cluster.compares_reports
+    comparison = Comparison(survey.reader, report.options) if compares else None
+
+    def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+        report.add(resource, results)
+        if comparison is not None:
+            comparison.add(resource, results)
+
+    context = replace(
+        requests.context(survey.world(requests.inputs)),
+        audit_warn=options.audit_warn,
+        plural_of=reader.discovery.plural,
+    )
+    counts = run_scan(policies.policies, survey.objects(policies.policies), sink, context)
+    report.finish(counts)
+    if comparison is not None:
+        report.append(comparison.lines())
+    unread = list(survey.unread())
+    for line in unread:
+        console.stderr(line)
+    differs = comparison is not None and bool(comparison.differences)
+    broken = bool(policies.diagnostics or survey.diagnostics or unread)
+    return is_good(counts) and not broken and not (differs and options.cluster.fail_on_differences)
+
+
+def _load(options: ScanOptions, reader: Reader, console: Console) -> tuple[Survey, Requests]:
+    inputs = load_user_inputs(options.request)
+    if inputs.chart_values:
+        raise InputError("-f is for charts, and a cluster has none: name Kyverno's values")
+    survey = Survey(reader, load_surroundings(options.request))
+    policies = _load_policies(options, survey)
+    for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.warnings):
+        console.note(diagnostic)
+    return survey, Requests(policies, (), survey.namespaces, survey.namespace_objects, inputs)
+
+
+def _load_policies(options: ScanOptions, survey: Survey) -> PolicySet:
+    """Load the policies that are installed, if they are to be used, and those that are named."""
+    if not options.cluster.cluster_policies:
+        return load_named_policies(options.request, survey.around)
+    found = survey.policies()
+    is_named = bool(options.request.named_policies)
+    if not found and not is_named:
+        raise InputError("the cluster has no policy that can be read", hint="-p names others")
+    installed = replace(compile_all(found, survey.around), deprecations=tuple(deprecations(found)))
+    if not is_named:
+        return installed
+    named = load_named_policies(options.request, survey.around)
+    return replace(
+        installed,
+        policies=named.policies + installed.policies,
+        diagnostics=named.diagnostics + installed.diagnostics,
+        cleanup=named.cleanup + installed.cleanup,
+        notes=named.notes,
+        deprecations=named.deprecations + installed.deprecations,
+    )

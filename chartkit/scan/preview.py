@@ -12,15 +12,14 @@ import click
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_diff import yaml_diff
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.evaluate import respond
 from chartkit.engine.policies import AnyPolicy
-from chartkit.engine.ports.world import World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
 from chartkit.scan.refused_objects import with_refusals
+from chartkit.scan.run import ScanContext
 from chartkit.shown import shown
 
 _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
@@ -47,17 +46,17 @@ class Preview:
 
 
 def run_preview(
-    policies: Sequence[AnyPolicy],
-    found: Sequence[Resource],
-    admissions: Admissions,
-    world: World,
+    policies: Sequence[AnyPolicy], objects: Sequence[Resource], context: ScanContext
 ) -> Iterator[Preview]:
-    """Return every object that rules would write, in order; Secrets without their values."""
-    existing = {_key(one.body): one.body for one in map(as_submitted, found)}
-    for given in found:
+    """Yield every object that rules would write, in order; Secrets without their values."""
+    admissions = context.admissions(policies)
+    existing = {_key(one.body): one.body for one in map(as_submitted, objects)}
+    for given in objects:
         resource = as_submitted(given)
         request = admissions.request(resource)
-        responses = [one for one in respond(policies, request, world) if one.phase in _PHASES]
+        responses = [
+            one for one in respond(policies, request, context.world) if one.phase in _PHASES
+        ]
         said = [result for one in responses for result in one.results]
         results = with_refusals(resource, said)
         made = list(_made_of_it(resource, results))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from types import MappingProxyType
-from typing import Final
+from dataclasses import dataclass, field, replace
 
 from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
 from chartkit.engine.cli_files.user_values import UserValues
@@ -20,46 +18,54 @@ from chartkit.engine.request.request import Request, User
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 from chartkit.scan.refused_objects import with_refusals
 
-_NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
-
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
 
-def run_scan(
-    policies: Sequence[AnyPolicy],
-    found: Iterable[Resource],
-    sink: Sink,
-    namespaces: Mapping[str, Mapping[str, str]],
-    *,
-    world: World = OFFLINE,
-    audit_warn: bool = False,
-    values: UserValues = NO_VALUES,
-    user: User | None = None,
-    namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
-    is_json: bool = False,
-    plural_of: Callable[[GroupVersionKind], str] | None = None,
-) -> Counter[Status]:
-    """Evaluates every object, calls sink with it and its results, and counts the statuses.
+@dataclass(frozen=True, slots=True)
+class ScanContext:
+    """What the requests of a scan share.
 
-    The policies run in admission order: what one mutates, the next ones see. namespaces: the
-    labels of each namespace, for namespace selectors; audit_warn: a failure of a policy that only
-    audits is a warning; values, user: what the user says about the requests; namespace_objects: the
-    namespaces themselves; is_json: whether what was found is no Kubernetes object but any JSON,
-    which the policies for JSON judge and no other; plural_of: given where an API server gave the
-    objects, which are then as Kyverno takes them, and says the name of a kind in URLs.
+    namespaces: the labels of each namespace; namespace_objects: the Namespaces themselves; values,
+    user: what the user says about the requests; audit_warn: whether a failure of a policy that only
+    audits is a warning; is_json: whether the objects are any JSON, which only the policies for JSON
+    judge; plural_of: gives the name of a kind in URLs, where an API server gave the objects, which
+    are then as Kyverno gets them.
     """
-    policies = [one for one in policies if judges_json(one) is is_json]
-    names = (policy.policy.name for policy in policies)
-    admissions = Admissions(names, values, user, namespaces, namespace_objects)
+
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    namespace_objects: Mapping[str, Body] = field(default_factory=dict)
+    world: World = OFFLINE
+    values: UserValues = NO_VALUES
+    user: User | None = None
+    audit_warn: bool = False
+    is_json: bool = False
+    plural_of: Callable[[GroupVersionKind], str] | None = None
+
+    def admissions(self, policies: Iterable[AnyPolicy]) -> Admissions:
+        """Return what makes requests of objects."""
+        names = (policy.policy.name for policy in policies)
+        return Admissions(names, self.values, self.user, self.namespaces, self.namespace_objects)
+
+
+def run_scan(
+    policies: Sequence[AnyPolicy], objects: Iterable[Resource], sink: Sink, context: ScanContext
+) -> Counter[Status]:
+    """Evaluate every object, call sink with it and its results, and count the statuses.
+
+    The policies run in admission order: a policy sees what those before it mutated.
+    """
+    is_json, plural_of = context.is_json, context.plural_of
+    policies = [policy for policy in policies if judges_json(policy) is is_json]
+    admissions = context.admissions(policies)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
-    for given in found:
+    for given in objects:
         resource = given if is_json or plural_of is not None else as_submitted(given)
         request = Request(given, is_json=True) if is_json else admissions.request(resource)
         if plural_of is not None:
             request = replace(request, plural=plural_of(request.kind or kind_of(given)))
-        results = with_refusals(resource, evaluate(policies, request, world))
-        if audit_warn:
+        results = with_refusals(resource, evaluate(policies, request, context.world))
+        if context.audit_warn:
             labels = request.namespace_labels
             results = [
                 _audited(by_id[result.policy_id], resource, result, labels) for result in results

@@ -12,13 +12,12 @@ from typing import Final
 import pytest
 
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.policies import AnyPolicy
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.scan.policies import load_policies
 from chartkit.scan.preview import run_preview
-from chartkit.scan.run import run_scan
-from chartkit.scan.statements import Statements
+from chartkit.scan.run import ScanContext, run_scan
+from chartkit.scan.user_inputs import UserInputs
 from tests.policy_library import library
 from tests.shared import ROOT, shared
 
@@ -99,17 +98,17 @@ def _refused(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Foun
             if result.status is Status.FAIL:
                 found.append((result.policy, resource))
 
-    run_scan(policies, objects, sink, {}, world=Statements().world(policies, objects))
+    run_scan(policies, objects, sink, ScanContext(world=UserInputs().world(policies, objects)))
     return _counted(found)
 
 
 def _made(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Found:
     """Each policy by itself, so that none sees what another made."""
-    world = Statements().world(policies, objects)
+    world = UserInputs().world(policies, objects)
     return _counted(
         (policy.policy.name, preview.resource)
         for policy in policies
-        for preview in run_preview([policy], objects, Admissions([policy.policy.name]), world)
+        for preview in run_preview([policy], objects, ScanContext(world=world))
         if preview.made
     )
 

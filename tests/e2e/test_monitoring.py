@@ -9,7 +9,7 @@ import pytest
 from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 from tests.unit.project.project_files import write_profile
@@ -25,14 +25,14 @@ policies:
 """
 
 
-def rendered(folder: Path, *arguments: str) -> Build:
+def rendered(folder: Path, *arguments: str) -> RenderResult:
     """A new project, rendered in process; one environment is checked."""
     assert chartkit(folder, "init", *arguments).code == 0
     project = read_project(folder)
-    return build(project, Options((project.environment("prd"),)))
+    return render_project(project, RenderOptions((project.environment("prd"),)))
 
 
-def passed(done: Build) -> None:
+def passed(done: RenderResult) -> None:
     assert [row for row in done.rows if row.outcome in (Outcome.FAIL, Outcome.WARNING)] == []
     assert done.written
 
@@ -49,7 +49,7 @@ def test_operator(tmp_path: Path) -> None:
     values = tmp_path / "chartkit.yaml"
     values.write_text(values.read_text().replace("com/v1: true", "com/v1: false"))
     project = read_project(tmp_path)
-    done = build(project, Options((project.environment("prd"),)))
+    done = render_project(project, RenderOptions((project.environment("prd"),)))
     assert done.failed
     assert any(
         row.outcome is Outcome.FAIL and "monitoring.coreos" in row.message for row in done.rows
@@ -71,7 +71,7 @@ def test_policy_reporter(project: Path) -> None:
     text = file.read_text()
     assert text.count("    action: Audit\n") == 1
     file.write_text(text.replace("    action: Audit\n", "    action: Audit\n" + REPORTER))
-    done = build(read_project(project), Options(()))
+    done = render_project(read_project(project), RenderOptions(()))
     assert [path.name for path in done.written] == ["policy-reporter"]
     files = sorted(path.name for path in (project / "charts/policy-reporter").glob("*"))
     assert files == [".chartkit", "values_prd.yaml"]

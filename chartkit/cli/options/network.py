@@ -1,16 +1,10 @@
-"""The options of commands that may call the services that policies ask."""
+"""The options of commands that may call the services that policies ask: `NetworkOptions`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 import click
-
-if TYPE_CHECKING:
-    from chartkit.engine.policies import Surroundings
-    from chartkit.scan.statements import Statements
 
 NETWORK_OPTIONS: Final = (
     click.option(
@@ -29,19 +23,3 @@ NETWORK_OPTIONS: Final = (
         "--allowHTTPInNamespacedPolicies; hosts are named by --allow-network.",
     ),
 )
-
-
-def surroundings(given: Mapping[str, Any]) -> Surroundings:
-    """What stands beside policies, by the options; raises InputError and CompileError."""
-    from chartkit.scan.statements import read_exceptions
-
-    return replace(read_exceptions(given["exceptions"]), allows_http=given["allows_http"])
-
-
-def with_network(statements: Statements, given: Mapping[str, Any]) -> Statements:
-    """The statements with services to call, where the user names their hosts; raises InputError."""
-    if not given["allowed_hosts"]:
-        return statements
-    from chartkit.network.services import Services, read_hosts
-
-    return replace(statements, services=Services(read_hosts(given["allowed_hosts"])))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -18,3 +18,9 @@ def output_option(*formats: str) -> Callable[[Any], Any]:
         show_default=True,
         help="What to write to standard output.",
     )
+
+
+def one_of(names: Iterable[str]) -> str:
+    """Return names as a help text lists them: `a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last

@@ -18,16 +18,17 @@ from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.project.project import Workload
+from chartkit.render.chart import Chart
 from chartkit.render.checks.flags import allows_http
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.compiled import compiled_set
-from chartkit.render.environment import Chart, Subject
+from chartkit.render.environment import Subject
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
 from chartkit.scan.files import is_chart
 from chartkit.scan.inputs import ChartOptions, read_inputs
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.run import namespace_labels, run_scan
-from chartkit.scan.statements import Statements
+from chartkit.scan.run import ScanContext, namespace_labels, run_scan
+from chartkit.scan.user_inputs import UserInputs
 
 TEST_HOOK = "test"
 Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
@@ -37,8 +38,8 @@ _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 def compiled_policies(subject: Subject) -> PolicySet:
     """The environment's policies as Helm rendered them, compiled."""
-    found = subject.policies.rendered.resources
-    engine = () if subject.engine is None else subject.engine.rendered.resources
+    found = subject.policies.rendered().resources
+    engine = () if subject.engine is None else subject.engine.rendered().resources
     policies = (one for one in found if is_policy(one) or is_binding(one))
     return compiled_set(policies, allows_http(engine))
 
@@ -82,7 +83,7 @@ def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[
 def _own(
     subject: Subject, compiled: PolicySet, unsent: Unsent, chart: Chart, what: tuple[str, str]
 ) -> Iterable[Row]:
-    rendered = chart.rendered
+    rendered = chart.rendered()
     hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
     found = [in_namespace(each, NAMESPACE) for each in (*rendered.resources, *hooks)]
     return _scan(subject, compiled, unsent, found, what, chart.values.location)
@@ -136,8 +137,8 @@ def _scan(
                 own = labels.get(resource.namespace, {})
                 diagnostics.append(_violation(resource, result, policy, own))
 
-    world = Statements().world(compiled.policies, found)
-    run_scan(compiled.policies, found, take, labels, world=world)
+    world = UserInputs().world(compiled.policies, found)
+    run_scan(compiled.policies, found, take, ScanContext(labels, world=world))
     diagnostics += _kept_away(unsent, [each for each in away if each.reasons])
     right = f"{what[1]}: {counted(len(found), 'object', 'objects')}, no violation"
     return rows(subject.environment.name, what[0], diagnostics, right, place)

@@ -47,7 +47,7 @@ def examples(
     carried: the policies of the chart; those without metadata.yaml have no examples; here: the
     policies as the environment has them.
     """
-    rendered = [each.name for each in subject.policies.rendered.resources if is_policy(each)]
+    rendered = [each.name for each in subject.policies.rendered().resources if is_policy(each)]
     known = {each.name: each for each in carried if each.plain is None}
     policies = [known[name] for name in rendered if name in known]
     shown = {each.name: _Shown(each) for each in policies}
@@ -138,7 +138,7 @@ def _render(
     for policy, example in round_:
         settings[policy.name] = {"parameters": _wanted(policy, example)}
     part = part_of(subject.policies, [policy for policy, _ in round_])
-    return subject.policies.render({"policies": settings}, part=part)
+    return subject.policies.start_rendering({"policies": settings}, part=part)
 
 
 def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:

@@ -65,7 +65,7 @@ def _generating(text: str, file: str) -> Iterator[Resource]:
 
 def _rows(subject: Subject, before: Iterable[Resource]) -> Iterator[Row]:
     places = {identity(each): each.location for each in before}
-    now = [each for each in subject.policies.rendered.resources if identity(each) in places]
+    now = [each for each in subject.policies.rendered().resources if identity(each) in places]
     for change in compare(before, now):
         for risk in generators(change):
             high = risk.level is Level.HIGH

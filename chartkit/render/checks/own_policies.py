@@ -51,7 +51,7 @@ def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator
     """What of their own text do policies without metadata.yaml keep here?"""
     exclusions = Exclusions(subject)
     rendered: dict[str, list[Resource]] = {}
-    for each in subject.policies.rendered.resources:
+    for each in subject.policies.rendered().resources:
         rendered.setdefault(each.name, []).append(each)
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
         yield from _instead(subject, resolved)

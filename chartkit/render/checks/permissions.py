@@ -38,8 +38,8 @@ def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[
     carried: the policies of the chart, for the definitions that stand beside them.
     """
     definitions = [each for policy in carried for each in definitions_beside(policy.folder)]
-    rendered = subject.policies.rendered.resources
-    engine = subject.engine.rendered.resources if subject.engine else ()
+    rendered = subject.policies.rendered().resources
+    engine = subject.engine.rendered().resources if subject.engine else ()
     allowed = frozenset(_allowed([*rendered, *engine]))
     makes = (subject.policies.lint_subject().values.get("permissions") or {}).get("create")
     there = {(each.namespace, each.name) for each in rendered if each.kind == "ConfigMap"}

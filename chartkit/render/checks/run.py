@@ -44,6 +44,6 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     return found
 
 
-def failed(found: list[Row]) -> bool:
-    """Whether any check failed."""
+def failed(found: Sequence[Row]) -> bool:
+    """Return whether any check failed."""
     return any(row.outcome is Outcome.FAIL for row in found)

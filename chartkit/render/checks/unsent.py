@@ -24,7 +24,8 @@ from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource
-from chartkit.render.environment import Chart, Subject
+from chartkit.render.chart import Chart
+from chartkit.render.environment import Subject
 from chartkit.values.lint.subject import mapping
 
 _CONFIG: Final = "config"
@@ -116,7 +117,7 @@ class Unsent:
 
 def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
     """What the ConfigMap that the admission controller reads says, and its namespace."""
-    rendered = engine.rendered.resources if engine is not None else ()
+    rendered = engine.rendered().resources if engine is not None else ()
     name = next(
         (text for each in kyverno_controllers.controllers(rendered) for text in _reads(each)), None
     )

@@ -13,7 +13,8 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
-from chartkit.render.environment import Chart, Subject
+from chartkit.render.chart import Chart
+from chartkit.render.environment import Subject
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
 
@@ -35,12 +36,12 @@ def faults(subject: Subject) -> Iterable[Row]:
     for fault in known_faults():
         release, place = env.release, env.locate("kyverno")
         if engine is not None:
-            release = running_release(engine.rendered.resources, fault.controller)
+            release = running_release(engine.rendered().resources, fault.controller)
         if not fault.is_in(release):
             continue
         if engine is not None:
             place = engine.lint_subject().locate(fault.image_path)
-        for policy in subject.policies.rendered.resources:
+        for policy in subject.policies.rendered().resources:
             if fault.concerns(policy):
                 message = f"{policy.kind}/{policy.name}: Kyverno {release} {fault.text}"
                 found = fault.diagnostic(message, place)
@@ -60,9 +61,9 @@ def values(subject: Subject) -> Iterable[Row]:
 def helm(subject: Subject) -> Iterable[Row]:
     """Does Helm lint, render and admit the charts, and do their objects fit together?"""
     for chart in subject.charts:
-        rendered = chart.rendered
-        warned = [*rendered.warnings, *(w for w in chart.helm_lint if w.rule_id == WARNING_RULE)]
-        found = [each for each in chart.helm_lint if each.severity is not Severity.NOTE]
+        rendered = chart.rendered()
+        warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
+        found = [each for each in chart.helm_lint() if each.severity is not Severity.NOTE]
         found += lint(chart.lint_subject(rendered.resources), RENDERED_RULES)
         found += _dry_run(chart)
         count = len(rendered.resources)
@@ -80,7 +81,7 @@ def availability(subject: Subject) -> Iterable[Row]:
         message = "Kyverno is not installed by this project here (engine: false)"
         yield Row(env.name, "availability", Outcome.NOTE, message, env.locate("engine"))
         return
-    resources = subject.engine.rendered.resources
+    resources = subject.engine.rendered().resources
     found = [
         _placed(each, subject.engine)
         for each in high_availability.judge(resources, env.high_availability)
@@ -96,10 +97,10 @@ def availability(subject: Subject) -> Iterable[Row]:
 
 def _refused(chart: Chart) -> list[Diagnostic]:
     """What Helm refuses by a schema that is not ours."""
-    if not chart.foreign or chart.schema is None:
+    if not chart.files.is_upstream or chart.files.schema() is None:
         return []
     try:
-        _ = chart.rendered
+        chart.rendered()
     except RenderError as error:
         return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
     return []
@@ -107,7 +108,7 @@ def _refused(chart: Chart) -> list[Diagnostic]:
 
 def _dry_run(chart: Chart) -> list[Diagnostic]:
     try:
-        notes = chart.notes
+        notes = chart.notes()
     except RenderError as error:
         return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
     if notes.strip():

@@ -13,7 +13,7 @@ from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library, vendored_libraries
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 
 _OURS = """\
@@ -76,7 +76,7 @@ def test_two_vendored_ones_stay_ambiguous(tmp_path: Path) -> None:
 
 def test_render_says_so(tmp_path: Path) -> None:
     project = read_project(_project(tmp_path, "mine"))
-    done = build(project, Options(tuple(project.environments.values())))
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
     assert not done.failed
     (row,) = [row for row in done.rows if row.check == "own policies"]
     assert row.outcome is Outcome.NOTE
@@ -121,7 +121,7 @@ def test_render_says_what_no_name_means(tmp_path: Path, name: str) -> None:
     (folder / "theirs/kyverno/one.yaml").rename(own / "no-lb.yaml")
     (folder / "ours.yaml").write_text(_OURS.replace("no-lb", name))
     project = read_project(folder)
-    done = build(project, Options(tuple(project.environments.values())))
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
     (row,) = [row for row in done.rows if row.check == "own policies"]
     assert row.outcome is Outcome.NOTE
     hidden = "which goes before kyverno/other/no-lb of vendor/"

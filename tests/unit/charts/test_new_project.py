@@ -11,7 +11,7 @@ from chartkit.charts.new_project import project_files, write_project
 from chartkit.kyverno.versions import Version
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 
 _COMMENTED = re.compile(r"^( +)# ((?:- |  )*[a-z][A-Za-z-]*:.*)$", re.MULTILINE)
 
@@ -39,7 +39,7 @@ def test_they_are_read(tmp_path: Path, profile: str) -> None:
 
 def test_they_render(tmp_path: Path) -> None:
     project = read_project(_uncommented(tmp_path, "eks-best-practices"))
-    done = build(project, Options((project.environments["prd"],)))
+    done = render_project(project, RenderOptions((project.environments["prd"],)))
     assert not done.failed
     line = next(
         at

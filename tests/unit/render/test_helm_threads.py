@@ -11,7 +11,7 @@ import pytest
 from chartkit.errors import RenderError
 from chartkit.helm import choice as helm
 from chartkit.helm.model import Target
-from chartkit.render.pipeline import _helm_threads
+from chartkit.render.chart import helm_threads
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
 
@@ -21,7 +21,7 @@ def test_an_interrupt_ends_what_helm_does(tmp_path: Path) -> None:
     (tmp_path / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
     (tmp_path / "templates" / "a.yaml").write_text(_FOREVER)
 
-    with contextlib.suppress(KeyboardInterrupt), _helm_threads() as executor:
+    with contextlib.suppress(KeyboardInterrupt), helm_threads() as executor:
         running = executor.submit(helm.helm().render, tmp_path, {}, Target("r", "n"))
         while not running.running():
             time.sleep(0.01)

@@ -55,7 +55,7 @@ def _steps(monkeypatch: pytest.MonkeyPatch, step: Callable[[], None]) -> None:
 def _render(root: Path, text: str) -> None:
     for parent in _PARENTS:
         swap.repair_all(root / parent)
-    pipeline._written(_trees(root, text), root)
+    pipeline._publish(_trees(root, text), root)
 
 
 def _killed(monkeypatch: pytest.MonkeyPatch, at: int, root: Path) -> bool:

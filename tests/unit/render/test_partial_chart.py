@@ -11,9 +11,9 @@ import pytest
 from chartkit.errors import RenderError
 from chartkit.helm import render as chart_render
 from chartkit.project.project import read_project
-from chartkit.render import environment
+from chartkit.render import chart
 from chartkit.render.model import Outcome
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 _PROJECT = """\
 library: [policies]
@@ -65,7 +65,7 @@ def example(value: str) -> str:
     return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: one}}\ndata: {{x: {value}}}\n"
 
 
-def run(root: Path, case: str, policy: str = _POLICY) -> Build:
+def run(root: Path, case: str, policy: str = _POLICY) -> RenderResult:
     folder = root / "policies" / "own" / "wanted"
     (folder / "cases" / "other").mkdir(parents=True)
     files = {
@@ -82,7 +82,7 @@ def run(root: Path, case: str, policy: str = _POLICY) -> Build:
     for file, text in files.items():
         file.write_text(text)
     project = read_project(root)
-    return build(project, Options(tuple(project.environments.values())))
+    return render_project(project, RenderOptions(tuple(project.environments.values())))
 
 
 def test_a_part_renders_what_the_whole_chart_renders(
@@ -103,7 +103,7 @@ def test_a_part_renders_what_the_whole_chart_renders(
             compared.append(policy)
         return found
 
-    monkeypatch.setattr(environment, "render_chart", rendering)
+    monkeypatch.setattr(chart, "render_chart", rendering)
     done = run(tmp_path, "wanted: b\n")
     assert not done.failed
     assert [each.body["spec"]["rules"][0]["validate"]["pattern"] for each in compared] == [

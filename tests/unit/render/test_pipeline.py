@@ -13,7 +13,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 PROFILE = """\
 apiVersion: chartkit.dev/v1
@@ -43,12 +43,12 @@ def project(folder: Path, environment: str, rest: str = "") -> Path:
     return folder
 
 
-def run(folder: Path) -> Build:
+def run(folder: Path) -> RenderResult:
     found = read_project(folder)
-    return build(found, Options(tuple(found.environments.values())))
+    return render_project(found, RenderOptions(tuple(found.environments.values())))
 
 
-def rows(done: Build, check: str, outcome: Outcome | None = None) -> list[Row]:
+def rows(done: RenderResult, check: str, outcome: Outcome | None = None) -> list[Row]:
     return [row for row in done.rows if row.check == check and outcome in (None, row.outcome)]
 
 
@@ -212,7 +212,9 @@ def test_extra_workloads(tmp_path: Path) -> None:
     folder = project(tmp_path, NEW)
     found = read_project(folder)
     extra = Workload(folder / "pod.yaml", Location("--workloads"))
-    done = build(found, Options(tuple(found.environments.values()), workloads=(extra,)))
+    done = render_project(
+        found, RenderOptions(tuple(found.environments.values()), workloads=(extra,))
+    )
     assert done.failed
 
 

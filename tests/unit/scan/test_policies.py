@@ -12,7 +12,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
-from chartkit.scan.run import run_scan
+from chartkit.scan.run import ScanContext, run_scan
 from tests.unit.engine.cel_policies.policies import pod, validating
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import POLICY, write_policy, write_profile
@@ -47,8 +47,8 @@ def in_cel(action: str) -> Resource:
 def scanned(policies: PolicySet, *, audit_warn: bool = False) -> Sequence[RuleResult]:
     found: list[RuleResult] = []
     run_scan(
-        policies.policies, [pod()], lambda _, results: found.extend(results), {},
-        audit_warn=audit_warn,
+        policies.policies, [pod()], lambda _, results: found.extend(results),
+        ScanContext(audit_warn=audit_warn),
     )  # fmt: skip
     return found
 

@@ -13,19 +13,19 @@ from chartkit.catalog.authoring.scaffold import write_policy
 from chartkit.catalog.model import Kind
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 CUSTOM = """\
   custom: {kubernetes: "1.34", kyverno: "1.19", engine: false, policyType: %s}
 """
 
 
-def run(folder: Path, environments: str) -> Build:
+def run(folder: Path, environments: str) -> RenderResult:
     (folder / "chartkit.yaml").write_text(
         f"library: [policies]\nprofiles: [./all.yaml]\nenvironments:\n{environments}"
     )
     found = read_project(folder)
-    return build(found, Options(tuple(found.environments.values()), check=True))
+    return render_project(found, RenderOptions(tuple(found.environments.values()), check=True))
 
 
 def write(folder: Path) -> None:
@@ -39,7 +39,7 @@ def write(folder: Path) -> None:
 
 
 @cache
-def built() -> Build:
+def built() -> RenderResult:
     forms = ("ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy")
     with TemporaryDirectory() as place:
         write(Path(place))
@@ -51,7 +51,7 @@ def built() -> Build:
         return run(Path(place), environments)
 
 
-def rows(done: Build, check: str, environment: str) -> list[Row]:
+def rows(done: RenderResult, check: str, environment: str) -> list[Row]:
     return [row for row in done.rows if (row.check, row.environment) == (check, environment)]
 
 

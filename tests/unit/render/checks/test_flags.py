@@ -11,7 +11,7 @@ import yaml
 from chartkit.model import Resource
 from chartkit.project.project import Project
 from chartkit.render.checks.flags import allows_http
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.project.project_files import write_profile, write_project
 
 FLAG = "allowHTTPInNamespacedPolicies"
@@ -80,8 +80,8 @@ FORBIDDEN = (
 
 def _said(project: Project) -> list[str]:
     """What a render says of the policies."""
-    options = Options(tuple(project.environments.values()))
-    return [row.message for row in build(project, options).rows if row.check == "policies"]
+    options = RenderOptions(tuple(project.environments.values()))
+    return [row.message for row in render_project(project, options).rows if row.check == "policies"]
 
 
 def test_a_render_knows_the_charts_values(tmp_path: Path) -> None:

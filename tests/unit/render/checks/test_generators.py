@@ -12,7 +12,7 @@ from chartkit.project.project import read_project
 from chartkit.render.checks import generators
 from chartkit.render.checks.generators import CHECK
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 QUOTA = """\
 apiVersion: kyverno.io/v1
@@ -83,16 +83,16 @@ def _write(folder: Path, policy: str) -> None:
     )
 
 
-def _render(folder: Path) -> Build:
+def _render(folder: Path) -> RenderResult:
     project = read_project(folder)
-    return build(project, Options(tuple(project.environments.values())))
+    return render_project(project, RenderOptions(tuple(project.environments.values())))
 
 
-def _rows(done: Build) -> list[Row]:
+def _rows(done: RenderResult) -> list[Row]:
     return [row for row in done.rows if row.check == CHECK]
 
 
-def _changed(folder: Path, before: str, after: str) -> Build:
+def _changed(folder: Path, before: str, after: str) -> RenderResult:
     _write(folder, before)
     assert _rows(_render(folder)) == []
     _write(folder, after)

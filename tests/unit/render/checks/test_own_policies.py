@@ -11,7 +11,7 @@ from chartkit.catalog.model import Kind
 from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 RULES = """\
 apiVersion: kyverno.io/v1
@@ -88,29 +88,29 @@ PROFILE = (
 )
 
 
-def _build(folder: Path, text: str, environment: str, values: str = "") -> Build:
+def _build(folder: Path, text: str, environment: str, values: str = "") -> RenderResult:
     (folder / "mine").mkdir(exist_ok=True)
     (folder / "mine" / "lb.yaml").write_text(text)
     (folder / "ours.yaml").write_text(PROFILE)
     return _built(folder, environment, values)
 
 
-def _built(folder: Path, environment: str, values: str = "") -> Build:
+def _built(folder: Path, environment: str, values: str = "") -> RenderResult:
     (folder / "chartkit.yaml").write_text(
         "library: [mine]\nprofiles: [./ours.yaml]\nenvironments:\n  team:\n"
         f'    kyverno: "1.19"\n    kubernetes: "1.34"\n    engine: false\n{environment}'
     )
     project = read_project(folder)
-    options = Options(tuple(project.environments.values()))
-    done = build(project, options)
+    options = RenderOptions(tuple(project.environments.values()))
+    done = render_project(project, options)
     if values:
         file = folder / "charts/kyverno-policies/values_team.yaml"
         file.write_text(file.read_text() + values)
-        done = build(project, options)
+        done = render_project(project, options)
     return done
 
 
-def _rows(done: Build, outcome: Outcome | None = None) -> list[Row]:
+def _rows(done: RenderResult, outcome: Outcome | None = None) -> list[Row]:
     found = [row for row in done.rows if row.check == "own policies"]
     return [row for row in found if outcome in (None, row.outcome)]
 

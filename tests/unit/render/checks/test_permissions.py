@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.project.project_files import write_policy, write_profile
 
 MAKE = """\
@@ -52,12 +52,12 @@ def check(
         "policyType: ClusterPolicy}\n"
     )
     project = read_project(folder)
-    options = Options(tuple(project.environments.values()))
+    options = RenderOptions(tuple(project.environments.values()))
     if values:
-        build(project, options)
+        render_project(project, options)
         file = folder / "charts" / "kyverno-policies" / "values_dev.yaml"
         file.write_text(file.read_text() + values)
-    done = build(project, options)
+    done = render_project(project, options)
     return [row for row in done.rows if row.check == "permissions"]
 
 
@@ -127,7 +127,7 @@ def test_definitions_beside_the_policy_name_its_kinds(tmp_path: Path) -> None:
     text = text.replace("default: v1", "default: example.com/v1").replace("Secret", "Relay")
     (folder / "metadata.yaml").write_text(text)
     project = read_project(tmp_path)
-    done = build(project, Options(tuple(project.environments.values())))
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
     assert not [row for row in done.rows if row.outcome is Outcome.WARNING]
     role = (tmp_path / "rendered" / "dev" / "kyverno-policies.yaml").read_text()
     assert 'resources: ["relays"]' in role

@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 
 POD = """\
 apiVersion: v1
@@ -77,12 +77,12 @@ def _project(folder: Path, policy: str = "disallow-latest-tag", more: str = "") 
     return folder
 
 
-def _run(folder: Path) -> Build:
+def _run(folder: Path) -> RenderResult:
     project = read_project(folder)
-    return build(project, Options(tuple(project.environments.values())))
+    return render_project(project, RenderOptions(tuple(project.environments.values())))
 
 
-def _rows(done: Build, check: str, outcome: Outcome | None = None) -> list[Row]:
+def _rows(done: RenderResult, check: str, outcome: Outcome | None = None) -> list[Row]:
     return [row for row in done.rows if row.check == check and outcome in (None, row.outcome)]
 
 

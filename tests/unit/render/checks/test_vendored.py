@@ -12,7 +12,7 @@ from chartkit.compare.sides import of_environment
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
-from chartkit.render.pipeline import Build, Options, build
+from chartkit.render.pipeline import RenderOptions, RenderResult, render_project
 from tests.unit.charts.upstream import vendored_files
 from tests.unit.charts.upstream.vendored_files import chart, packed_chart, with_subchart
 
@@ -47,13 +47,13 @@ def project(written: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(written, tmp_path / "project"))
 
 
-def _run(folder: Path, check: bool = False, kustomize: bool = False) -> Build:
+def _run(folder: Path, check: bool = False, kustomize: bool = False) -> RenderResult:
     found = read_project(folder)
     environments = tuple(found.environments.values())
-    return build(found, Options(environments, check=check, kustomize=kustomize))
+    return render_project(found, RenderOptions(environments, check=check, kustomize=kustomize))
 
 
-def _rows(done: Build, check: str, environment: str = "dev") -> list[Row]:
+def _rows(done: RenderResult, check: str, environment: str = "dev") -> list[Row]:
     return [row for row in done.rows if row.check == check and row.environment == environment]
 
 

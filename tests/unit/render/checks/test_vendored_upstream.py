@@ -12,7 +12,7 @@ from chartkit.charts.upstream.vendoring import vendor_chart
 from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
-from chartkit.render.pipeline import Options, build
+from chartkit.render.pipeline import RenderOptions, render_project
 
 PROJECT = """\
 profiles: [pss-restricted]
@@ -51,7 +51,7 @@ def test_charts_of_an_older_kyverno(modules: Path, tmp_path: Path) -> None:
     for name in ("kyverno", "kyverno-policies"):
         assert vendor_chart(name, "3.4.0", tmp_path, str(charts / name)).changed
     project = read_project(tmp_path)
-    done = build(project, Options(tuple(project.environments.values())))
+    done = render_project(project, RenderOptions(tuple(project.environments.values())))
     assert [row for row in done.rows if row.outcome is Outcome.FAIL] == []
     right = {row.check: row.message for row in done.rows if row.outcome is Outcome.PASS}
     assert right["policies"] == "17 policies compile"

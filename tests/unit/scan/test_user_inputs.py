@@ -8,7 +8,7 @@ from chartkit.engine.cli_files.admission import NO_VALUES
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.scan.policies import compile_all
-from chartkit.scan.statements import read_exceptions, read_statements
+from chartkit.scan.user_inputs import read_exceptions, read_user_inputs
 from tests.unit.engine.policies import obj, policy_resource, rule
 
 KYVERNO = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {color: red}\n"
@@ -31,9 +31,9 @@ def file(folder: Path, name: str, text: str) -> Path:
 def test_values_files_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
     chart = file(tmp_path, "prd.yaml", "image: {tag: 1}\n")
     kyverno = file(tmp_path, "k.yaml", KYVERNO)
-    statements = read_statements([chart, kyverno], ["size=3,shape=round"], None)
-    assert statements.chart_values == (chart,)
-    assert statements.values.for_resource("p", "a") == {
+    inputs = read_user_inputs([chart, kyverno], ["size=3,shape=round"], None)
+    assert inputs.chart_values == (chart,)
+    assert inputs.values.for_resource("p", "a") == {
         "color": "red",
         "size": "3",
         "shape": "round",
@@ -42,29 +42,29 @@ def test_values_files_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
 
 def test_nothing_said(tmp_path: Path) -> None:
     chart = file(tmp_path, "prd.yaml", "a: 1\n")
-    statements = read_statements([chart], [], None)
-    assert statements.values is NO_VALUES
-    assert statements.user is None
+    inputs = read_user_inputs([chart], [], None)
+    assert inputs.values is NO_VALUES
+    assert inputs.user is None
 
 
 def test_who_asks(tmp_path: Path) -> None:
     user = file(tmp_path, "u.yaml", "userInfo: {username: ann}\n")
-    statements = read_statements([], [], user)
-    assert statements.user is not None
-    assert statements.user.name == "ann"
+    inputs = read_user_inputs([], [], user)
+    assert inputs.user is not None
+    assert inputs.user.name == "ann"
 
 
 def test_what_is_wrong_with_statements(tmp_path: Path) -> None:
     one, two = file(tmp_path, "1.yaml", KYVERNO), file(tmp_path, "2.yaml", KYVERNO)
     with pytest.raises(InputError, match="second file of Kyverno's values"):
-        read_statements([one, two], [], None)
+        read_user_inputs([one, two], [], None)
     for text in ("size", "request.object.a=1", "a=b=c"):
         with pytest.raises(InputError, match="NAME=VALUE"):
-            read_statements([], [text], None)
+            read_user_inputs([], [text], None)
     with pytest.raises(InputError, match="no such file"):
-        read_statements([tmp_path / "gone.yaml"], [], None)
+        read_user_inputs([tmp_path / "gone.yaml"], [], None)
     with pytest.raises(InputError, match="is empty"):
-        read_statements([], [], file(tmp_path, "empty.yaml", ""))
+        read_user_inputs([], [], file(tmp_path, "empty.yaml", ""))
 
 
 def test_exceptions_come_from_files_and_folders(tmp_path: Path) -> None:
@@ -85,19 +85,19 @@ def test_exceptions_that_are_not_there(tmp_path: Path) -> None:
 
 
 def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
-    statements = read_statements([], [], None)
+    inputs = read_user_inputs([], [], None)
     plain = compile_all([policy_resource()]).policies
-    assert statements.world(plain, [obj()]) is OFFLINE
+    assert inputs.world(plain, [obj()]) is OFFLINE
     context = [{"name": "c", "configMap": {"name": "a", "namespace": "default"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = statements.world(asking, [obj("ConfigMap")])
+    world = inputs.world(asking, [obj("ConfigMap")])
     assert world.api.configmap("default", "a")["kind"] == "ConfigMap"
 
 
 def test_scanned_objects_answer_calls_of_the_api() -> None:
     context = [{"name": "c", "apiCall": {"urlPath": "/api/v1/namespaces/default/configmaps"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = read_statements([], [], None).world(asking, [obj("ConfigMap")])
+    world = read_user_inputs([], [], None).world(asking, [obj("ConfigMap")])
     path = "/api/v1/namespaces/default/configmaps"
     assert [one["kind"] for one in world.api.call("GET", path, None)["items"]] == ["ConfigMap"]
     with pytest.raises(NoSource):
@@ -109,5 +109,5 @@ def test_global_context_entries_stand_among_the_objects() -> None:
     entry.body["spec"] = {"kubernetesResource": {"version": "v1", "resource": "configmaps"}}
     context = [{"name": "maps", "globalReference": {"name": "maps"}}]
     asking = compile_all([policy_resource(rule(context=context))]).policies
-    world = read_statements([], [], None).world(asking, [entry, obj("ConfigMap")])
+    world = read_user_inputs([], [], None).world(asking, [entry, obj("ConfigMap")])
     assert [one["kind"] for one in world.global_context.data("maps", "")] == ["ConfigMap"]

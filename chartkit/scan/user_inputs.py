@@ -37,7 +37,7 @@ _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTA
 
 
 @dataclass(frozen=True, slots=True)
-class Statements:
+class UserInputs:
     """values: of one or no values file, with settings above it; chart_values: the values files
     that are charts'; user: None where nothing is said of who asks; context: objects and images
     that CEL policies may ask for; registry: who is asked for all other images, None: nobody;
@@ -106,12 +106,12 @@ def _has_context(value: Json) -> bool:
     return isinstance(value, list) and any(map(_has_context, value))
 
 
-def read_statements(
+def read_user_inputs(
     values: Sequence[Path],
     settings: Sequence[str],
     user_info: Path | None,
     context: Path | None = None,
-) -> Statements:
+) -> UserInputs:
     """Reads what the user names; raises InputError.
 
     values: files of kind Values of cli.kyverno.io give variables and namespaces' labels, all
@@ -136,7 +136,7 @@ def read_statements(
             (kyverno[0].body, kyverno[0].location) if kyverno else (None, Location("--set"))
         )
         read = read_values(body, place, given)
-    return Statements(read, tuple(charts), _user(user_info), _context(context))
+    return UserInputs(read, tuple(charts), _user(user_info), _context(context))
 
 
 def _kyverno_values(path: Path) -> Document | None:

@@ -1,0 +1,194 @@
+"""A chart of one environment: its files, and what Helm makes of them in child processes.
+
+`start_chart` starts Helm on all that every check asks for. The methods of `Chart` wait for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.documents.reader import Document, Source, read_text
+from chartkit.errors import RenderError
+from chartkit.helm import choice as helm
+from chartkit.helm.model import DryRun
+from chartkit.helm.render import Rendered, admit, dry_run, lint_chart, render_chart
+from chartkit.model import Body, Diagnostic, Resource
+from chartkit.output.write import Tree
+from chartkit.project.project import Environment
+from chartkit.values.lint import Subject as LintSubject
+
+SCHEMA_FILE: Final = "values.schema.json"
+_THREADS: Final = 4
+
+
+@contextmanager
+def helm_threads() -> Iterator[Executor]:
+    """Threads that wait for Helm's child processes; an error or an interrupt ends both."""
+    helm.start()
+    executor = ThreadPoolExecutor(min(os.cpu_count() or 1, _THREADS))
+    done = False
+    try:
+        yield executor
+        done = True
+    finally:
+        if not done:
+            helm.stop()
+        executor.shutdown(cancel_futures=True)
+        if not done:
+            helm.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChartFiles:
+    """A chart as it will be written, laid out for Helm to read.
+
+    tree: its files, whose folder is the one that messages name; folder: the temporary folder with
+    a copy of them; is_upstream: whether the chart is vendored.
+    """
+
+    tree: Tree
+    folder: Path
+    is_upstream: bool = False
+
+    @property
+    def name(self) -> str:
+        """The chart's name, which is also that of its release."""
+        return self.tree.folder.name
+
+    def document(self, file: str) -> Document:
+        """Return one of the YAML files; equal texts are parsed once."""
+        return _parse(self.tree.files[file], str(self.tree.folder / file))
+
+    def schema(self) -> Body | None:
+        """Return values.schema.json, None if the chart has none.
+
+        Return an empty schema for a chart of upstream: Helm alone judges values against its draft,
+        patterns and references.
+        """
+        text = self.tree.files.get(SCHEMA_FILE)
+        if text is not None and self.is_upstream:
+            return {}
+        return _parse_json(text) if text is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart with the values of one environment, and Helm's work on it.
+
+    values: the environment's values file; linting: `helm lint`; admission: the dry run of an
+    installation, or None for a chart whose rendering alone shows its notes.
+    """
+
+    files: ChartFiles
+    environment: Environment
+    values: Document
+    executor: Executor
+    rendering: Future[Rendered]
+    admission: Future[DryRun | None]
+    linting: Future[list[Diagnostic]]
+
+    @property
+    def name(self) -> str:
+        """The chart's name, which is also that of its release."""
+        return self.files.name
+
+    def rendered(self) -> Rendered:
+        """Wait for `helm template` with the environment's values; raise RenderError."""
+        return self.rendering.result()
+
+    def manifest(self) -> str:
+        """Wait for the manifest of an installation; raise RenderError."""
+        installed = self.admission.result()
+        return installed.manifest if installed is not None else ""
+
+    def notes(self) -> str:
+        """Wait for the notes; raise RenderError where the cluster's version is not admitted."""
+        installed = self.admission.result()
+        return (installed or self.rendered()).notes
+
+    def helm_lint(self) -> list[Diagnostic]:
+        """Wait for `helm lint`."""
+        return self.linting.result()
+
+    def start_rendering(self, *over: Body, part: Path | None = None) -> Future[Rendered]:
+        """Start rendering with further values over the environment's.
+
+        part: a folder with the part of the chart that matters. Where Helm refuses it, the whole
+        chart is rendered, for the error to speak of that.
+        """
+        return self.executor.submit(self._render, over, part)
+
+    def _render(self, over: Sequence[Body], part: Path | None) -> Rendered:
+        target = _target(self.files, self.environment)
+        if part is not None:
+            with suppress(RenderError):
+                return render_chart(part, [self.values, *over], **target)
+        return render_chart(self.files.folder, [self.values, *over], **target)
+
+    def lint_subject(self, resources: Sequence[Resource] = ()) -> LintSubject:
+        """Return the chart as the rules for values take it."""
+        defaults, schema = self.files.document("values.yaml"), self.files.schema()
+        return LintSubject(defaults, (self.values,), schema, self.environment.apis, resources)
+
+
+def start_chart(
+    files: ChartFiles, environment: Environment, executor: Executor, needs_manifest: bool
+) -> Chart:
+    """Start Helm on a chart: it renders, installs without a cluster, and lints.
+
+    needs_manifest: whether the manifest of an installation is wanted. Charts of upstream are
+    always installed: only that shows their notes.
+    """
+    values = files.document(f"values_{environment.name}.yaml")
+    target = _target(files, environment)
+    rendering = executor.submit(render_chart, files.folder, [values], **target)
+    installs = needs_manifest or files.is_upstream
+    install: Callable[..., DryRun | None] = dry_run if installs else _admit
+    admission = executor.submit(install, files.folder, [values], **target)
+    linting = executor.submit(
+        lint_chart,
+        files.folder,
+        [values],
+        namespace=NAMESPACE,
+        kube_version=environment.kube_version,
+        shown=files.tree.folder,
+        schema=False,  # Rendering checks the values against the schema.
+    )
+    return Chart(files, environment, values, executor, rendering, admission, linting)
+
+
+def _admit(
+    folder: Path, _values: Sequence[Document], *, kube_version: str, shown: Path, **_rest: Any
+) -> None:
+    admit(folder, namespace=NAMESPACE, kube_version=kube_version, shown=shown)
+
+
+def _target(files: ChartFiles, environment: Environment) -> dict[str, Any]:
+    return {
+        "release": files.name,
+        "namespace": NAMESPACE,
+        "kube_version": environment.kube_version,
+        "api_versions": [api for api, there in environment.apis.items() if there],
+        "shown": files.tree.folder,
+    }
+
+
+@lru_cache(maxsize=64)
+def _parse(text: str, file: str) -> Document:
+    documents = read_text(text, file)
+    return documents[0] if documents else Document({}, Source(file, text), 1, 0, len(text))
+
+
+@lru_cache(maxsize=8)
+def _parse_json(text: str) -> Body:
+    body: Body = json.loads(text)
+    return body

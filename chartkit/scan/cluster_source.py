@@ -1,0 +1,71 @@
+"""The cluster that the options of a scan name: a live one, or a recording of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from chartkit.errors import InputError
+from chartkit.network.cluster.recording import is_recording
+from chartkit.scan.options import ScanOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSource:
+    """context: of the kubeconfig, None for the current one; recording: a folder to read instead of
+    a cluster; namespace: empty for all; record: the folder to record into."""
+
+    context: str | None = None
+    recording: Path | None = None
+    namespace: str = ""
+    record: Path | None = None
+
+
+def cluster_source(options: ScanOptions) -> ClusterSource | None:
+    """Return what to read, None where the options name files alone.
+
+    Raise InputError for options that cannot be combined.
+    """
+    cluster = options.cluster
+    paths = [Path(path) for path in options.request.paths]
+    recordings = [path for path in paths if is_recording(path)]
+    if not cluster.cluster and not recordings:
+        for name in _given(_needing_cluster(options)):
+            raise InputError(f"{name} needs --cluster, or a recording of one as PATH")
+        return None
+    if len(paths) > (0 if cluster.cluster else 1):
+        raise InputError("a cluster is scanned alone", hint="leave the other PATHs out")
+    for name in _given(_for_files(options)):
+        raise InputError(f"{name} is not for a scan of a cluster")
+    if options.audit_warn and cluster.compares_reports:
+        raise InputError("--audit-warn changes results, and --reports compares them")
+    if recordings and (cluster.context or cluster.record):
+        raise InputError("--context and --record are for a live cluster, not for a recording")
+    recording = recordings[0] if recordings else None
+    namespace = options.request.named_namespace or ""
+    return ClusterSource(cluster.context, recording, namespace, cluster.record)
+
+
+def _needing_cluster(options: ScanOptions) -> Mapping[str, object]:
+    cluster = options.cluster
+    return {
+        "--context": cluster.context,
+        "--cluster-policies": cluster.cluster_policies,
+        "--reports": cluster.reports,
+        "--fail-on-differences": cluster.fail_on_differences,
+        "--record": cluster.record,
+    }
+
+
+def _for_files(options: ScanOptions) -> Mapping[str, object]:
+    return {
+        "--kube-version": options.request.kube_version,
+        "--json": options.is_json,
+        "--at": options.at,
+        "--api-defaults": options.request.api_defaults,
+    }
+
+
+def _given(options: Mapping[str, object]) -> list[str]:
+    return [name for name, value in options.items() if value]

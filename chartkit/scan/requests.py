@@ -1,0 +1,137 @@
+"""What is loaded for a scan: policies, objects, and what the user says about the requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TextIO
+
+from chartkit.documents.reader import parse_yaml
+from chartkit.engine.policies import Surroundings
+from chartkit.engine.ports.world import World
+from chartkit.errors import InputError
+from chartkit.model import Body, Json, Resource
+from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads
+from chartkit.scan.options import RegistryOptions, RequestOptions
+from chartkit.scan.policies import PolicySet, load_policies
+from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among
+from chartkit.scan.user_inputs import UserInputs, read_exceptions, read_user_inputs
+
+_REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
+    "--registry-mirror": lambda options: options.registry_mirrors,
+    "--registry-ca": lambda options: options.registry_authorities,
+    "--registry-plain-http": lambda options: options.registry_plain,
+    "--registry-cache": lambda options: options.registry_cache,
+    "--trusted-root": lambda options: options.trusted_root,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """policies; objects: what is put before them; namespaces: labels by name; namespace_objects:
+    the Namespaces themselves; inputs: what the user says about the requests."""
+
+    policies: PolicySet
+    objects: Sequence[Resource]
+    namespaces: Mapping[str, Mapping[str, str]]
+    namespace_objects: Mapping[str, Body]
+    inputs: UserInputs
+
+    def world(self) -> World:
+        """Return the world that policies see: the objects, and what the user says of it."""
+        return self.inputs.world(self.policies.policies, self.objects)
+
+    def context(self, world: World) -> ScanContext:
+        """Return what the requests share."""
+        return ScanContext(
+            self.namespaces, self.namespace_objects, world, self.inputs.values, self.inputs.user
+        )
+
+
+def load_requests(
+    options: RequestOptions, stdin: TextIO, note: Note, is_json: bool = False
+) -> Requests:
+    """Load what the options name; note is called with what is wrong with single policies.
+
+    is_json: whether the inputs are any JSON, for policies of evaluation mode JSON. Raise
+    InputError.
+    """
+    if not options.paths:
+        raise InputError("Missing argument 'PATH…'", hint="- is standard input")
+    inputs = load_user_inputs(options)
+    policies = load_named_policies(options, load_surroundings(options))
+    for diagnostic in (*policies.diagnostics, *policies.warnings):
+        note(diagnostic)
+    if is_json:
+        if options.api_defaults:
+            raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
+        return Requests(policies, read_payloads(options.paths, stdin), {}, {}, inputs)
+    chart = ChartOptions(
+        values=inputs.chart_values,
+        release=options.release,
+        namespace=options.namespace,
+        kube_version=options.kube_version,
+    )
+    objects = read_inputs(options.paths, stdin, note, chart)
+    if options.api_defaults:
+        from chartkit.scan.api_defaults.kinds import all_as_stored
+
+        objects = all_as_stored(objects)
+    return Requests(policies, objects, namespace_labels(objects), namespaces_among(objects), inputs)
+
+
+def load_named_policies(options: RequestOptions, surroundings: Surroundings) -> PolicySet:
+    """Load the policies that the options name; raise InputError."""
+    parameters = _parse_parameters(options.parameters)
+    return load_policies(options.policies, parameters, surroundings, options.policy_type)
+
+
+def load_surroundings(options: RequestOptions) -> Surroundings:
+    """Load what is attached to policies; raise InputError and CompileError."""
+    surroundings = read_exceptions(options.exceptions)
+    return replace(surroundings, allows_http=options.network.allows_http)
+
+
+def load_user_inputs(options: RequestOptions) -> UserInputs:
+    """Load what the user says about requests, with the registries and services that may be asked;
+    raise InputError."""
+    inputs = read_user_inputs(
+        options.values, options.settings, options.userinfo, options.context_file
+    )
+    inputs = _with_registries(inputs, options.registry)
+    if not options.network.allowed_hosts:
+        return inputs
+    from chartkit.network.services import Services, read_hosts
+
+    return replace(inputs, services=Services(read_hosts(options.network.allowed_hosts)))
+
+
+def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
+    if not options.asks_registries:
+        for option, value in _REFINING.items():
+            if value(options):
+                message = f"{option} says how registries are asked, and nobody asks them"
+                raise InputError(message, hint="add --registry")
+        return inputs
+    from chartkit.network.registry import Registries, read_settings
+    from chartkit.network.signatures.source import Signatures
+
+    settings = read_settings(
+        options.registry_mirrors,
+        options.registry_plain,
+        options.registry_authorities,
+        options.registry_cache,
+    )
+    registries = Registries(settings)
+    signatures = Signatures(registries, options.trusted_root)
+    return replace(inputs, registry=registries, signatures=signatures)
+
+
+def _parse_parameters(texts: Sequence[str]) -> dict[str, Json]:
+    parameters: dict[str, Json] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InputError(f"--param '{text}' is not NAME=VALUE")
+        parameters[name] = parse_yaml(value)
+    return parameters

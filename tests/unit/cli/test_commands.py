@@ -1,0 +1,39 @@
+"""The table of sub-commands: each command of the package is in it, by the name that it has."""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+
+import click
+
+import chartkit.cli
+from chartkit.cli.main import COMMANDS, cli
+
+
+def declared() -> Iterator[click.Command]:
+    """Yield the commands of the package that belong to no group of their own module."""
+    for each in pkgutil.iter_modules(chartkit.cli.__path__, "chartkit.cli."):
+        commands = [
+            one for one in vars(import_module(each.name)).values() if isinstance(one, click.Command)
+        ]
+        below = {
+            id(one)
+            for group in commands
+            if isinstance(group, click.Group)
+            for one in group.commands.values()
+        }
+        yield from (one for one in commands if id(one) not in below and one is not cli)
+
+
+def test_each_command_is_registered() -> None:
+    context = click.Context(cli)
+    registered = [cli.get_command(context, name) for name in COMMANDS]
+    assert {id(one): one.name for one in declared()} == {
+        id(one): one.name for one in registered if one is not None
+    }
+    for name, (where, _) in COMMANDS.items():
+        command = cli.get_command(context, name)
+        assert command is not None, where
+        assert command.name == name

@@ -20,7 +20,7 @@ LETTERS: Final = 0.98
 
 
 @pytest.mark.parametrize("case", read_cases(OWN / "cel.jsonl"), ids=lambda case: case["id"])
-def test_own_case(case: dict[str, Any]) -> None:
+def test_own_cel_case(case: dict[str, Any]) -> None:
     assert run_case(case) is None
 
 
@@ -30,7 +30,7 @@ def test_own_case_of_kyverno(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["cel", "cel-kyverno"])
-def test_recorded_cases(name: str) -> None:
+def test_recorded_cel_cases(name: str) -> None:
     outcome = run_file(shared(f"conformance/engine/{name}.jsonl"))
     assert outcome.failed == {}
     assert 1 - outcome.reworded / outcome.messages >= LETTERS

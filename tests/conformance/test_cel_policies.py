@@ -17,7 +17,7 @@ KNOWN: Final = DEVIATIONS["cel-policies"]
 
 
 @pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
-def test_own_case(case: dict[str, Any]) -> None:
+def test_own_cel_policies_case(case: dict[str, Any]) -> None:
     fault = run_case(case)
     if case["id"] in KNOWN:
         assert fault is not None, "agrees: take it off the list of known deviations"
@@ -25,6 +25,6 @@ def test_own_case(case: dict[str, Any]) -> None:
         assert fault is None
 
 
-def test_recorded_cases() -> None:
+def test_recorded_cel_policies_cases() -> None:
     outcome = run_file(shared("conformance/engine/cel-policies.jsonl"))
     assert outcome.failed == {}

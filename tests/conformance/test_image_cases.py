@@ -20,7 +20,7 @@ def stand_in() -> Iterator[StandIn]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_recorded_cases_come_out(name: str, stand_in: StandIn, tmp_path: Path) -> None:
+def test_recorded_image_cases_come_out(name: str, stand_in: StandIn, tmp_path: Path) -> None:
     case = read_case(shared(f"conformance/kyverno-cli/{name}"))
     said = said_of(case, local_key(stand_in), stand_in.options, tmp_path)
     assert {key: said.get(key) for key in case.wanted} == {

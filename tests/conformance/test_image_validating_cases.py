@@ -60,7 +60,9 @@ def _said(case: Case, stand_in: StandIn, exchanged: Mapping[str, str], scratch: 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_recorded_cases_come_out(name: str, stand_in: StandIn, tmp_path: Path) -> None:
+def test_recorded_image_validating_cases_come_out(
+    name: str, stand_in: StandIn, tmp_path: Path
+) -> None:
     case = read_case(shared(f"{FOLDER}/{name}"))
     wanted = {key: {result} for key, result in case.wanted.items()}
     assert _said(case, stand_in, _trusted(), tmp_path) == wanted

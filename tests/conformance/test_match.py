@@ -15,9 +15,9 @@ OWN = Path(__file__).parent / "data" / "match.jsonl"
 
 
 @pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
-def test_own_case(case: dict[str, Any]) -> None:
+def test_own_conformance_match_case(case: dict[str, Any]) -> None:
     assert run_case(case) is None
 
 
-def test_recorded_cases() -> None:
+def test_recorded_conformance_match_cases() -> None:
     assert run_file(shared("conformance/engine/match.jsonl")).failed == {}

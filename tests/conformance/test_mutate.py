@@ -16,11 +16,11 @@ OWN = Path(__file__).parent / "data" / "mutate.jsonl"
 
 
 @pytest.mark.parametrize("case", read_cases(OWN), ids=lambda case: case["id"])
-def test_own_case(case: dict[str, Any]) -> None:
+def test_own_mutate_case(case: dict[str, Any]) -> None:
     assert run_case(case) is None
 
 
-def test_recorded_cases() -> None:
+def test_recorded_mutate_cases() -> None:
     outcome = run_file(shared("conformance/engine/mutate.jsonl"))
     assert outcome.failed == {}
 

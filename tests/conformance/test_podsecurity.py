@@ -21,11 +21,11 @@ OWN = [case for name in ("podsecurity", "manifests") for case in read_cases(DATA
 
 
 @pytest.mark.parametrize("case", OWN, ids=lambda case: case["id"])
-def test_own_case(case: dict[str, Any]) -> None:
+def test_own_podsecurity_case(case: dict[str, Any]) -> None:
     assert run_case(case) is None
 
 
-def test_recorded_cases() -> None:
+def test_recorded_podsecurity_cases() -> None:
     outcome = run_file(shared("conformance/engine/podsecurity.jsonl"))
     assert outcome.failed == {}
     assert outcome.passed

@@ -60,12 +60,12 @@ def _said(
 
 
 @pytest.mark.parametrize("name", sorted(ANSWERS))
-def test_answers_are_kyvernos(name: str) -> None:
+def test_answers_about_signed_manifests_are_kyvernos(name: str) -> None:
     case = CASES[name]
     assert _said(case.manifests, case.body) == ANSWERS[name]
 
 
-def test_every_case_was_answered() -> None:
+def test_every_case_of_signed_manifests_was_answered() -> None:
     assert set(CASES) == set(ANSWERS)
 
 

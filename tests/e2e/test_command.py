@@ -11,7 +11,7 @@ from chartkit.cli.main import COMMANDS
 from tests.e2e.command import started as chartkit
 
 
-def test_version(tmp_path: Path) -> None:
+def test_e2e_command_version(tmp_path: Path) -> None:
     assert chartkit(tmp_path, "--version").out == f"chartkit {package.__version__}\n"
 
 

@@ -50,7 +50,7 @@ def edited(committed: Path) -> Path:
     return committed
 
 
-def test_page(edited: Path, request: pytest.FixtureRequest) -> None:
+def test_diff_page_is_true(edited: Path, request: pytest.FixtureRequest) -> None:
     who = {
         f"GIT_{role}_{what}": value
         for role in ("AUTHOR", "COMMITTER")
@@ -91,7 +91,7 @@ def test_environments_and_folders(project: Path) -> None:
     assert chartkit(project, "diff", "--from", "qa", "--to", "qa", "--fail-on", "low").code == 0
 
 
-def test_input(project: Path, tmp_path: Path) -> None:
+def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
         (["--against", "nowhere"], "'nowhere' is no folder (give a folder, or run it in a git"),

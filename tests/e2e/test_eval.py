@@ -57,7 +57,7 @@ def test_result_is_printed_as_go_prints_json(tmp_path: Path, expression: str, pr
     assert (done.code, done.out, done.err) == (0, f"{printed}\n", "")
 
 
-def test_standard_input(tmp_path: Path) -> None:
+def test_eval_standard_input(tmp_path: Path) -> None:
     done = subprocess.run(
         [PROGRAM, "eval", "jmespath", "length(@)", "-i", "-"],
         input="[1, 2, 3]",

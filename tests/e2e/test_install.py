@@ -81,7 +81,7 @@ def cluster(server: ApiServer, tmp_path: Path) -> Cluster:
     return Cluster(server, write_project(tmp_path / "small"), file)
 
 
-def test_page(
+def test_install_page_is_true(
     project: Path, server: ApiServer, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     file = tmp_path / "kubeconfig"

@@ -37,12 +37,12 @@ def passed(done: RenderResult) -> None:
     assert done.written
 
 
-def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_monitoring_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Node ports."""
     check_page("how-to/monitoring.md", tmp_path, request.config.getoption("--update-golden"))
 
 
-def test_operator(tmp_path: Path) -> None:
+def test_monitoring_operator(tmp_path: Path) -> None:
     passed(rendered(tmp_path, "--profile", "pss-baseline", "--monitoring", "prometheus-operator"))
     kinds = [each.body["kind"] for each in read_file(tmp_path / "rendered/prd/kyverno.yaml")]
     assert (kinds.count("ServiceMonitor"), kinds.count("PrometheusRule")) == (4, 1)
@@ -79,7 +79,7 @@ def test_policy_reporter(project: Path) -> None:
     assert values.body["plugin"] == {"kyverno": {"enabled": True}}
 
 
-def test_input(tmp_path: Path) -> None:
+def test_monitoring_refuses_wrong_input(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "init", "--monitoring", "sidecar")
     assert (done.code, done.out) == (2, "")
     assert "'sidecar'" in done.err

@@ -57,7 +57,7 @@ def test_what_is_mutated_is_what_is_validated(tmp_path: Path) -> None:
     assert done.code == 1
 
 
-def test_what_would_be_generated_is_listed(tmp_path: Path) -> None:
+def test_scan_statements_what_would_be_generated_is_listed(tmp_path: Path) -> None:
     folder = CASES / "generation"
     done = chartkit(
         tmp_path,
@@ -70,7 +70,7 @@ def test_what_would_be_generated_is_listed(tmp_path: Path) -> None:
     assert "would be generated:\n  ResourceQuota/shop/quota by new-namespace/quota" in done.out
 
 
-def test_openreports(tmp_path: Path) -> None:
+def test_scan_statements_openreports(tmp_path: Path) -> None:
     chartkit(tmp_path, "scan", PODS, *POLICY, "-o", "openreports=r.yaml", "-o", "junit=r.xml")
     (report,) = {document.body["apiVersion"] for document in read_file(tmp_path / "r.yaml")}
     assert report == "openreports.io/v1alpha1"

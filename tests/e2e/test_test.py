@@ -20,7 +20,7 @@ def test_all_as_wanted(tmp_path: Path) -> None:
     assert done.out == "2 tests, 10 results: 10 passed, 0 failed, 0 skipped\n"
 
 
-def test_a_failing_row_shows_wanted_got_and_message(tmp_path: Path) -> None:
+def test_command_test_a_failing_row_shows_wanted_got_and_message(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "test", f"{CASES}/selection")
     assert done.code == 1
     assert (
@@ -50,7 +50,7 @@ def test_other_formats(tmp_path: Path, option: str) -> None:
         assert done.out.count("Not found") == 2
 
 
-def test_coverage(tmp_path: Path) -> None:
+def test_command_test_coverage(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "test", f"{CASES}/no-resources", "--coverage")
     assert done.code == 1
     assert "coverage of 2 rules" in done.out

@@ -19,7 +19,7 @@ admissionController:
 """
 
 
-def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_values_lint_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (tmp_path / "values.yaml").write_text(VALUES, "utf-8")
     check_page("reference/lint.md", tmp_path, request.config.getoption("--update-golden"))
 
@@ -89,7 +89,7 @@ def test_other_charts(tmp_path: Path) -> None:
         ("a: 1\na: 2\n", "values.yaml:2:1: the key 'a' stands here a second time"),
     ],
 )
-def test_input(tmp_path: Path, text: str, message: str) -> None:
+def test_values_lint_refuses_wrong_input(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "values.yaml").write_text(text, "utf-8")
     for fix in ((), ("--fix",)):
         done = chartkit(tmp_path, "values", "lint", "values.yaml", *fix)

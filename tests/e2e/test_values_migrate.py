@@ -19,7 +19,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_values_migrate_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     (old,) = re.findall(
         r"```yaml\n(.*?)```", (DOCS / "reference/migrate.md").read_text("utf-8"), re.DOTALL
     )
@@ -27,7 +27,7 @@ def test_page(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     check_page("reference/migrate.md", tmp_path, request.config.getoption("--update-golden"))
 
 
-def test_output(folder: Path) -> None:
+def test_values_migrate_output(folder: Path) -> None:
     printed = chartkit(folder, "values", "migrate", "old.yaml", "--report", "json")
     assert (printed.code, printed.out) == (0, NEW)
     (step,) = json.loads(printed.err)["steps"]
@@ -38,7 +38,7 @@ def test_output(folder: Path) -> None:
     assert snapshot(folder) == {"old.yaml": NEW.encode(), "new.yaml": NEW.encode()}
 
 
-def test_asked(folder: Path) -> None:
+def test_values_migrate_asks_the_user(folder: Path) -> None:
     (folder / "old.yaml").write_text("replicaCount: 2\n")
     done = chartkit(folder, "values", "migrate", "old.yaml", "--write")
     assert done.code == 1
@@ -65,7 +65,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "line"), WRONG, ids=[line for _, line in WRONG])
-def test_input(folder: Path, text: str, line: str) -> None:
+def test_values_migrate_refuses_wrong_input(folder: Path, text: str, line: str) -> None:
     (folder / "old.yaml").write_text(text)
     done = chartkit(folder, "values", "migrate", "old.yaml", "--write")
     assert (done.code, done.out) == (2, "")
@@ -83,7 +83,7 @@ def test_input(folder: Path, text: str, line: str) -> None:
         (("old.yaml", "-o", "old.yaml/x"), "old.yaml/x: cannot be written"),
     ],
 )
-def test_usage(folder: Path, arguments: tuple[str, ...], line: str) -> None:
+def test_values_migrate_usage_errors(folder: Path, arguments: tuple[str, ...], line: str) -> None:
     done = chartkit(folder, "values", "migrate", *arguments)
     assert (done.code, done.out) == (2, "")
     assert line in done.err

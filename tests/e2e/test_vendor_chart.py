@@ -46,7 +46,9 @@ def charts() -> Iterator[Server]:
         yield server
 
 
-def test_page(project: Path, charts: Server, request: pytest.FixtureRequest) -> None:
+def test_vendor_chart_page_is_true(
+    project: Path, charts: Server, request: pytest.FixtureRequest
+) -> None:
     letters: dict[str, str] = {}
 
     def letter(found: re.Match[str]) -> str:
@@ -71,7 +73,7 @@ def test_page(project: Path, charts: Server, request: pytest.FixtureRequest) -> 
     ],
     ids=["climbing", "oversized", "cut", "hanging"],
 )
-def test_what_is_refused(project: Path, content: bytes | None, said: str) -> None:
+def test_vendor_chart_refusals(project: Path, content: bytes | None, said: str) -> None:
     before = snapshot(project)
     answers: dict[str, Answer] = {
         "/index.yaml": body(index("kyverno", {"3.9.0": (content or b"", "x.tgz")})),
@@ -86,7 +88,7 @@ def test_what_is_refused(project: Path, content: bytes | None, said: str) -> Non
     assert snapshot(project) == before
 
 
-def test_usage(project: Path) -> None:
+def test_vendor_chart_usage_errors(project: Path) -> None:
     done = chartkit(project, "vendor", "chart", "kyverno")
     assert done.code == 2
     assert "--version" in done.err

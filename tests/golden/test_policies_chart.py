@@ -34,7 +34,7 @@ def _plan() -> ChartPlan:
 
 
 @pytest.mark.parametrize("name", _ENVIRONMENTS)
-def test_manifests(name: str, golden: Golden) -> None:
+def test_policies_chart_manifests(name: str, golden: Golden) -> None:
     values = parse_yaml(_plan().values[f"values_{name}.yaml"])
     kube_version = _project().environment(name).kube_version
     rendered = render_chart(_plan(), [values], namespace="kyverno", kube_version=kube_version)
@@ -49,7 +49,7 @@ def test_values_of_an_environment(name: str, golden: Golden) -> None:
 
 
 @pytest.mark.parametrize("name", _ENVIRONMENTS)
-def test_notes(name: str, golden: Golden) -> None:
+def test_policies_chart_notes(name: str, golden: Golden) -> None:
     values = parse_yaml(_plan().values[f"values_{name}.yaml"])
     kube_version = _project().environment(name).kube_version
     shown = dry_run(_plan(), [values], namespace="kyverno", kube_version=kube_version)

@@ -36,13 +36,15 @@ def _helm(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[s
 
 
 @pytest.mark.parametrize("name", _VERSIONS)
-def test_lint(chart: Path, helm_program: str, name: str) -> None:
+def test_policies_chart_program_lint(chart: Path, helm_program: str, name: str) -> None:
     done = _helm(helm_program, "lint", "--strict", chart, "-f", chart / f"values_{name}.yaml")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(("name", "version"), _VERSIONS.items())
-def test_template(chart: Path, helm_program: str, name: str, version: str) -> None:
+def test_policies_chart_program_template(
+    chart: Path, helm_program: str, name: str, version: str
+) -> None:
     values = chart / f"values_{name}.yaml"
     arguments = ("template", "release", chart, "-n", "kyverno", "-f", values)
     done = _helm(helm_program, *arguments, "--kube-version", version)
@@ -65,7 +67,9 @@ def test_template(chart: Path, helm_program: str, name: str, version: str) -> No
         (["--set-string", "unknown=1"], "unknown"),
     ],
 )
-def test_refusals(chart: Path, helm_program: str, flags: list[str], message: str) -> None:
+def test_policies_chart_program_refusals(
+    chart: Path, helm_program: str, flags: list[str], message: str
+) -> None:
     version = [] if "--kube-version" in flags else ["--kube-version", "v1.34.0"]
     done = _helm(helm_program, "template", "release", chart, *version, *flags)
     assert done.returncode != 0

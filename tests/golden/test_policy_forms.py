@@ -50,13 +50,13 @@ def _rendered(name: str, form: str) -> tuple[Resource, ...]:
 
 
 @pytest.mark.parametrize(("name", "form"), _BOTH)
-def test_manifests(name: str, form: str, golden: Golden) -> None:
+def test_policy_forms_manifests(name: str, form: str, golden: Golden) -> None:
     text = dump_documents(resource.body for resource in _rendered(name, form))
     golden(f"{_EXPECTED}{name}_{form}.yaml", text)
 
 
 @pytest.mark.parametrize("form", _FORMS)
-def test_notes(form: str, golden: Golden) -> None:
+def test_policy_forms_notes(form: str, golden: Golden) -> None:
     kube_version = _project().environment("v1-19").kube_version
     shown = dry_run(_plan(), _values("v1-19", form), namespace="kyverno", kube_version=kube_version)
     golden(f"{_EXPECTED}notes_{form}.txt", shown.notes)

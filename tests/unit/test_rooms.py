@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import chartkit
 
 PACKAGE = Path(chartkit.__file__).parent
+TESTS = Path(__file__).parents[1]
 MOST = 20
 """The most packages at the top, and the most modules in a folder."""
 
@@ -51,3 +53,13 @@ def test_imports_point_downwards() -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_names_of_tests_are_unique() -> None:
+    """A red line of CI names what broke, without its path."""
+    files: dict[str, list[str]] = defaultdict(list)
+    for file in TESTS.rglob("test_*.py"):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                files[node.name].append(str(file.relative_to(TESTS)))
+    assert {name: where for name, where in files.items() if len(where) > 1} == {}

@@ -54,7 +54,7 @@ def test_commands_of_continuous_integration(text: str) -> None:
         assert "##vso[" not in made
 
 
-def test_lines() -> None:
+def test_shown_lines() -> None:
     assert shown_lines("a\nb\r\n\n c\rd\n") == ["a", "b", "", " c\\rd"]
 
 

@@ -189,7 +189,7 @@ spec:
         (["helm/reads-files"], "may read no file"),
     ],
 )
-def test_what_is_refused(project: Path, arguments: list[str], message: str) -> None:
+def test_add_refusals(project: Path, arguments: list[str], message: str) -> None:
     file = _ours(project)
     more = "    theirs/one/require-a: {}\n    disallow-privileged-containers: {enabled: false}\n"
     file.write_text(_OWN.replace("security\n", f"security\n{more}"))

@@ -334,7 +334,7 @@ def test_a_warning_does_not_fail(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_descriptions(description: str, lacks: str) -> None:
+def test_catalog_check_descriptions(description: str, lacks: str) -> None:
     found = says_why("Require a team label", description)
     assert lacks in found
     assert bool(lacks) == bool(found)

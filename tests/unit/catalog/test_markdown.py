@@ -28,7 +28,7 @@ from chartkit.catalog.pages.markdown import block, cell_code, code, link, prose,
         ("two\nlines \x1b[2J", "two lines \\[2J"),
     ],
 )
-def test_prose(text: str, shown: str) -> None:
+def test_markdown_prose(text: str, shown: str) -> None:
     assert prose(text) == shown
 
 
@@ -42,7 +42,7 @@ def test_prose(text: str, shown: str) -> None:
         ("a\nb", "`a b`"),
     ],
 )
-def test_code(text: str, shown: str) -> None:
+def test_markdown_code(text: str, shown: str) -> None:
     assert code(text) == shown
 
 

@@ -98,7 +98,7 @@ def test_files_that_are_no_standard(tmp_path: Path) -> None:
         read_standard(_write(tmp_path, "---\n", head=""))
 
 
-def test_a_key_that_stands_twice(tmp_path: Path) -> None:
+def test_standards_a_key_that_stands_twice(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"ours.yaml:2:1: the key 'kind' stands here a second"):
         read_standard(_write(tmp_path, "kind: Other\n", head="kind: PolicyStandard\n"))
 

@@ -61,7 +61,7 @@ def test_takes_an_archive(
     _is_whole(project)
 
 
-def test_takes_an_archive_by_url(project: Path) -> None:
+def test_vendor_takes_an_archive_by_url(project: Path) -> None:
     with serving({"/lib.tar.gz?x=1": body(tar_gz(FILES))}) as server:
         taken = vendor(f"{server.url}/lib.tar.gz?x=1", project, limits=CALM)
         _is_whole(project)

@@ -40,7 +40,9 @@ def test_an_error_chooses_its_exit_code() -> None:
 
 
 @pytest.mark.parametrize("error", [click.UsageError("no"), click.FileError("f", "no")])
-def test_usage(error: click.ClickException, capsys: pytest.CaptureFixture[str]) -> None:
+def test_boundary_usage_errors(
+    error: click.ClickException, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(error) == 2
     assert "no" in capsys.readouterr().err
 

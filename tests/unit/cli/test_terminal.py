@@ -17,7 +17,7 @@ from chartkit.cli import terminal
         (True, {"TERM": "dumb"}, False),
     ],
 )
-def test_colours(
+def test_terminal_colours(
     shown: bool, environment: dict[str, str], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

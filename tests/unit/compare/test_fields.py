@@ -49,7 +49,7 @@ def said(before: Any, after: Any) -> list[tuple[str, Any, Any]]:
         ([{"name": "a"}, {"name": "a"}], [{"name": "a"}], [("[1]", {"name": "a"}, ABSENT)]),
     ],
 )
-def test_differences(before: Any, after: Any, expected: list[tuple[str, Any, Any]]) -> None:
+def test_fields_differences(before: Any, after: Any, expected: list[tuple[str, Any, Any]]) -> None:
     found = [(name.removeprefix("."), old, new) for name, old, new in said(before, after)]
     assert found == [(name.removeprefix("."), old, new) for name, old, new in expected]
 

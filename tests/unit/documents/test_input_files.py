@@ -104,7 +104,7 @@ def test_a_pipe_that_somebody_opened() -> None:
     os.close(reader)
 
 
-def test_standard_input() -> None:
+def test_input_files_standard_input() -> None:
     assert read_stdin(io.StringIO("a: 1")) == "a: 1"
     reader, writer = os.pipe()
     os.write(writer, b"a: \xff")

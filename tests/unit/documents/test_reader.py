@@ -205,7 +205,7 @@ def test_what_is_no_object_is_refused(text: str, message: str) -> None:
     assert message in str(caught.value)
 
 
-def test_a_key_that_stands_twice() -> None:
+def test_document_reader_a_key_that_stands_twice() -> None:
     text = (
         "a: 1\n---\nb:\n  - {x: &x {c: 1}, y: *x}\n  - <<: *x\n    <<: {d: 1}\n  - c: 1\n    c: 2\n"
     )

@@ -123,7 +123,7 @@ def test_an_object_selector_looks_at_the_object() -> None:
     assert _unsent(_pod(labels={"a": "b"}), webhooks=wanted) == []
 
 
-def test_match_conditions() -> None:
+def test_configuration_match_conditions() -> None:
     conditions = [
         {"name": "no-shop", "expression": "request.namespace != 'shop'"},
         {"name": "no-nodes", "expression": "!('system:nodes' in request.userInfo.groups)"},

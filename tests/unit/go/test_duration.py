@@ -59,5 +59,5 @@ def test_refuses_in_the_words_of_go(text: str, message: str) -> None:
 
 
 @given(st.integers(MIN_DURATION, MAX_DURATION))
-def test_reads_what_it_prints(nanoseconds: int) -> None:
+def test_duration_reads_what_it_prints(nanoseconds: int) -> None:
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds

@@ -30,11 +30,11 @@ from chartkit.go.int64 import Int64
         (Int64(1000000), "1000000", "1000000"),
     ],
 )
-def test_numbers(number: float, sprint: str, as_json: str) -> None:
+def test_fmt_numbers(number: float, sprint: str, as_json: str) -> None:
     assert (go_sprint(number), go_json(number)) == (sprint, as_json)
 
 
-def test_containers() -> None:
+def test_fmt_containers() -> None:
     value = {"b": [1, None, True, "x"], "a": {"<": "&\u2028"}}
     assert go_sprint(value) == "map[a:map[<:&\u2028] b:[1 <nil> true x]]"
     assert go_json(value) == '{"a":{"\\u003c":"\\u0026\\u2028"},"b":[1,null,true,"x"]}'
@@ -46,7 +46,7 @@ def test_json_has_no_text_for(number: float) -> None:
         go_json([number])
 
 
-def test_float32() -> None:
+def test_fmt_float32() -> None:
     assert format_float32(123456789) == "123456790"
     assert format_float32(1e300) == "+Inf"
     assert format_float32(0.1) == "0.1"

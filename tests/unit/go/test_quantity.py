@@ -106,7 +106,7 @@ def test_becomes_a_float() -> None:
 
 
 @given(st.integers(-(2**62), 2**62), st.sampled_from(["", "m", "k", "Ki", "Mi", "e3"]))
-def test_reads_what_it_prints(number: int, suffix: str) -> None:
+def test_quantity_reads_what_it_prints(number: int, suffix: str) -> None:
     quantity = Quantity.parse(f"{number}{suffix}")
     printed = str(Quantity(quantity.unscaled, quantity.exponent, quantity.format))
     if quantity.format is not Format.BINARY_SI or abs(float(quantity)) < 2.0**63:

@@ -24,7 +24,7 @@ from chartkit.go.yaml_errors import yaml_problem
     ("text", "number"),
     [("1e3", 1000), (".5", 0.5), ("5.", 5), ("1_000", 1000), ("0x1p-2", 0.25), ("-inf", -math.inf)],
 )
-def test_floats(text: str, number: float) -> None:
+def test_go_texts_floats(text: str, number: float) -> None:
     assert parse_float(text) == number
 
 
@@ -34,7 +34,7 @@ def test_no_floats(text: str) -> None:
         parse_float(text)
 
 
-def test_integers() -> None:
+def test_go_texts_integers() -> None:
     assert parse_int("+0042") == 42
     assert parse_int("-9223372036854775808") == -(2**63)
     for text in ("9223372036854775808", "1" * 5000, "1.0", "", "١"):
@@ -110,12 +110,12 @@ def test_no_version_ranges(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "v1.2.3", "1.2", "1.2.3-01", "1.2.3-", "1.2.3+", "1.02.3"])
-def test_no_versions(text: str) -> None:
+def test_go_texts_no_versions(text: str) -> None:
     with pytest.raises(SemverError):
         parse_version(text)
 
 
-def test_images() -> None:
+def test_go_texts_images() -> None:
     image = parse_image("ghcr.io/a/b/c:1")
     assert (image.registry, image.path, image.name, image.tag) == ("ghcr.io", "a/b/c", "c", "1")
     assert str(parse_image("nginx")) == "docker.io/nginx:latest"
@@ -126,7 +126,7 @@ def test_images() -> None:
             parse_image(text)
 
 
-def test_hosts() -> None:
+def test_go_texts_hosts() -> None:
     assert host_name("https://user:pw@example.org:8080/a?b#c") == "example.org"
     assert host_name("http://[::1]:80/") == "::1"
     assert host_name("mailto:a@b") == host_name("8.8.8.8") == ""
@@ -174,7 +174,7 @@ def test_address_problems(address: str, problem: str) -> None:
         ("", "", "0000-01-01T00:00:00Z"),
     ],
 )
-def test_times(layout: str, text: str, shown: str) -> None:
+def test_go_texts_times(layout: str, text: str, shown: str) -> None:
     assert str(parse_time(layout, text)) == shown
 
 
@@ -201,7 +201,7 @@ def test_yaml_problems() -> None:
     assert yaml_problem("a: 1") is None
 
 
-def test_letters() -> None:
+def test_go_texts_letters() -> None:
     assert to_upper("straße ŉ") == "STRAßE ŉ"
     assert to_lower("İΑΣ") == "iας"[:1] + "ασ"
     assert equal_fold("K", "\u212a")

@@ -105,7 +105,7 @@ def test_an_object_that_is_none() -> None:
     assert error.value.message == ("json: cannot unmarshal string into Go value of type v1.Root")
 
 
-def test_what_comes_in_is_not_changed() -> None:
+def test_types_what_comes_in_is_not_changed() -> None:
     spec = {"items": [{"flag": True, "x": 1}], "port": "http"}
     assert decode(spec) == {"items": [{"flag": True}], "port": "http"}
     assert spec == {"items": [{"flag": True, "x": 1}], "port": "http"}

@@ -41,7 +41,7 @@ def through_helm(template: str) -> str:
         ("{{ a\n  b }}", "{{ `{{ a\n  b }}` }}"),
     ],
 )
-def test_escapes(text: str, escaped: str) -> None:
+def test_escaping_escapes(text: str, escaped: str) -> None:
     assert escape(text) == escaped
 
 

@@ -32,5 +32,5 @@ from chartkit.helm.ignore import Ignored
         ("[\n*.txt", "c.txt", False, False),
     ],
 )
-def test_rules(rules: str, name: str, folder: bool, expected: bool) -> None:
+def test_ignore_rules(rules: str, name: str, folder: bool, expected: bool) -> None:
     assert Ignored(rules)(name, folder) is expected

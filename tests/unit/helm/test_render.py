@@ -159,7 +159,7 @@ class TestBothHelms:
         text = refusal(tmp_path, **{"templates/bad.yaml": "\n\n{{ if }}\n"})
         assert text.startswith("demo/templates/bad.yaml:3: Helm cannot render the chart: missing")
 
-    def test_values_that_the_schema_refuses(self, tmp_path: Path) -> None:
+    def test_render_values_that_the_schema_refuses(self, tmp_path: Path) -> None:
         text = refusal(tmp_path, values(tmp_path, "labels: {}\ncount: many\n"))
         assert text == "v.yaml:2:1: the chart's schema refuses 'count': got string, want integer"
 

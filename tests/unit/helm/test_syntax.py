@@ -21,7 +21,7 @@ from chartkit.helm.syntax import Call, Literal, Path, read_action, terms
         ("{{ .a   -}}", "", (), True),
     ],
 )
-def test_actions(text: str, keyword: str, declares: tuple[str, ...], trims: bool) -> None:
+def test_syntax_actions(text: str, keyword: str, declares: tuple[str, ...], trims: bool) -> None:
     action = read_action(text + " }}", 0)
     assert action is not None
     assert (action.keyword, action.declares, action.trims) == (keyword, declares, trims)

@@ -53,7 +53,7 @@ def test_what_is_not_served_is_empty(server: ApiServer) -> None:
         (429, "TooManyRequests", NoAnswerError, "failed to list deployments.apps (429)"),
     ],
 )
-def test_refusals(
+def test_cluster_refusals(
     server: ApiServer, code: int, reason: str, kind: type[ClusterError], text: str
 ) -> None:
     server.before = refusing(code, reason)
@@ -73,7 +73,7 @@ def test_what_is_not_an_api_server(server: ApiServer) -> None:
         connect(None).version()
 
 
-def test_nobody_listens(world: World) -> None:
+def test_cluster_nobody_listens(world: World) -> None:
     code, out, err = world.install("--context", "closed")
     assert (code, out) == (2, "")
     assert err.startswith("closed (127.0.0.1:9) does not answer (")
@@ -85,7 +85,7 @@ def test_a_context_that_is_not_there(world: World) -> None:
     assert err.endswith("kubeconfig: there is no context 'nope' (it has stub, closed)\n")
 
 
-def test_no_kubeconfig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cluster_no_kubeconfig(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     with pytest.raises(InputError, match="there is no such file"):
         connect(None)

@@ -10,7 +10,7 @@ from tests.small_charts import POLICY_NAMES, write_project
 from tests.unit.install.conftest import World, set_status
 
 
-def test_without_yes_nothing_is_done(world: World) -> None:
+def test_install_without_yes_nothing_is_done(world: World) -> None:
     code, out, _ = world.install()
     assert code == 0
     assert "kyverno: not there → 3.9.0: install\n  objects: 2 added\n" in out

@@ -87,6 +87,6 @@ def test_what_no_header_can_carry(
     assert "hush" not in str(found.value)
 
 
-def test_headers() -> None:
+def test_kubeconfig_headers() -> None:
     assert is_sendable("Bearer ä")
     assert not any(map(is_sendable, ["a\nb", "→", 1, None, ["a"], "\x00"]))

@@ -21,7 +21,7 @@ def test_message_is_found_in_a_longer_text_over_lines(message: KnownMessage) -> 
     assert message in find_messages(f"Warning  FailedCreate  2m\n{lines}\nand more")
 
 
-def test_ids_are_unique() -> None:
+def test_messages_ids_are_unique() -> None:
     ids = [each.id for each in known_messages()]
     assert len(set(ids)) == len(ids)
 

@@ -24,7 +24,7 @@ def removed(world: World, *arguments: str) -> str:
     return out
 
 
-def test_without_yes_nothing_is_done(world: World) -> None:
+def test_uninstall_without_yes_nothing_is_done(world: World) -> None:
     world.done()
     before = len(world.server.events)
     code, out, _ = world.run("uninstall")

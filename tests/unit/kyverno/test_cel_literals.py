@@ -25,7 +25,7 @@ GET = "resource.Get"
         ("resource.Get()", [Call((), True)]),
     ],
 )
-def test_calls(text: str, expected: list[Call]) -> None:
+def test_cel_literals_calls(text: str, expected: list[Call]) -> None:
     assert list(calls(text, GET, {"v": "v1"})) == expected
 
 
@@ -48,7 +48,7 @@ def test_variables_whose_values_are_taken_whole() -> None:
     assert results(text) == {"a", "b", "c"}
 
 
-def test_constants() -> None:
+def test_cel_literals_constants() -> None:
     assert constants({"a": "'x'", "b": "1", "c": "'x' + 'y'"}) == {"a": "x"}
 
 

@@ -81,7 +81,7 @@ def test_faults_are_data_that_holds() -> None:
         (None, None),
     ],
 )
-def test_releases(text: object, release: Release | None) -> None:
+def test_known_faults_releases(text: object, release: Release | None) -> None:
     assert parse_release(text) == release
 
 

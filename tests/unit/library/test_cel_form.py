@@ -54,7 +54,7 @@ def test_both_forms_are_read(tmp_path: Path) -> None:
         (_HEAD + _PODS + _ONE.replace("true", "object.?spec.hasValue()"), "controllers do not get"),
     ],
 )
-def test_what_is_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_cel_form_refusals(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         _template(tmp_path, text)
     assert message in str(raised.value)

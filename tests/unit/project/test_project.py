@@ -23,7 +23,7 @@ def refusal(folder: Path, text: str) -> str:
     return str(caught.value).removeprefix(f"{folder}/")
 
 
-def test_defaults(tmp_path: Path) -> None:
+def test_project_defaults(tmp_path: Path) -> None:
     lines = [f"  {name}: {ENVIRONMENT}" for name in ("dev", "qa", "prd", "sandbox")]
     found = project(tmp_path, "environments:\n" + "\n".join(lines))
     actions = {name: env.action for name, env in found.environments.items()}

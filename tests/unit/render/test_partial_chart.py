@@ -121,7 +121,9 @@ def test_a_part_renders_what_the_whole_chart_renders(
         ("wished: b\n", "'policies.wanted.parameters.wished': additional properties 'wished'"),
     ],
 )
-def test_values_that_the_schema_refuses(tmp_path: Path, case: str, problem: str) -> None:
+def test_partial_chart_values_that_the_schema_refuses(
+    tmp_path: Path, case: str, problem: str
+) -> None:
     with pytest.raises(RenderError, match="the chart's schema refuses") as refused:
         run(tmp_path, case)
     assert problem in str(refused.value)

@@ -307,7 +307,7 @@ def test_markdown_cells_cannot_break_the_table() -> None:
     )
 
 
-def test_what_would_be_generated_is_listed() -> None:
+def test_reports_what_would_be_generated_is_listed() -> None:
     made = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "shop"}}
     given = replace(result(Status.PASS, ""), type=RuleType.GENERATION, generated=(made,))
     writer = FORMATS["text"](options())

@@ -47,7 +47,7 @@ def test_nothing_said(tmp_path: Path) -> None:
     assert inputs.user is None
 
 
-def test_who_asks(tmp_path: Path) -> None:
+def test_user_inputs_name_who_asks(tmp_path: Path) -> None:
     user = file(tmp_path, "u.yaml", "userInfo: {username: ann}\n")
     inputs = read_user_inputs([], [], user)
     assert inputs.user is not None

@@ -38,7 +38,7 @@ from chartkit.schemas.convert import json_schema, resolved
         ("int | string", {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
     ],
 )
-def test_expressions(text: str, schema: dict[str, Any]) -> None:
+def test_compact_expressions(text: str, schema: dict[str, Any]) -> None:
     assert parse_type(text, "T") == schema
 
 

@@ -119,6 +119,6 @@ def test_what_is_ignored_does_not_count() -> None:
     ("name", "expected"),
     [("reportController", "reportsController"), ("ENFORCE", "Enforce"), ("zzzz", None)],
 )
-def test_suggestions(name: str, expected: str | None) -> None:
+def test_json_schema_suggestions(name: str, expected: str | None) -> None:
     said = json_schema.suggestion(name, ["reportsController", "Enforce", "Audit"])
     assert said == (f"did you mean '{expected}'?" if expected else None)

@@ -32,10 +32,10 @@ def test_kind_selectors(text: str, parts: tuple[str, str, str, str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["v1", "v1alpha1", "v2beta2", "*"])
-def test_versions(text: str) -> None:
+def test_kind_selectors_versions(text: str) -> None:
     assert is_version(text)
 
 
 @pytest.mark.parametrize("text", ["apps", "v", "v1gamma1", "v12", ""])
-def test_no_versions(text: str) -> None:
+def test_kind_selectors_no_versions(text: str) -> None:
     assert not is_version(text)

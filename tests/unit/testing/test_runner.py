@@ -98,7 +98,7 @@ def test_files_are_read_and_compiled_once() -> None:
     assert sources.objects(path) is sources.objects(path)
 
 
-def test_a_failing_row_shows_wanted_got_and_message() -> None:
+def test_runner_a_failing_row_shows_wanted_got_and_message() -> None:
     text = FORMATS["text"](run("selection"), Options())
     assert "wanted pass, got fail\n       validation error: a pod says whose it is." in text
     text = FORMATS["text"](run("mutation-differs"), Options())

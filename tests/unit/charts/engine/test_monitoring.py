@@ -225,7 +225,7 @@ _REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), _REFUSED)
-def test_what_is_refused(text: str, message: str) -> None:
+def test_monitoring_refusals(text: str, message: str) -> None:
     shown = refusal(text)
     assert message in shown
     assert shown.startswith("chartkit.yaml:1:")

@@ -106,7 +106,7 @@ _REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), _REFUSED)
-def test_what_is_refused(text: str, message: str) -> None:
+def test_policy_reporter_refusals(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         environment(text)
     shown = str(caught.value)

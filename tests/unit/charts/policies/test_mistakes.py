@@ -52,7 +52,7 @@ def test_two_policies_of_one_name_in_two_environments_are_refused(tmp_path: Path
         plan(own_project(tmp_path, lines=prd))
 
 
-def test_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
+def test_mistakes_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
     write_policy(tmp_path / "library", "own/disallow-host-path")
     also = "    policies: {own/disallow-host-path: {enabled: true}}\n"
     files = plan(own_project(tmp_path, lines=also)).files

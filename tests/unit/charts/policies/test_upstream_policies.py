@@ -365,7 +365,7 @@ def test_what_the_chart_cannot_take(
     assert caught.value.location is not None
 
 
-def test_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
+def test_upstream_policies_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
     chart = _project(tmp_path, {"pod/disallow-host-path": CLUSTER_POLICY})
     assert "templates/theirs/disallow-host-path.yaml" in chart.files
     assert "templates/baseline/disallow-host-path.yaml" not in chart.files

@@ -143,7 +143,7 @@ CALL = "    context:\n    - name: c\n      apiCall: {urlPath: '%s'}\n    validat
         ("/apis/example.com/v1", []),
     ],
 )
-def test_calls(url: str, expected: list[str]) -> None:
+def test_permissions_calls(url: str, expected: list[str]) -> None:
     """Admission and scans call; what `view` gives (namespaces, pods) is there already."""
     found = needs([policy(CALL % url)])
     both = [f"admission {each}" for each in expected]
@@ -251,7 +251,7 @@ def test_a_resource_that_is_named_confirms_a_guess() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ClusterCleanupPolicy", "CleanupPolicy"])
-def test_cleanup(kind: str) -> None:
+def test_permissions_cleanup(kind: str) -> None:
     body = body_of(
         f"apiVersion: kyverno.io/v2\nkind: {kind}\nmetadata: {{name: p}}\nspec:\n"
         "  schedule: '0 * * * *'\n"
@@ -271,7 +271,7 @@ CONSTRAINTS = (
 )
 
 
-def test_deleting() -> None:
+def test_permissions_deleting() -> None:
     body = cel("DeletingPolicy", CONSTRAINTS % ("batch", "jobs") + "  schedule: '0 * * * *'\n")
     assert shown(needs([body])) == ["cleanup batch/jobs delete,list"]
 

@@ -88,7 +88,7 @@ def test_actions_of_older_charts_are_in_small_letters(tmp_path: Path) -> None:
         ("./own.yaml", None, 1),
     ],
 )
-def test_profiles(tmp_path: Path, profiles: str, standard: str | None, warned: int) -> None:
+def test_values_profiles(tmp_path: Path, profiles: str, standard: str | None, warned: int) -> None:
     write_profile(tmp_path / "own.yaml", "description: own\n")
     said = _said(tmp_path, "", project=f"profiles: [{profiles}]")
     assert said.values.get("podSecurityStandard") == standard
@@ -129,7 +129,7 @@ _EXCLUDE = """\
 """
 
 
-def test_exclusions(tmp_path: Path) -> None:
+def test_values_exclusions(tmp_path: Path) -> None:
     shared: Body = {"resources": {"namespaces": ["kube-system"]}}
     assert _said(tmp_path, _EXCLUDE, _policies(policies=2)).values["policyExclude"] == {
         "disallow-host-path": {

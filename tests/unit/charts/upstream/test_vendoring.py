@@ -87,7 +87,7 @@ def test_the_archive_may_stand_elsewhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [hang, body(b"x", length=9), body(b"", "503 No")])
-def test_what_may_pass_is_tried_again(
+def test_vendoring_what_may_pass_is_tried_again(
     tmp_path: Path, fault: Answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = repository(chart())
@@ -111,7 +111,7 @@ def test_takes_archives_and_folders(tmp_path: Path, packed: bool) -> None:
     assert "charts/extra/templates/config.yaml" in done.chart.files
 
 
-def test_takes_an_archive_by_url(tmp_path: Path) -> None:
+def test_vendoring_takes_an_archive_by_url(tmp_path: Path) -> None:
     with serving({"/x/kyverno.tgz": body(packed_chart(chart()))}) as server:
         done = _take(tmp_path, f"{server.url}/x/kyverno.tgz")
     assert done.lock.origin.kind is SourceKind.ARCHIVE

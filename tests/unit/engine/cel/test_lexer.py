@@ -57,7 +57,7 @@ def kinds(source: str) -> list[tuple[str, str]]:
         ("rb'a'", [("IDENTIFIER", "rb"), ("STRING", "'a'")]),
     ],
 )
-def test_tokens(source: str, expected: list[tuple[str, str]]) -> None:
+def test_lexer_tokens(source: str, expected: list[tuple[str, str]]) -> None:
     assert kinds(source) == expected
 
 

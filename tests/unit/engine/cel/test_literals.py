@@ -23,7 +23,7 @@ from chartkit.engine.cel.values import Uint
         ("0" * 9000 + "12", 12),
     ],
 )
-def test_int(text: str, value: int) -> None:
+def test_literals_int(text: str, value: int) -> None:
     assert literals.integer(text) == value
 
 
@@ -35,14 +35,14 @@ def test_int_of_more_than_64_bits(text: str) -> None:
         literals.integer(text)
 
 
-def test_uint() -> None:
+def test_literals_uint() -> None:
     assert literals.unsigned("0xFFFFFFFFFFFFFFFFu") == Uint(2**64 - 1)
     assert literals.unsigned("1U").__class__ is Uint
     with pytest.raises(LiteralError, match=r"^invalid uint literal$"):
         literals.unsigned("18446744073709551616u")
 
 
-def test_double() -> None:
+def test_literals_double() -> None:
     assert literals.double("-.5e1") == -5.0
     assert math.copysign(1, literals.double("-0.0")) == -1
     assert literals.double("1e-400") == 0.0
@@ -67,7 +67,7 @@ def test_double() -> None:
         ("'''\\''''", "'"),
     ],
 )
-def test_string(text: str, value: str) -> None:
+def test_literals_string(text: str, value: str) -> None:
     assert literals.string(text) == value
 
 
@@ -88,7 +88,7 @@ def test_no_code_point(text: str) -> None:
         ("b'\ud800'", b"\xed\xa0\x80"),
     ],
 )
-def test_bytes(text: str, value: bytes) -> None:
+def test_literals_bytes(text: str, value: bytes) -> None:
     assert literals.octets(text) == value
 
 

@@ -79,7 +79,7 @@ EXPANSIONS = [
 
 
 @pytest.mark.parametrize(("source", "tree"), EXPANSIONS, ids=[each[0] for each in EXPANSIONS])
-def test_expansion(source: str, tree: str) -> None:
+def test_macros_expansion(source: str, tree: str) -> None:
     found = outline(parse(source, MACROS).root, places=False)
     assert found.replace("@result", "$").replace("@__sortBy_input__", "%") == tree
 
@@ -122,7 +122,7 @@ REFUSALS = [
 @pytest.mark.parametrize(
     ("source", "message", "offset"), REFUSALS, ids=[each[0] for each in REFUSALS]
 )
-def test_refusal(source: str, message: str, offset: int) -> None:
+def test_macros_refusal(source: str, message: str, offset: int) -> None:
     with pytest.raises(CelCompileError) as raised:
         parse(source, MACROS)
     issue = raised.value.issues[0]

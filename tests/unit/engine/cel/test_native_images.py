@@ -79,7 +79,7 @@ def value(expression: str, image: Any = IMAGE) -> str:
         ("IMAGE.?Digest.orValue('')", '"sha256:aa"'),
     ],
 )
-def test_fields(expression: str, expected: str) -> None:
+def test_native_images_fields(expression: str, expected: str) -> None:
     assert value(expression) == expected
 
 

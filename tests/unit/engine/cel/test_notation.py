@@ -61,7 +61,7 @@ def test_what_is_written(value: Value, text: str) -> None:
     assert notation(value) == text
 
 
-def test_lines() -> None:
+def test_notation_lines() -> None:
     assert notation({"a": [1, 2], "b": []}, lines=True) == (
         '{\n  "a": [\n    1,\n    2\n  ],\n  "b": []\n}'
     )

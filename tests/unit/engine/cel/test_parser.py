@@ -58,11 +58,11 @@ TREES = [
 
 
 @pytest.mark.parametrize(("source", "tree"), TREES, ids=[source for source, _ in TREES])
-def test_tree(source: str, tree: str) -> None:
+def test_parser_tree(source: str, tree: str) -> None:
     assert outline(parse(source, PLAIN).root) == tree
 
 
-def test_ids_are_unique() -> None:
+def test_parser_ids_are_unique() -> None:
     root = parse("[a, b.c, f(1)]", PLAIN).root
     assert isinstance(root, ListLiteral)
     ids = [root.id, *(element.id for element in root.elements)]
@@ -89,7 +89,7 @@ def failure(source: str) -> str:
         (r"b'\u0041'", "unable to unescape string", 1),
     ],
 )
-def test_complaint(source: str, message: str, column: int) -> None:
+def test_parser_complaint(source: str, message: str, column: int) -> None:
     dots = "." * (column - 1)
     assert failure(source) == f"ERROR: <input>:1:{column}: {message}\n | {source}\n | {dots}^"
 

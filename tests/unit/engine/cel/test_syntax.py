@@ -121,7 +121,7 @@ def failure(source: str) -> CelCompileError:
 
 
 @pytest.mark.parametrize(("source", "complaints"), TEXTS, ids=[repr(each[0]) for each in TEXTS])
-def test_complaints(source: str, complaints: list[tuple[str, int]]) -> None:
+def test_syntax_complaints(source: str, complaints: list[tuple[str, int]]) -> None:
     found = [(issue.message, issue.offset) for issue in failure(source).issues]
     assert found == [(f"Syntax error: {message}", offset) for message, offset in complaints]
 

@@ -111,7 +111,7 @@ def test_equality_and_order_do_not_see_the_offset() -> None:
         ("+99:99", 362_340),
     ],
 )
-def test_zones(zone: str, offset: int) -> None:
+def test_times_zones(zone: str, offset: int) -> None:
     assert in_zone(timestamp_of_text("2024-07-01T12:00:00Z"), zone).offset == offset
 
 

@@ -55,7 +55,7 @@ MACROS = environment("macros", tuple(Library(m.__name__, macros=m.MACROS) for m 
         ("a.optMap(x,x).optFlatMap(y,y)", "a.optMap(x, x).optFlatMap(y, y)"),
     ],
 )
-def test_text(source: str, text: str) -> None:
+def test_unparse_text(source: str, text: str) -> None:
     parsed = parse(source, MACROS)
     assert unparse(parsed.root, parsed.macro_calls) == text
     again = parse(text, MACROS)

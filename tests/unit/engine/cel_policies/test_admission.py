@@ -79,7 +79,7 @@ def binding(kind: str = VALIDATING, **spec: Any) -> Resource:
         ("namespaceObject.metadata.name == 'default'", ("pass", "")),
     ],
 )
-def test_one_validation(validation: str | Body, expected: tuple[str, str] | None) -> None:
+def test_admission_one_validation(validation: str | Body, expected: tuple[str, str] | None) -> None:
     status, message = said(native(validation))
     if expected is None:
         assert "undeclared reference to 'params'" in message
@@ -96,7 +96,7 @@ def test_one_validation(validation: str | Body, expected: tuple[str, str] | None
         ({"matchConditions": conditions("variables.v == 1")}, "pass"),
     ],
 )
-def test_match_conditions(given: dict[str, Any], status: str) -> None:
+def test_admission_match_conditions(given: dict[str, Any], status: str) -> None:
     assert said(native("true", variables=variables(v="1"), **given))[0] == status
 
 
@@ -114,7 +114,7 @@ def test_somebody_always_asks(user: User | None, shown: str) -> None:
     assert said(found, user=user) == ("fail", shown)
 
 
-def test_variables() -> None:
+def test_admission_variables() -> None:
     named = variables(v="object.nope", w="1", x="variables.w + 1")
     assert said(native("variables.x == 2", variables=named))[0] == "pass"
     assert "composited variable" in said(native("variables.v == 2", variables=named))[1]
@@ -154,7 +154,7 @@ def test_a_binding_never_widens() -> None:
         ({"name": "none", "parameterNotFoundAction": "Allow"}, None),
     ],
 )
-def test_parameters(reference: Body, status: str | None) -> None:
+def test_admission_parameters(reference: Body, status: str | None) -> None:
     found = native("object.metadata.name == params.data.wanted", paramKind=PARAM_KIND)
     bound = [binding(paramRef=reference)]
     statuses = [one.status.value for one in results(found, bindings=bound, world=WORLD)]
@@ -182,7 +182,7 @@ def labelled(value: str, **spec: Any) -> Resource:
     return policy(MUTATING, mutations=made, reinvocationPolicy="Never", **spec)
 
 
-def test_mutation() -> None:
+def test_admission_mutation() -> None:
     (result,) = results(labelled("object.metadata.name"), bindings=[binding(MUTATING)])
     assert result.patched is not None
     assert result.patched["metadata"]["labels"] == {"x": "web"}
@@ -208,7 +208,7 @@ def test_mutation_with_each_parameter() -> None:
         (labelled("'y'", matchConditions=conditions("false")), "skip"),
     ],
 )
-def test_what_changes_nothing(found: Resource, status: str) -> None:
+def test_admission_what_changes_nothing(found: Resource, status: str) -> None:
     (result,) = results(found)
     assert (result.status.value, result.patched) == (status, None)
 

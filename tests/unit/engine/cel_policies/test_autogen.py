@@ -40,7 +40,7 @@ ALL = ["cronjobs", "daemonsets", "deployments", "replicasets", "statefulsets", "
         ({"podControllers": {"controllers": ["Deployment", "*"]}}, []),
     ],
 )
-def test_controllers(asked: Body, found: list[str]) -> None:
+def test_autogen_controllers(asked: Body, found: list[str]) -> None:
     assert controllers(autogen=asked) == found
 
 
@@ -81,7 +81,7 @@ def test_an_empty_selector_and_namespaces_are_kept() -> None:
         ("'in a text object.spec'", "'in a text object.spec.template.spec'"),
     ],
 )
-def test_texts(text: str, expected: str) -> None:
+def test_autogen_texts(text: str, expected: str) -> None:
     assert rewriter(TEMPLATE)(text) == expected
 
 
@@ -104,7 +104,7 @@ def test_texts(text: str, expected: str) -> None:
         ("object.metadata.labels.a", "object.spec.template.metadata.labels.a"),
     ],
 )
-def test_mutations(text: str, expected: str) -> None:
+def test_autogen_mutations(text: str, expected: str) -> None:
     assert mutation_rewritten(text, TEMPLATE) == expected
 
 

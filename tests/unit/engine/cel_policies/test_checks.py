@@ -41,7 +41,7 @@ def mutating(**spec: Any) -> Resource:
         ),
     ],
 )
-def test_refused(spec: dict[str, Any], path: str, text: str) -> None:
+def test_checks_refused(spec: dict[str, Any], path: str, text: str) -> None:
     with pytest.raises(CompileError) as caught:
         compile_cel_policy(mutating(**spec))
     (diagnostic,) = caught.value.diagnostics
@@ -62,7 +62,7 @@ def test_refused(spec: dict[str, Any], path: str, text: str) -> None:
         {"variables": variables(a="1"), "matchConditions": conditions("variables.a == 1")},
     ],
 )
-def test_taken(spec: dict[str, Any]) -> None:
+def test_checks_taken(spec: dict[str, Any]) -> None:
     compile_cel_policy(mutating(**spec))
 
 
@@ -120,5 +120,5 @@ def test_a_policy_that_deletes_is_told_like_any_other() -> None:
         policy("ValidatingAdmissionPolicy", matchConstraints=None, validations=[]),
     ],
 )
-def test_nothing_to_say(found: Resource) -> None:
+def test_checks_nothing_to_say(found: Resource) -> None:
     assert cluster_refusals(read_cel_policy(found)) == []

@@ -46,7 +46,7 @@ def speaks(constraints: Body, subject: Resource | None = None, **given: Any) -> 
         (ANY | {"resourceNames": ["team", "other"]}, "n"),
     ],
 )
-def test_rules(rule: Body, kinds: str) -> None:
+def test_constraints_rules(rule: Body, kinds: str) -> None:
     subjects = {"p": pod(), "d": deployment(), "n": TEAM}
     found = [name for name, one in subjects.items() if speaks({"resourceRules": [rule]}, one)]
     assert "".join(found) == kinds
@@ -56,7 +56,7 @@ def test_no_rules_speak_of_everything() -> None:
     assert speaks({"resourceRules": []}, TEAM)
 
 
-def test_exclusions() -> None:
+def test_constraints_exclusions() -> None:
     assert not speaks({"resourceRules": [ANY], "excludeResourceRules": [about()]})
     assert speaks({"resourceRules": [ANY], "excludeResourceRules": [about(resourceNames=["x"])]})
 
@@ -120,11 +120,11 @@ def test_generated_names_begin_with_a_name() -> None:
 
 
 @pytest.mark.parametrize("operation", list(Operation))
-def test_operations(operation: Operation) -> None:
+def test_constraints_operations(operation: Operation) -> None:
     assert speaks({"resourceRules": [about(operations=[str(operation)])]}, operation=operation)
 
 
-def test_subresources() -> None:
+def test_constraints_subresources() -> None:
     scaled = {"resourceRules": [about("pods/status")]}
     assert speaks(scaled, subresource="status")
     assert not speaks({"resourceRules": [about("pods")]}, subresource="status")

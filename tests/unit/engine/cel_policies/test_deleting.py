@@ -51,11 +51,11 @@ UNMATCHED = ("fail", "resource did not match")
         (("namespaceObject == null",), MATCHED),
     ],
 )
-def test_conditions(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:
+def test_deleting_conditions(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:
     assert said(deleting(*expressions)) == expected
 
 
-def test_variables() -> None:
+def test_deleting_variables() -> None:
     named = variables(name="object.metadata.name")
     assert said(deleting("variables.name == 'web'", variables=named)) == MATCHED
 

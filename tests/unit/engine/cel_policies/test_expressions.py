@@ -59,7 +59,7 @@ def test_the_first_validation_ends_it() -> None:
         ),
     ],
 )
-def test_places(given: dict[str, Any], path: str) -> None:
+def test_expressions_places(given: dict[str, Any], path: str) -> None:
     assert [place for place, _ in problems("true", **given)] == [path]
 
 

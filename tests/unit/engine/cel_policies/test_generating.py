@@ -34,7 +34,7 @@ def template(text: str) -> Body:
     return {"template": {"interpolate": "cel", "value": text}}
 
 
-def test_templates() -> None:
+def test_generating_templates() -> None:
     (result,) = results(generating(template(CONFIG % "x" + "\n---\n" + CONFIG % "y")))
     assert result.message == DONE
     assert [one["metadata"] for one in result.generated] == [
@@ -81,15 +81,15 @@ def test_expressions_see_variables() -> None:
         ),
     ],
 )
-def test_results(found: Resource, expected: tuple[str, str]) -> None:
+def test_generating_results(found: Resource, expected: tuple[str, str]) -> None:
     assert said(found) == expected
 
 
-def test_a_condition_that_does_not_hold() -> None:
+def test_generating_a_condition_that_does_not_hold() -> None:
     assert results(generating("true", matchConditions=conditions("false"))) == []
 
 
-def test_exceptions() -> None:
+def test_generating_exceptions() -> None:
     given = exception(kind="GeneratingPolicy", reportResult="pass")
     message = "rule is passed due to policy exception: default/e"
     assert said(generating("true"), exceptions=[given]) == ("pass", message)

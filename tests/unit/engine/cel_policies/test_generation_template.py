@@ -39,7 +39,7 @@ def rendered(text: str, interpolate: bool = True) -> list[Json]:
         ("(( [1, 2].map(i, (i + 1)) ))", [2, 3]),
     ],
 )
-def test_placeholders(written: str, value: Json) -> None:
+def test_generation_template_placeholders(written: str, value: Json) -> None:
     assert rendered(f"kind: A\nx: {written}") == [{"kind": "A", "x": value}]
 
 
@@ -83,7 +83,7 @@ _LOCATED = 'document 1: field "k": '
         ),
     ],
 )
-def test_failures(text: str, message: str) -> None:
+def test_generation_template_failures(text: str, message: str) -> None:
     with pytest.raises(CelError) as caught:
         rendered(text)
     assert caught.value.message == message

@@ -424,7 +424,7 @@ def test_digests_are_added_before_they_are_verified() -> None:
     assert subject.body["spec"]["containers"][0]["image"] == APP
 
 
-def test_a_digest_that_is_not_to_be_had() -> None:
+def test_image_signatures_a_digest_that_is_not_to_be_had() -> None:
     asked = about_images("true", validationConfigurations=PINS)
     missing = "failed to resolve digest for image ghcr.io/a/gone:1: GET ghcr.io/a/gone:1: "
     first, second = results(asked, images(APP, "ghcr.io/a/gone:1"), world=world(SIGNERS))

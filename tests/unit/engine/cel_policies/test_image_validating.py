@@ -47,7 +47,7 @@ def images(*names: Any) -> Resource:
         ({"matchImageReferences": [{"expression": "ref.contains('/a/')"}]}, "['ghcr.io/a/b:1']"),
     ],
 )
-def test_references(given: dict[str, Any], found: str) -> None:
+def test_image_validating_references(given: dict[str, Any], found: str) -> None:
     asked = validating(f"images.containers == {found} && images.initContainers == []", **given)
     assert said(asked, images("ghcr.io/a/b:1", "nginx"))[0] == "pass"
 
@@ -123,12 +123,14 @@ def test_the_digest_is_asked_for_pod_controllers_too() -> None:
         ),
     ],
 )
-def test_validations(expressions: tuple[str, ...], expected: tuple[str, str]) -> None:
+def test_image_validating_validations(
+    expressions: tuple[str, ...], expected: tuple[str, str]
+) -> None:
     named = variables(v="object.metadata.name")
     assert said(validating(*expressions, glob="none", variables=named)) == expected
 
 
-def test_a_condition_that_does_not_hold() -> None:
+def test_image_validating_a_condition_that_does_not_hold() -> None:
     assert results(validating("true", matchConditions=conditions("false"))) == []
 
 
@@ -138,7 +140,7 @@ def test_every_exception_lets_off() -> None:
     assert said(validating("false"), exceptions=[given]) == ("skip", message)
 
 
-def test_pod_controllers() -> None:
+def test_image_validating_pod_controllers() -> None:
     asked = validating("images.containers == ['nginx:1']", autogen={})
     assert said(asked, deployment())[0] == "pass"
 
@@ -156,7 +158,7 @@ def test_an_image_that_is_no_text(image: Any) -> None:
         ({"images": [{"name": "x", "expression": "1"}]}, "expected to be of type list"),
     ],
 )
-def test_refused(given: dict[str, Any], problem: str) -> None:
+def test_image_validating_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         said(validating("true", **given))
     assert problem in caught.value.diagnostics[0].message

@@ -78,7 +78,7 @@ def labels(found: Resource, subject: Resource | None = None, **given: Any) -> An
         ([label("variables.v")], {"x": "web-v"}),
     ],
 )
-def test_mutations(mutations: list[Body], expected: Body) -> None:
+def test_mutating_mutations(mutations: list[Body], expected: Body) -> None:
     named = variables(v="object.metadata.name + '-v'")
     assert labels(mutating(*mutations, variables=named)) == expected
 
@@ -113,7 +113,7 @@ def test_mutations(mutations: list[Body], expected: Body) -> None:
         ),
     ],
 )
-def test_what_changes_nothing(found: Resource, expected: tuple[str, str]) -> None:
+def test_mutating_what_changes_nothing(found: Resource, expected: tuple[str, str]) -> None:
     assert said(found) == expected
 
 
@@ -131,7 +131,7 @@ def test_match_conditions_see_variables() -> None:
     assert labels(found) == {"x": "y"}
 
 
-def test_pod_controllers() -> None:
+def test_mutating_pod_controllers() -> None:
     applied = apply("Object{spec: Object.spec{hostNetwork: true}}")
     found = mutating(applied, autogen={"podControllers": {"controllers": ["deployments"]}})
     (result,) = results(found, deployment())
@@ -148,7 +148,7 @@ def test_pod_controllers() -> None:
         (patch("[]"), "output is expected to be of type list"),
     ],
 )
-def test_refused(mutation: Body, problem: str) -> None:
+def test_mutating_refused(mutation: Body, problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         said(mutating(mutation))
     assert problem in caught.value.diagnostics[0].message

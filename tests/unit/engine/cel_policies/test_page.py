@@ -42,5 +42,5 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize(("text", "expected"), EXAMPLES)
-def test_example(text: str, expected: str) -> None:
+def test_cel_policies_page_example(text: str, expected: str) -> None:
     assert list(shown(text)) == expected.splitlines()

@@ -29,7 +29,7 @@ def test_which_documents_are_policies(api_version: str, kind: str, is_one: bool)
     assert is_cel_policy(Resource({"apiVersion": api_version, "kind": kind})) is is_one
 
 
-def test_bindings() -> None:
+def test_cel_policy_reader_bindings() -> None:
     body = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "MutatingAdmissionPolicyBinding",
@@ -38,7 +38,7 @@ def test_bindings() -> None:
     assert not is_binding(Resource({**body, "apiVersion": "policies.kyverno.io/v1"}))
 
 
-def test_parts() -> None:
+def test_cel_policy_reader_parts() -> None:
     found = read_cel_policy(
         validating(
             "true",
@@ -73,13 +73,13 @@ def test_names_in_namespaces() -> None:
         ({"variables": 1}, "spec.variables"),
     ],
 )
-def test_refused(given: dict[str, Any], problem: str) -> None:
+def test_cel_policy_reader_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         read_cel_policy(validating("true", **given))
     assert problem in caught.value.diagnostics[0].message
 
 
-def test_versions_that_are_not_served() -> None:
+def test_cel_policy_reader_versions_that_are_not_served() -> None:
     body = {**validating("true").body, "apiVersion": "policies.kyverno.io/v2"}
     with pytest.raises(CompileError, match="does not serve"):
         read_cel_policy(Resource(body))

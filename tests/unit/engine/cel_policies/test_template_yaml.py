@@ -52,7 +52,7 @@ def value(text: str) -> Json:
         ("2020-01-02T03:04:05+01:00", "2020-01-02T03:04:05+01:00"),
     ],
 )
-def test_scalars(written: str, expected: Json) -> None:
+def test_template_yaml_scalars(written: str, expected: Json) -> None:
     found = value(f"k: {written}")["k"]
     assert found == expected
     assert type(found) is type(expected)
@@ -88,7 +88,7 @@ def test_aliases_and_merge_keys() -> None:
         ),
     ],
 )
-def test_complaints(text: str, message: str) -> None:
+def test_template_yaml_complaints(text: str, message: str) -> None:
     with pytest.raises(TemplateError) as caught:
         value(text)
     assert str(caught.value) == message

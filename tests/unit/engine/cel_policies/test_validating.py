@@ -42,7 +42,7 @@ FAILED = "CEL expression validation failed at index 0"
         ({"expression": "size(exceptions.allowedImages) == 0"}, "pass", "success"),
     ],
 )
-def test_one_validation(validation: Body, status: str, message: str) -> None:
+def test_validating_one_validation(validation: Body, status: str, message: str) -> None:
     assert said(validating(validations=[validation])) == (status, message)
 
 

@@ -46,7 +46,7 @@ def test_durations_count_from_creation(text: str, life: timedelta) -> None:
         ("2031-02-03T040506Z", datetime(2031, 2, 3, 4, 5, 6, tzinfo=UTC)),
     ],
 )
-def test_times(text: str, time: datetime) -> None:
+def test_ttl_times(text: str, time: datetime) -> None:
     assert deletion_time(_labelled(text), NOW) == time
 
 

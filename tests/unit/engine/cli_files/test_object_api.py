@@ -38,7 +38,7 @@ API = ObjectApi(
         ("/apis/apps/v1/gone", []),
     ],
 )
-def test_lists(path: str, names: list[str]) -> None:
+def test_object_api_lists(path: str, names: list[str]) -> None:
     found = API.answer("GET", path)
     assert [item["metadata"]["name"] for item in found["items"]] == names
     assert found["kind"].endswith("List")
@@ -52,7 +52,7 @@ def test_lists(path: str, names: list[str]) -> None:
         ("/apis/apps/v1/namespaces/shop/deployments/a", "Deployment"),
     ],
 )
-def test_objects(path: str, kind: str) -> None:
+def test_object_api_objects(path: str, kind: str) -> None:
     assert API.answer("GET", path)["kind"] == kind
 
 

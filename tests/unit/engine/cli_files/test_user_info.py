@@ -10,7 +10,7 @@ from chartkit.model import Json, Location
 PLACE = Location("user.yaml", 1)
 
 
-def test_who_asks() -> None:
+def test_user_info_name_who_asks() -> None:
     body = {
         "roles": ["shop:edit"],
         "clusterRoles": ["view"],

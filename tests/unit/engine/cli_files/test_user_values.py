@@ -29,7 +29,7 @@ BODY: Body = {
 }
 
 
-def test_values() -> None:
+def test_user_values() -> None:
     values = read_values(BODY, PLACE, {"s": "set"})
     assert values.for_resource("p", "r") == {
         "a": "resource",
@@ -65,14 +65,14 @@ def test_nothing_given() -> None:
         ),
     ],
 )
-def test_faults(body: Json, message: str) -> None:
+def test_user_values_faults(body: Json, message: str) -> None:
     with pytest.raises(InputError) as raised:
         read_values(body, PLACE)
     assert raised.value.message.startswith(message)
     assert raised.value.location == PLACE
 
 
-def test_settings() -> None:
+def test_user_values_settings() -> None:
     texts = ["a=1", " b = 2 ", "a=3", "c", "d=", "=e", "f=1=2", "request.object.x=1"]
     assert read_settings(texts) == {"a": "1", "b": "2"}
 
@@ -108,7 +108,7 @@ def test_global_entries() -> None:
             entries.data(name, projection)
 
 
-def test_configmaps() -> None:
+def test_user_values_configmaps() -> None:
     body = {"metadata": {"name": "c", "namespace": "n"}, "data": {}}
     assert UserApi(configmaps=[body]).configmap("n", "c") is body
     with pytest.raises(NoSource):

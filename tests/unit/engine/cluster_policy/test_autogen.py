@@ -177,11 +177,11 @@ def test_variables_speak_of_the_template() -> None:
         ),
     ],
 )
-def test_actions(action: Body, made: Body) -> None:
+def test_autogen_actions(action: Body, made: Body) -> None:
     assert _made(policy(rule(**action)), "Deployment").body["validate"] == made
 
 
-def test_mutations() -> None:
+def test_cluster_policy_autogen_mutations() -> None:
     merge = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
     given = rule(mutate=merge)
     del given["validate"]

@@ -63,7 +63,7 @@ def test_it_must_match() -> None:
         ("{{ request.object.metadata.labels.missing }}", False),
     ],
 )
-def test_conditions(key: str, applies: bool) -> None:
+def test_exceptions_conditions(key: str, applies: bool) -> None:
     conditions = {"all": [{"key": key, "operator": "Equals", "value": "web"}]}
     assert _applies(_exception(conditions=conditions)) is applies
 
@@ -84,7 +84,7 @@ def test_controls_are_kept_as_written() -> None:
         {"conditions": []},
     ],
 )
-def test_what_the_definition_does_not_take(spec: Body) -> None:
+def test_exceptions_what_the_definition_does_not_take(spec: Body) -> None:
     with pytest.raises(CompileError) as caught:
         read_exception(_exception(**spec))
     assert caught.value.diagnostics[0].rule_id == SCHEMA_RULE

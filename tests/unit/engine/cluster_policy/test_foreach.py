@@ -45,7 +45,7 @@ PASSED = ("pass", "rule passed")
         (["x"], ("fail", FAILED)),
     ],
 )
-def test_elements(elements: Json, expected: tuple[str, str] | None) -> None:
+def test_foreach_elements(elements: Json, expected: tuple[str, str] | None) -> None:
     assert _foreach(_loop(), l=elements) == expected
 
 
@@ -124,7 +124,7 @@ def test_context_entries_of_a_loop() -> None:
     assert _foreach(loop, l=[{"k": "x", "n": "x"}, {"k": "y", "n": "x"}]) == ("fail", FAILED)
 
 
-def test_nested() -> None:
+def test_foreach_nested() -> None:
     loop = {"list": "l", "foreach": [{"list": "element.m", "pattern": X}]}
     assert _foreach(loop, l=[{"m": [X]}, {"m": []}]) == PASSED
     assert _foreach(loop, l=[{"m": []}]) is None

@@ -125,7 +125,7 @@ def test_a_registry_is_not_asked(given: Any) -> None:
     )
 
 
-def test_nothing_is_said_of_a_deletion() -> None:
+def test_manifests_nothing_is_said_of_a_deletion() -> None:
     parts: Body = {"manifests": {"attestors": [{}]}}
     compiled = compile_policy(policy_resource(rule(validate=parts), background=False))
     assert evaluate([compiled], request(obj(), operation=Operation.DELETE)) == []

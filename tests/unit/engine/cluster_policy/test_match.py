@@ -46,7 +46,7 @@ def _pod(**resources: Any) -> Body:
         ("pod", False),
     ],
 )
-def test_kinds(selector: str, fits: bool) -> None:
+def test_cluster_policy_match_kinds(selector: str, fits: bool) -> None:
     assert _matches({"any": [{"resources": {"kinds": [selector]}}]}) is fits
 
 
@@ -89,7 +89,7 @@ def test_what_the_kind_alone_decides_needs_no_object() -> None:
         ({"operations": ["UPDATE", "DELETE"]}, False),
     ],
 )
-def test_descriptions(resources: Body, fits: bool) -> None:
+def test_cluster_policy_match_descriptions(resources: Body, fits: bool) -> None:
     resource = obj(name="web-1", labels={"app": "web"}, annotations={"own": "me"})
     labels = {"env": "dev"}
     assert _matches(_pod(**resources), resource, namespace_labels=labels) is fits
@@ -152,7 +152,7 @@ ALICE = User("alice", groups=("dev",), roles=("default:editor",), cluster_roles=
         ({"roles": ["default:editor"], "clusterRoles": ["admin"]}, False),
     ],
 )
-def test_users(block: Body, fits: bool) -> None:
+def test_cluster_policy_match_users(block: Body, fits: bool) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}, **block}]}
     assert _matches(match, user=ALICE) is fits
     assert _matches(match), "without a known user a match forgets what it says of users"

@@ -50,7 +50,7 @@ DIFFERS = "resource value '2' does not match '1' at path /b/"
         ),
     ],
 )
-def test_failed(message: str, expected: str) -> None:
+def test_overlay_failed(message: str, expected: str) -> None:
     assert _single({"b": 1}, {"b": 2}, message, x="y") == ("fail", expected)
 
 
@@ -92,7 +92,7 @@ def test_numbers_of_any_pattern_are_floats() -> None:
     assert _any([{"b": 1}], {"b": "1.0"})[0] == "pass"
 
 
-def test_variables() -> None:
+def test_overlay_variables() -> None:
     for _ in range(2):
         assert _single({"b": "{{ x }}*"}, {"b": "yes"}, x="y")[0] == "pass"
         assert _single({"{{ x }}": "{{ n }}"}, {"y": "1.0"}, x="y", n=1)[0] == "pass"

@@ -14,7 +14,7 @@ from chartkit.model import Body, Resource, RuleType
 from tests.unit.engine.policies import policy, policy_resource, rule
 
 
-def test_defaults() -> None:
+def test_policy_reader_defaults() -> None:
     read = policy()
     assert (read.name, read.key, read.namespace) == ("p", "p", "")
     assert (read.failure_action, read.apply_one) == ("Audit", False)
@@ -31,7 +31,7 @@ def test_a_namespaced_policy() -> None:
     assert read_policy(Resource(body)).key == "prod/p"
 
 
-def test_filters() -> None:
+def test_policy_reader_filters() -> None:
     resources = {
         "kinds": ["Pod"],
         "selector": {
@@ -105,7 +105,7 @@ def test_kinds_of_rules(parts: Body, kind: RuleKind, type_: RuleType | None) -> 
         (Resource({"metadata": {}, "spec": {"rules": [1]}}), "spec.rules[0]: must be of type"),
     ],
 )
-def test_what_the_definition_does_not_take(resource: Resource, text: str) -> None:
+def test_policy_reader_what_the_definition_does_not_take(resource: Resource, text: str) -> None:
     with pytest.raises(CompileError) as caught:
         read_policy(resource)
     assert caught.value.message.startswith(text)

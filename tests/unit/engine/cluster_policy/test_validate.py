@@ -62,7 +62,7 @@ PASSED = ("pass", "validation rule 'r' passed.")
         ({"deny": {"conditions": {"any": []}}, "message": "m"}, PASSED),
     ],
 )
-def test_deny(validate: Body, expected: tuple[str, str]) -> None:
+def test_validate_deny(validate: Body, expected: tuple[str, str]) -> None:
     assert _text(validate, x=1, l=["a"]) == expected
 
 

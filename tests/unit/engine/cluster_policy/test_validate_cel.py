@@ -73,12 +73,12 @@ def test_numbers_are_plain_after_a_mutation(operation: Operation) -> None:
     assert [one.status.value for one in found] == ["pass", "pass"]
 
 
-def test_preconditions() -> None:
+def test_validate_cel_preconditions() -> None:
     unmet = [{"name": "a", "expression": "false"}]
     assert said("true", celPreconditions=unmet) == ("skip", "cel preconditions not met")
 
 
-def test_variables() -> None:
+def test_validate_cel_variables() -> None:
     assert said("variables.a == 1", variables=[{"name": "a", "expression": "1"}])[0] == "pass"
 
 
@@ -86,7 +86,7 @@ def test_variables() -> None:
     ("name", "action", "status"),
     [("n", "Deny", "pass"), ("none", "Deny", "error"), ("none", "Allow", "pass")],
 )
-def test_parameters(name: str, action: str, status: str) -> None:
+def test_validate_cel_parameters(name: str, action: str, status: str) -> None:
     found = said(
         "object.metadata.name == params.spec.is",
         paramKind={"apiVersion": "v1", "kind": "Node"},

@@ -23,7 +23,7 @@ REQUEST = Attributes(Request(pod()))
         (("request.operation == 'CREATE'",), True),
     ],
 )
-def test_conditions(expressions: tuple[str, ...], holds: bool) -> None:
+def test_webhook_conditions(expressions: tuple[str, ...], holds: bool) -> None:
     assert WebhookConditions(conditions(*expressions)).hold(REQUEST) is holds
 
 

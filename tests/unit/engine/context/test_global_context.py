@@ -95,12 +95,12 @@ def test_a_projection_that_fails() -> None:
         ({"kubernetesResource": RESOURCE, "more": 1}, "unknown field"),
     ],
 )
-def test_what_is_refused(spec: Body, fault: str) -> None:
+def test_global_context_refusals(spec: Body, fault: str) -> None:
     with pytest.raises(CompileError) as caught:
         read_global_context_entry(_entry(**spec))
     assert any(fault in one.message for one in caught.value.diagnostics)
 
 
-def test_versions_that_are_not_served() -> None:
+def test_global_context_versions_that_are_not_served() -> None:
     with pytest.raises(CompileError, match="does not serve"):
         read_global_context_entry(_entry("v1", kubernetesResource=RESOURCE))

@@ -80,7 +80,7 @@ def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
         ("c", "^invalid type$"),
     ],
 )
-def test_faults(containers: Json, message: str) -> None:
+def test_images_faults(containers: Json, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         extract_images(_pod(containers=containers))
 
@@ -95,5 +95,5 @@ def test_faults(containers: Json, message: str) -> None:
         ("images2", False),
     ],
 )
-def test_matches(query: str, names: bool) -> None:
+def test_images_matches(query: str, names: bool) -> None:
     assert ImagesLoader({}).matches(query) is names

@@ -56,7 +56,7 @@ def search(text: str, data: Any = POD) -> Any:
         ('"a b".c', {"a b"}),
     ],
 )
-def test_roots(text: str, roots: set[str]) -> None:
+def test_expression_roots(text: str, roots: set[str]) -> None:
     assert compile_expression(text).roots == roots
 
 
@@ -85,7 +85,7 @@ def test_roots(text: str, roots: set[str]) -> None:
         ("bogus(`1`)[?x]", None),
     ],
 )
-def test_search(text: str, found: Any) -> None:
+def test_expression_search(text: str, found: Any) -> None:
     assert search(text) == found
 
 

@@ -30,14 +30,14 @@ def test_functions_are_sorted_and_unique() -> None:
 
 
 @pytest.mark.parametrize("spec", functions(), ids=lambda spec: spec.name)
-def test_declaration(spec: FunctionSpec) -> None:
+def test_functions_declaration(spec: FunctionSpec) -> None:
     assert spec.signature.startswith(f"{spec.name}(")
     assert spec.doc.endswith(".")
     assert f"{spec.name}(" in spec.example
     compile_expression(spec.example)
 
 
-def test_clock() -> None:
+def test_functions_clock() -> None:
     with use_sources(Sources(now=lambda: NOON)):
         assert search("time_now_utc()") == search("time_now()") == "2023-11-14T22:13:20Z"
         assert search("time_since('', '2023-11-14T22:13:00Z', '')") == "20s"

@@ -37,7 +37,7 @@ def test_an_empty_selector_fits_everything() -> None:
         ("DoesNotExist", (), False, True),
     ],
 )
-def test_expressions(
+def test_selectors_expressions(
     operator: str, values: tuple[str, ...], with_label: bool, without: bool
 ) -> None:
     selector = LabelSelector(expressions=(Requirement("app", operator, values),))

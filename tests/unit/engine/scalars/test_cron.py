@@ -38,7 +38,7 @@ def _at(text: str) -> datetime:
         ("@yearly", "2030-01-01T10:02:30", "2031-01-01T00:00:00"),
     ],
 )
-def test_next(text: str, after: str, expected: str) -> None:
+def test_cron_next(text: str, after: str, expected: str) -> None:
     assert Schedule.parse(text).next(_at(after)) == _at(expected)
 
 
@@ -81,7 +81,7 @@ def test_times_of_other_zones() -> None:
         "TZ=UTC * * * * *",
     ],
 )
-def test_refused(text: str) -> None:
+def test_cron_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"field|minute|hour|day|month|week"):
         Schedule.parse(text)
 

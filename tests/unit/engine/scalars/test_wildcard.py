@@ -33,7 +33,7 @@ from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
         ("a.c*?", "a.cd", True),
     ],
 )
-def test_matches(pattern: str, text: str, matches: bool) -> None:
+def test_wildcard_matches(pattern: str, text: str, matches: bool) -> None:
     assert compile_wildcard(pattern)(text) is matches
 
 

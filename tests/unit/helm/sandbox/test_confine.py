@@ -58,7 +58,7 @@ def test_there_is_no_network(tmp_path: Path, readable: tuple[str, ...] | None) -
         ("kill -ABRT $$", "it was killed (signal 6)"),
     ],
 )
-def test_limits(tmp_path: Path, script: str, reason: str) -> None:
+def test_confine_limits(tmp_path: Path, script: str, reason: str) -> None:
     with pytest.raises(StoppedError) as caught:
         run(tmp_path, script)
     assert caught.value.message == reason
@@ -84,5 +84,5 @@ def test_helms_own_variables_stay_outside(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("number", "text"), [(2**31, "2 GiB"), (3 * 2**20, "3 MiB"), (1001, "1,001 bytes")]
 )
-def test_sizes(number: int, text: str) -> None:
+def test_confine_sizes(number: int, text: str) -> None:
     assert size(number) == text

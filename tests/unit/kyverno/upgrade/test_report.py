@@ -59,7 +59,7 @@ def test_a_leap_says_what_all_its_versions_change() -> None:
     assert "deprecated (with 1.17): ClusterPolicy" in FORMATS["text"](found)
 
 
-def test_formats() -> None:
+def test_upgrade_report_formats() -> None:
     today = date.today()
     markdown = FORMATS["markdown"](plan("1.18/1.33", "1.19/1.34", today))
     assert "1. [ ] **Kyverno 1.18 → 1.19 (on Kubernetes 1.33)**" in markdown

@@ -98,7 +98,7 @@ def test_a_token_that_expires_while_a_policy_asks(world: World) -> None:
     assert "(401)" in err
 
 
-def test_nobody_there(world: World) -> None:
+def test_cluster_failures_nobody_there(world: World) -> None:
     code, out, err = world.scan("--cluster", "--context", "closed", *world.policies(labelled()))
     assert (code, out) == (2, "")
     assert err.startswith("closed (127.0.0.1:9) does not answer (is the cluster up")
@@ -170,7 +170,7 @@ def test_a_busy_server_is_asked_again(world: World) -> None:
     assert asked == [1.0, 1.0]
 
 
-def test_interrupted(world: World) -> None:
+def test_cluster_failures_interrupted(world: World) -> None:
     world.server.add(pod("a"))
 
     def stop(request: Request) -> None:
@@ -360,7 +360,9 @@ def test_a_refusal_does_not_quote_the_token(world: World) -> None:
     assert err == "not read: pods: Bearer *** is odd (400)\n"
 
 
-def test_no_kubeconfig(world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_cluster_failures_no_kubeconfig(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     code, _, err = world.scan("--cluster", *world.policies(labelled()))

@@ -61,7 +61,9 @@ def test_follows_redirects() -> None:
     [hang, body(b"ab", length=5), body(b"", "503 Service Unavailable"), body(b"", "429 Slow")],
     ids=["hang", "cut", "503", "429"],
 )
-def test_what_may_pass_is_tried_again(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_download_what_may_pass_is_tried_again(
+    answer: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with serving({"/x": in_turn(answer, body(b"whole"))}) as server:
         hasty(monkeypatch, first(server.asked))
         assert download(f"{server.url}/x", STEADY) == b"whole"
@@ -172,7 +174,7 @@ def test_encryption_is_not_given_up(certificate: Path, monkeypatch: pytest.Monke
     assert plain.asked == []
 
 
-def test_nobody_listens() -> None:
+def test_download_nobody_listens() -> None:
     with serving({}) as server:
         pass
     with pytest.raises(InputError, match=r"cannot be reached: .*, in 2 attempts"):

@@ -71,7 +71,7 @@ def dialled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ["0.0.0.0"],
     ],
 )
-def test_names_that_lead_to_forbidden_addresses(
+def test_guard_names_that_lead_to_forbidden_addresses(
     user: Refusal, answers: Sequence[str], resolve: Resolve, dialled: list[str]
 ) -> None:
     resolve("service.example", answers)

@@ -147,7 +147,7 @@ def test_cel_of_images(registry: Registry, tmp_path: Path) -> None:
     assert "MANIFEST_UNKNOWN: manifest unknown" in text
 
 
-def test_image_validating_policies(registry: Registry, tmp_path: Path) -> None:
+def test_registry_commands_image_validating_policies(registry: Registry, tmp_path: Path) -> None:
     policy = _cel("images.containers.all(one, getImageData(one).ConfigData.Config.User == '0')")
     policy["kind"] = "ImageValidatingPolicy"
     policy["spec"]["attestors"] = [{"name": "ci", "cosign": {"key": {"data": "k"}}}]

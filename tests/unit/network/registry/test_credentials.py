@@ -265,7 +265,7 @@ def test_under_which_name_they_stand(
         ("Bearer realm=https://a/t", True, "https://a/t"),
     ],
 )
-def test_challenges(header: str, bearer: bool, realm: str) -> None:
+def test_credentials_challenges(header: str, bearer: bool, realm: str) -> None:
     found = read_challenge(header)
     assert found is not None
     assert (found.is_bearer, found.parameters["realm"]) == (bearer, realm)

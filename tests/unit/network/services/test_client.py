@@ -145,7 +145,7 @@ def test_a_service_that_is_too_slow_is_left_alone(service: Service, fault: Fault
     assert len(service.asked) == 1
 
 
-def test_nobody_there(service: Service) -> None:
+def test_service_client_nobody_there(service: Service) -> None:
     service.faults["/"] = no_http
     services = _services(service.place, "127.0.0.1:1", "nowhere:80", "both", both=["127.0.0.1"])
     said = 'Get "http://127.0.0.1:1/x": dial tcp 127.0.0.1:1: connect: connection refused'
@@ -229,7 +229,7 @@ def test_who_is_not_named_is_not_asked(url: str) -> None:
         ["0.0.0.0"],
     ],
 )
-def test_names_that_lead_to_forbidden_addresses(addresses: Sequence[str]) -> None:
+def test_service_client_names_that_lead_to_forbidden_addresses(addresses: Sequence[str]) -> None:
     error = _error(_services(NAME, prices=addresses), f"http://{NAME}/")
     assert isinstance(error, NotAllowedError)
     said = "its name leads to a link-local address or a cloud's metadata service"
@@ -244,14 +244,14 @@ def test_the_address_that_is_checked_is_the_one_that_is_asked(service: Service) 
     assert service.asked[0].headers["host"] == f"{NAME}:{service.port}"
 
 
-def test_another_in_its_place(service: Service) -> None:
+def test_service_client_another_in_its_place(service: Service) -> None:
     service.answers["/"] = (200, b"1")
     services = _services(f"{NAME}={service.place}")
     assert _get(services, f"http://{NAME.upper()}./").body == b"1"
     assert service.asked[0].headers["host"].lower().startswith(NAME)
 
 
-def test_redirects(service: Service) -> None:
+def test_service_client_redirects(service: Service) -> None:
     service.answers["/end"] = (200, b"end")
     for status in (301, 302, 303, 307, 308):
         service.moves(f"/{status}", "/end", status)
@@ -344,7 +344,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return self_signed(tmp_path_factory.mktemp("service"))
 
 
-def test_encryption(certificate: Path, service: Service) -> None:
+def test_service_client_encryption(certificate: Path, service: Service) -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     pem = certificate.with_name("crt.pem").read_text()

@@ -20,7 +20,7 @@ from chartkit.network.services.hosts import read_hosts
         ("10.0.0.5:8080", "http", "10.0.0.5", 8080),
     ],
 )
-def test_named(named: str, scheme: str, host: str, port: int) -> None:
+def test_service_hosts_named(named: str, scheme: str, host: str, port: int) -> None:
     found = read_hosts([named]).find(scheme, Place(host, port))
     assert found is not None
     assert found.reached_at(port) == Place(host, port)
@@ -41,7 +41,7 @@ def test_not_named(named: str, scheme: str, host: str, port: int) -> None:
     assert read_hosts([named]).find(scheme, Place(host, port)) is None
 
 
-def test_another_in_its_place() -> None:
+def test_service_hosts_another_in_its_place() -> None:
     allowed = read_hosts(["prices.shop.svc:80=localhost:18080", "checks=localhost"])
     found = allowed.find("http", Place("prices.shop.svc", 80))
     assert found is not None
@@ -80,7 +80,7 @@ def test_another_in_its_place() -> None:
         ("example.com=169.254.169.254", "are never asked"),
     ],
 )
-def test_refused(named: str, said: str) -> None:
+def test_service_hosts_refused(named: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_hosts([named])
 

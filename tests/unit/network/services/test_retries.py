@@ -107,7 +107,7 @@ def test_the_patience_is_for_all_tries(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (len(nobody.asked), slept) == (2, [0.01])
 
 
-def test_pauses() -> None:
+def test_retries_pauses() -> None:
     assert list(pauses(1)) == []
     assert list(pauses(3)) == pytest.approx([0.01, 0.05])
     assert list(pauses(10**9)) == pytest.approx([0.01, 0.05, 0.25, 1.25])

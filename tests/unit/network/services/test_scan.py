@@ -274,7 +274,7 @@ def test_a_global_context_entry(scan: Scan, answers: Service) -> None:
     assert "HTTP 404 Not Found" in scan(policy, *allowed, beside=(entry,))[1]
 
 
-def test_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixture[str]) -> None:
+def test_scan_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixture[str]) -> None:
     scan(_call(answers.url("/ok")))
     policy = _call(answers.url("/ok"))
     rule = policy["spec"]["rules"][0]

@@ -208,7 +208,7 @@ def _octets(value: str) -> bytes:
         b"null",
     ],
 )
-def test_garbage(content: bytes) -> None:
+def test_bundle_formats_garbage(content: bytes) -> None:
     with pytest.raises(BundleError, match=r"^proto: ") as raised:
         read_bundle(content)
     assert len(raised.value.message) < 300

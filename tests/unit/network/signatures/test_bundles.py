@@ -200,7 +200,7 @@ IDENTITIES = [
 
 
 @pytest.mark.parametrize(("identity", "says"), IDENTITIES)
-def test_identities(world: World, keyless: Body, identity: Identity, says: str) -> None:
+def test_bundles_identities(world: World, keyless: Body, identity: Identity, says: str) -> None:
     checks = replace(world.keyless_checks(), identity=identity)
     if not says:
         assert check(keyless, checks) == STATEMENT

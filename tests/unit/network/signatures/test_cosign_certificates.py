@@ -65,7 +65,7 @@ _TRIGGER = {"1.3.6.1.4.1.57264.1.2": b"push"}
         ),
     ],
 )
-def test_identities(bench: Bench, changes: dict[str, Any], wanted: str) -> None:
+def test_cosign_certificates_identities(bench: Bench, changes: dict[str, Any], wanted: str) -> None:
     leaf = bench.issue(extensions=_TRIGGER)
     image = bench.signed(Signer.of(leaf, bench.log).signature)
     assert said(bench, bench.by_identity(image, **changes)) == wanted

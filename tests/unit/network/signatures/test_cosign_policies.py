@@ -85,7 +85,7 @@ _BAD_DER = "invalid signature when validating ASN.1 encoded signature"
         ({"key": {"expression": ""}}, f"{_OPTIONS}one of verifier, root certs, or trusted root "),
     ],
 )
-def test_keys(bench: Bench, changes: Body, wanted: str) -> None:
+def test_cosign_policies_keys(bench: Bench, changes: Body, wanted: str) -> None:
     image = bench.signed(Signer(bench.key).signature)
     message = _said(bench, image, _keyed(bench, **changes))
     assert message.startswith(wanted)
@@ -128,7 +128,7 @@ def test_images_that_are_not_there(bench: Bench) -> None:
     assert _said(bench, gone, _keyed(bench)).startswith(f"{_FAILED}image tag not found: ")
 
 
-def test_certificates(bench: Bench) -> None:
+def test_cosign_policies_certificates(bench: Bench) -> None:
     image = bench.signed(Signer.of(bench.leaf).signature)
     own, above = {"value": bench.leaf.pem}, {"value": bench.leaf.chain_pem}
     root, stranger = {"value": bench.root.root_pem}, {"value": authority("s").root_pem}
@@ -167,7 +167,7 @@ _NOBODY = (
         ([{"subjectRegExp": "("}], f"{_FAILED}no matching signatures: malformed subject in "),
     ],
 )
-def test_identities(trusted: Bench, identities: list[Body], wanted: str) -> None:
+def test_cosign_policies_identities(trusted: Bench, identities: list[Body], wanted: str) -> None:
     image = trusted.signed(trusted.keyless.signature)
     message = _said(trusted, image, _keyless(*identities))
     assert message.startswith(wanted)
@@ -269,7 +269,7 @@ def _statement(bench: Bench, image: str, cosign: Body, kind: str = KIND) -> Any:
     return bench.source.attested(image, attestation, attestor, NOBODY_ELSE)
 
 
-def test_attestations(trusted: Bench) -> None:
+def test_cosign_policies_attestations(trusted: Bench) -> None:
     image = trusted.attested(
         lambda digest: trusted.keyless.attestation(digest, KIND, {"n": 1}),
         lambda digest: trusted.keyless.attestation(digest, "https://x", {"n": 2}),

@@ -122,7 +122,7 @@ def signed(attestor: str) -> str:
         ("bundle", "ours", ""),
     ],
 )
-def test_signatures(
+def test_image_validating_signatures(
     registry: Registry, tmp_path: Path, name: str, attestor: str, reason: str
 ) -> None:
     image = f"{registry.host}/team/{name}:1"
@@ -142,7 +142,7 @@ def test_signatures(
         ("notary", "sbom", "store", "bomFormat == 'CycloneDX'"),
     ],
 )
-def test_attestations(
+def test_image_validating_attestations(
     registry: Registry, tmp_path: Path, name: str, attestation: str, attestor: str, holds: str
 ) -> None:
     image = f"{registry.host}/team/{name}:1"
@@ -191,7 +191,9 @@ def test_digests_are_added_and_shown(registry: Registry, tmp_path: Path) -> None
     )
 
 
-def test_a_digest_that_is_not_to_be_had(registry: Registry, tmp_path: Path) -> None:
+def test_image_validating_a_digest_that_is_not_to_be_had(
+    registry: Registry, tmp_path: Path
+) -> None:
     settings = {"validationConfigurations": {"mutateDigest": True}}
     asked = policy(registry, "true", **settings)
     image = f"{registry.host}/team/gone:1"

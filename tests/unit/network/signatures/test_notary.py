@@ -371,5 +371,5 @@ def test_nobody_is_trusted_where_no_certificate_is_given(registry: Registry) -> 
         notary.verify_signature(asked(), question)
 
 
-def test_what_kyverno_says_is_known_of_every_case() -> None:
+def test_kyvernos_answer_is_known_for_every_case_of_notary() -> None:
     assert ANSWERS.keys() == CASES.keys()

@@ -186,5 +186,5 @@ def test_nobody_has_to_sign_an_artifact_where_no_certificate_is_given(registry: 
     }
 
 
-def test_what_kyverno_says_is_known_of_every_case() -> None:
+def test_kyvernos_answer_is_known_for_every_case_of_notary_attestations() -> None:
     assert ANSWERS.keys() == CASES.keys()

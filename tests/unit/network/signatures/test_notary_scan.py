@@ -163,7 +163,7 @@ def test_cluster_policies(tmp_path: Path, registry: Registry) -> None:
     }
 
 
-def test_image_validating_policies(tmp_path: Path, registry: Registry) -> None:
+def test_notary_scan_image_validating_policies(tmp_path: Path, registry: Registry) -> None:
     of = "images.containers.all(image, "
     policies = [
         image_policy(

@@ -211,7 +211,7 @@ def test_a_time_stamp_that_was_changed(clock: TimestampServer, trusted: Timestam
 @pytest.mark.parametrize(
     "content", [b"", b"garbage", b"\x30\x80" * 500, b"\x30\x84\xff\xff\xff\xff"]
 )
-def test_garbage(trusted: TimestampAuthority, content: bytes) -> None:
+def test_timestamps_garbage(trusted: TimestampAuthority, content: bytes) -> None:
     with pytest.raises(TimestampError, match=r"^error parsing response into Timestamp: "):
         verify_timestamp(content, MESSAGE, trusted)
 

@@ -224,7 +224,7 @@ def test_a_policy_that_is_switched_off_is_a_row(tmp_path: Path) -> None:
     assert row.message.endswith("is switched off")
 
 
-def test_nothing_to_say(tmp_path: Path) -> None:
+def test_own_policies_nothing_to_say(tmp_path: Path) -> None:
     assert _rows(_build(tmp_path, CEL.format(action="Deny"), "    action: Enforce\n")) == []
 
 

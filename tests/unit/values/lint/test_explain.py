@@ -30,7 +30,7 @@ def test_fixes_are_what_is_explained() -> None:
     assert {each.rule_id for each in explanations().values() if each.fix} == set(FIXES)
 
 
-def test_one() -> None:
+def test_explain_one() -> None:
     assert explanation("ck113") is explanations()["CK113"]
     assert "Why: " in as_text(explanation("CK113"))
     assert "Fix: " in as_text(explanation("CK007"))
@@ -39,7 +39,7 @@ def test_one() -> None:
         explanation("CK999")
 
 
-def test_page(request: pytest.FixtureRequest) -> None:
+def test_explain_page_is_true(request: pytest.FixtureRequest) -> None:
     written, mark, listed = PAGE.read_text("utf-8").partition(MARK)
     assert mark
     if request.config.getoption("--update-golden"):

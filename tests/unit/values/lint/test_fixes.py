@@ -38,7 +38,7 @@ from chartkit.values.lint.fixes import mend
         ("- a list\n", None, []),
     ],
 )
-def test_mend(text: str, expected: str | None, ids: list[str]) -> None:
+def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
     mended, done = mend(text, "x.yaml", defaults(None))
     assert done == ids
     if expected is None:

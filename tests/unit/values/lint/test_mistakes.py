@@ -106,7 +106,7 @@ LEFT_ALONE = {
 @pytest.mark.parametrize(
     ("rule", "text"), [(rule, text) for rule, texts in REPORTED.items() for text in texts]
 )
-def test_reported(rule: str, text: str) -> None:
+def test_mistakes_reported(rule: str, text: str) -> None:
     found = findings(text)
     assert found
     assert all(f" {rule}: " in each for each in found), found

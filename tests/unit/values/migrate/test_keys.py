@@ -107,7 +107,7 @@ def test_row_is_of_a_chart(row: Row) -> None:
 
 
 @pytest.mark.parametrize("flag", FLAGS)
-def test_argument(flag: str) -> None:
+def test_keys_argument(flag: str) -> None:
     assert flag in arguments()
     argument = arguments()[flag]
     for target in argument.targets:

@@ -34,7 +34,7 @@ GONE_WITH_THEIR_KEYS = {
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_accepted(version: str) -> None:
+def test_old_files_accepted(version: str) -> None:
     assert refused(old(version).text) == []
 
 
@@ -69,7 +69,7 @@ def test_every_key_is_spoken_of(version: str) -> None:
     assert all(step.why.endswith(".") for step in migration.steps)
 
 
-def test_recognised() -> None:
+def test_old_files_recognised() -> None:
     spans = {version: str(old(version).span) for version in VERSIONS}
     assert spans == {
         "2.0": "2.0",
@@ -80,7 +80,7 @@ def test_recognised() -> None:
     }
 
 
-def test_what_is_asked() -> None:
+def test_old_files_what_is_asked() -> None:
     assert {version: asked(old(version)) for version in VERSIONS} == {
         "2.0": set(),
         "2.3": {"networkPolicy.namespaceLabels"},

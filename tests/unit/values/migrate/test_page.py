@@ -15,7 +15,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "reference" / "migrate.md"
 MARK = "<!-- Written from chartkit/values/migrate/data: pytest --update-golden. Not by hand. -->\n"
 
 
-def test_page(request: pytest.FixtureRequest) -> None:
+def test_migrate_page_is_true(request: pytest.FixtureRequest) -> None:
     written, mark, listed = PAGE.read_text("utf-8").partition(MARK)
     assert mark
     tables = "\n".join(page()) + "\n"

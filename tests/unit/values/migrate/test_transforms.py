@@ -108,7 +108,7 @@ def flat(values: Json, path: str = "") -> dict[str, Json]:
 
 
 @pytest.mark.parametrize(("text", "wanted"), CASES, ids=[text for text, _ in CASES])
-def test_values(text: str, wanted: dict[str, Json]) -> None:
+def test_transforms_values(text: str, wanted: dict[str, Json]) -> None:
     migration = migrated(f"{text}\n{MARK}", "2.3" if "mode" in text or "topology" in text else None)
     found = flat(body(migration))
     assert found.pop("crds.install") is True
@@ -142,7 +142,7 @@ ASKED = [
 
 
 @pytest.mark.parametrize(("text", "key"), ASKED, ids=[text for text, _ in ASKED])
-def test_asked(text: str, key: str) -> None:
+def test_transforms_asks_the_user(text: str, key: str) -> None:
     migration = migrated(f"{text}\n{MARK}")
     assert asked(migration) == {key}
     assert not migration.is_whole
@@ -331,7 +331,7 @@ def test_comments_of_a_section_that_goes() -> None:
     )
 
 
-def test_reports() -> None:
+def test_transforms_reports() -> None:
     migration = migrated("podLabels: {a: b}\n# gone\nimage: {tag: v1.7.0}\n")
     text = as_text(migration)
     assert (
@@ -362,7 +362,7 @@ POLICIES = [
 
 
 @pytest.mark.parametrize(("text", "wanted"), POLICIES, ids=[text for text, _ in POLICIES])
-def test_policies(text: str, wanted: str) -> None:
+def test_transforms_policies(text: str, wanted: str) -> None:
     assert migrated(f"{text}\n", chart="kyverno-policies").text == wanted
 
 

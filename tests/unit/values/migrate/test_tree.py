@@ -92,7 +92,7 @@ def test_take_of_equal_entries() -> None:
     assert tree.data() == {"b": {"z": 1}}
 
 
-def test_deep() -> None:
+def test_migrate_tree_deep() -> None:
     text = "".join(f"{'  ' * depth}a{depth}:\n" for depth in range(199)) + "  " * 199 + "b: 1\n"
     tree = read(text)
     assert write_tree(tree) == text
@@ -150,7 +150,7 @@ def test_keys_that_cannot_be_moved(text: str, message: str) -> None:
     assert parse_yaml(write_tree(read(below))) == parse_yaml(below)
 
 
-def test_json() -> None:
+def test_migrate_tree_json() -> None:
     tree = read('{"a": {"b": [1, {"c": null}]}}')
     assert parse_yaml(write_tree(tree)) == {"a": {"b": [1, {"c": None}]}}
 

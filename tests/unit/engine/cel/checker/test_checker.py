@@ -74,7 +74,7 @@ from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complain
         (".size('a')", "int"),
     ],
 )
-def test_types(source: str, expected: str) -> None:
+def test_checker_types(source: str, expected: str) -> None:
     assert output(source) == expected
 
 
@@ -149,7 +149,7 @@ _OVERLOAD = "found no matching overload for"
         ),
     ],
 )
-def test_complaints(source: str, expected: dict[int, str]) -> None:
+def test_checker_complaints(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
 
 

@@ -33,7 +33,7 @@ from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complain
         ),
     ],
 )
-def test_arguments(source: str, expected: dict[int, str]) -> None:
+def test_validators_arguments(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
     assert complaints(source, LENIENT) == {}
 

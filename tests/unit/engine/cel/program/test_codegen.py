@@ -45,7 +45,7 @@ def body(source: str) -> str:
         ("cel.bind(x, object.a, x == 'y')", "(lambda a1: (a1 == k2))(v[k0][k1])"),
     ],
 )
-def test_code(source: str, code: str) -> None:
+def test_codegen_code(source: str, code: str) -> None:
     assert body(source).startswith(code)
 
 

@@ -57,7 +57,7 @@ def error(source: str, **variables: object) -> str:
         ("[1, 2, 3][dyn(1.0)]", 2),
     ],
 )
-def test_value(source: str, expected: object) -> None:
+def test_program_value(source: str, expected: object) -> None:
     assert value(source) == expected
 
 
@@ -85,7 +85,7 @@ def test_value(source: str, expected: object) -> None:
         ("9223372036854775807 + object.a[0]", "integer overflow"),
     ],
 )
-def test_error(source: str, message: str) -> None:
+def test_program_error(source: str, message: str) -> None:
     assert error(source) == message
 
 

@@ -50,7 +50,7 @@ def test_blocks(body: Json, holds: bool, message: str) -> None:
 
 
 @pytest.mark.parametrize("body", [None, {}, [], {"all": []}])
-def test_empty(body: Json) -> None:
+def test_blocks_empty(body: Json) -> None:
     assert compile_conditions(body).is_empty
 
 
@@ -65,7 +65,7 @@ def test_what_is_decided_hides_later_errors(body: Json) -> None:
 
 
 @pytest.mark.parametrize("body", [{"any": [NO, BROKEN]}, {"any": [NO], "all": [BROKEN]}, [BROKEN]])
-def test_errors(body: Json) -> None:
+def test_blocks_errors(body: Json) -> None:
     with pytest.raises(EvaluationError) as raised:
         _evaluate(body)
     assert raised.value.message == (
@@ -105,6 +105,6 @@ def test_unknown_operators_fail_when_they_are_used() -> None:
         [{**YES, "message": ["m"]}],
     ],
 )
-def test_malformed(body: Json) -> None:
+def test_blocks_malformed(body: Json) -> None:
     with pytest.raises(ConditionsMalformed):
         compile_conditions(body)

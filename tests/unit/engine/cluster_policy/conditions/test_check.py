@@ -41,14 +41,14 @@ def test_check(body: Json, fault: str | None) -> None:
         ({}, "preconditions[0].value: 'value' field found to be of the type map. The provided"),
     ],
 )
-def test_operations(value: Json, start: str) -> None:
+def test_condition_check_operations(value: Json, start: str) -> None:
     body = [_condition(OPERATION, "Equals", value)]
     fault = check_conditions(body, "preconditions")
     assert fault is not None
     assert fault.startswith(start)
 
 
-def test_operators() -> None:
+def test_condition_check_operators() -> None:
     body = {"all": [_condition(1, "equals", 1)]}
     fault = check_conditions(body, "conditions")
     assert fault is not None

@@ -41,7 +41,7 @@ def _holds(operator: str, key: Json, value: Json) -> bool:
         ("a", ["a"], False),
     ],
 )
-def test_equals(key: Json, value: Json, expected: bool) -> None:
+def test_operators_equals(key: Json, value: Json, expected: bool) -> None:
     assert _holds("Equals", key, value) is expected
     assert _holds("Equal", key, value) is expected
     assert _holds("NotEquals", key, value) is not expected
@@ -177,7 +177,7 @@ def test_deprecated_membership_takes_texts_alone(member: Json, kind: str) -> Non
         ([1], 1, None),
     ],
 )
-def test_order(key: Json, value: Json, order: int | None) -> None:
+def test_operators_order(key: Json, value: Json, order: int | None) -> None:
     assert _holds("GreaterThan", key, value) is (order == 1)
     assert _holds("GreaterThanOrEquals", key, value) is (order in (0, 1))
     assert _holds("LessThan", key, value) is (order == -1)
@@ -198,7 +198,7 @@ def test_order(key: Json, value: Json, order: int | None) -> None:
         (True, "1s", None),
     ],
 )
-def test_durations(key: Json, value: Json, order: int | None) -> None:
+def test_operators_durations(key: Json, value: Json, order: int | None) -> None:
     assert _holds("DurationGreaterThan", key, value) is (order == 1)
     assert _holds("DurationGreaterThanOrEquals", key, value) is (order in (0, 1))
     assert _holds("DurationLessThan", key, value) is (order == -1)

@@ -101,7 +101,7 @@ def test_whole_documents_can_be_replaced() -> None:
         ),
     ],
 )
-def test_errors(operation: Any, message: str) -> None:
+def test_patch_text_errors(operation: Any, message: str) -> None:
     assert _error(operation) == message
 
 

@@ -28,7 +28,7 @@ from chartkit.model import Json
         ("(a)(b)", AnchorKind.CONDITION, "a)(b"),
     ],
 )
-def test_anchor(key: str, kind: AnchorKind, name: str) -> None:
+def test_kinds_of_anchors(key: str, kind: AnchorKind, name: str) -> None:
     assert parse_anchor(key) == Anchor(kind, name)
 
 
@@ -39,7 +39,7 @@ def test_plain_key(key: str) -> None:
     assert parse_anchor(key) is None
 
 
-def test_text() -> None:
+def test_anchors_text() -> None:
     assert str(Anchor(AnchorKind.EQUALITY, "a")) == "=(a)"
 
 
@@ -54,5 +54,5 @@ def test_text() -> None:
         (None, False),
     ],
 )
-def test_nested(pattern: Json, found: bool) -> None:
+def test_anchors_nested(pattern: Json, found: bool) -> None:
     assert has_nested_anchors(pattern) is found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chartkit.engine.cluster_policy.pattern.build import Path, Run, Spot
 
 
-def test_path() -> None:
+def test_build_path() -> None:
     path = Path().child("spec").child("containers").each().child("ports").each()
     assert path.at((1, 20)) == "/spec/containers/1/ports/20/"
     assert Path().at(()) == "/"
@@ -16,7 +16,7 @@ def test_spot_keeps_the_key_as_written() -> None:
     assert (spot.path.at((3,)), spot.position) == ("/a/3/", ("=(a)", "0"))
 
 
-def test_run() -> None:
+def test_build_run() -> None:
     run = Run()
     assert not run.is_key_missing
     run.found["(a)"] = False

@@ -23,7 +23,7 @@ HELD, FAIL, SKIP, ERROR = None, MismatchKind.FAIL, MismatchKind.SKIP, MismatchKi
         ("(a", FAIL, FAIL, FAIL),
     ],
 )
-def test_anchor(
+def test_keys_anchor(
     key: str,
     right: MismatchKind | None,
     wrong: MismatchKind | None,
@@ -88,7 +88,7 @@ def test_anchor(
         ),
     ],
 )
-def test_texts(pattern: Body, value: Body, path: str, message: str) -> None:
+def test_keys_texts(pattern: Body, value: Body, path: str, message: str) -> None:
     mismatch = compile_pattern(pattern).check(value)
     assert mismatch is not None
     assert (mismatch.path, mismatch.message) == (path, message)

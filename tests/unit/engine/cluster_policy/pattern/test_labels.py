@@ -45,7 +45,7 @@ def test_nothing_to_replace(pattern: Body) -> None:
         ({"a": 1}, {"a": "2"}, None),
     ],
 )
-def test_replaced(pattern: Body, labels: Body, path: str | None) -> None:
+def test_labels_replaced(pattern: Body, labels: Body, path: str | None) -> None:
     mismatch = compile_pattern(_labels(pattern)).check(_labels(labels))
     assert (mismatch.path if mismatch else None) == path
 

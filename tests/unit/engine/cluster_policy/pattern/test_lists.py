@@ -51,7 +51,7 @@ def test_too_few_elements_is_an_error() -> None:
     )
 
 
-def test_texts() -> None:
+def test_pattern_lists_texts() -> None:
     empty, other = _check([], []), _check(["x"], "x")
     assert empty is not None
     assert empty.message == "pattern Array empty"

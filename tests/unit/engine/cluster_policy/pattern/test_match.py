@@ -20,7 +20,7 @@ from tests.cpu import ends_soon
         (True, {"b": [1, "c"]}, "resource value 'map[b:[1 c]]' does not match 'true' at path /a/"),
     ],
 )
-def test_message(pattern: Json, value: Json, message: str) -> None:
+def test_pattern_match_message(pattern: Json, value: Json, message: str) -> None:
     mismatch = compile_pattern({"a": pattern}).check({"a": value})
     assert mismatch is not None
     assert mismatch.message == message
@@ -67,7 +67,7 @@ def test_many_wildcards_end_soon(wildcard: str, held: bool) -> None:
         assert (compile_pattern({"a": wildcard}).check({"a": "a" * 5000}) is None) is held
 
 
-def test_what_comes_in_is_not_changed() -> None:
+def test_pattern_match_what_comes_in_is_not_changed() -> None:
     pattern = {"metadata": {"labels": {"a*": "v"}}}
     value = {"metadata": {"labels": {"ab": "v"}}}
     compiled = compile_pattern(pattern)

@@ -11,7 +11,7 @@ from chartkit.engine.cluster_policy.pattern.mismatch import (
 )
 
 
-def test_kinds() -> None:
+def test_mismatch_kinds() -> None:
     assert unmet_condition("x", "/a/").skips
     assert unmet_global("x", "/a/").skips
     assert not forbidden_key("/a/").skips
@@ -31,7 +31,7 @@ def test_texts_count_as_well() -> None:
     assert Failure("/a/", "'negation anchor matched in resource'").forbids
 
 
-def test_combined() -> None:
+def test_mismatch_combined() -> None:
     failure = combine([unmet_condition("x", "/a/"), unmet_global("y", "/b/")], "/c/")
     assert failure.text == "conditional anchor mismatch: x; global anchor mismatch: y"
     assert failure.path == "/c/"

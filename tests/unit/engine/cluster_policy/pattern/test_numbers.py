@@ -46,5 +46,5 @@ def test_number() -> None:
         (Int64(1), "int64"),
     ],
 )
-def test_type(value: Json, name: str) -> None:
+def test_numbers_type(value: Json, name: str) -> None:
     assert go_type(value) == name

@@ -36,14 +36,14 @@ from chartkit.model import Json
         ("true", [True, "true"], [1, False]),
     ],
 )
-def test_operation(operation: str, holds: list[Json], fails: list[Json]) -> None:
+def test_operators_operation(operation: str, holds: list[Json], fails: list[Json]) -> None:
     check = compile_operation(operation)
     assert [value for value in holds if not check(value)] == []
     assert [value for value in fails if check(value)] == []
 
 
 @pytest.mark.parametrize("text", ["abc", "runtime/default", "", ">", "\t>5", "1d"])
-def test_literal(text: str) -> None:
+def test_operators_literal(text: str) -> None:
     assert literal(text) == text.strip()
 
 

@@ -129,7 +129,7 @@ def test_other_kinds_are_errors() -> None:
     )
 
 
-def test_nothing_is_said_of_a_deletion() -> None:
+def test_podsecurity_rule_nothing_is_said_of_a_deletion() -> None:
     given = request(workload(), operation=Operation.DELETE)
     assert results(given) == []
     assert results(given, exception("e")) == []

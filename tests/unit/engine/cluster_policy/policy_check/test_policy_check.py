@@ -269,7 +269,7 @@ def test_refusals_of_the_api_types(body: Body, text: str | None) -> None:
         ),
     ],
 )
-def test_users(block: Body, text: str) -> None:
+def test_policy_check_users(block: Body, text: str) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}, **block}]}
     assert _fault(_rule(match=match), background=False) == f"spec.rules[0].match.any[0].{text}"
 
@@ -354,7 +354,7 @@ def _override(action: str, *namespaces: str) -> Body:
         ([{"namespaces": ["a"]}], "invalid action"),
     ],
 )
-def test_overrides(overrides: list[Body], text: str | None) -> None:
+def test_policy_check_overrides(overrides: list[Body], text: str | None) -> None:
     assert _fault(_rule(), validationFailureActionOverrides=overrides) == text
 
 
@@ -374,7 +374,7 @@ def test_overrides(overrides: list[Body], text: str | None) -> None:
         ),
     ],
 )
-def test_mutations(mutate: Body, text: str | None) -> None:
+def test_policy_check_mutations(mutate: Body, text: str | None) -> None:
     assert _fault(_rule(validate=None, mutate=mutate)) == text
 
 

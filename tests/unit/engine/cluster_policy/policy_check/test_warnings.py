@@ -86,7 +86,7 @@ def test_operators_of_preconditions_are_not_looked_at() -> None:
         ({"status": {"phase": "x"}}, ("Widget/status",), ""),
     ],
 )
-def test_subresources(pattern: Body, kinds: tuple[str, ...], said: str) -> None:
+def test_warnings_subresources(pattern: Body, kinds: tuple[str, ...], said: str) -> None:
     body = rule(kinds=kinds, validate={"message": "m", "pattern": pattern})
     found = policy_warnings(policy(body))
     assert [said in each.message for each in found] == ([True] if said else [])

@@ -20,7 +20,7 @@ from chartkit.model import Body
         {"imageRegistry": {"reference": "{{ image }}"}},
     ],
 )
-def test_sound(entry: Body) -> None:
+def test_entries_check_sound(entry: Body) -> None:
     assert check_entries([{"name": "x", **entry}]) is None
 
 
@@ -63,7 +63,7 @@ def test_sound(entry: Body) -> None:
         ),
     ],
 )
-def test_faults(entry: Body, fault: str) -> None:
+def test_entries_check_faults(entry: Body, fault: str) -> None:
     found = check_entries([{"name": "first", "variable": {"value": 1}}, entry])
     assert found is not None
     assert found.startswith(fault)

@@ -78,7 +78,7 @@ def _load(body: Body, *, world: World = WORLD, namespace: str = "") -> Json:
         ({"value": {"a": 1}, "jmesPath": "b", "default": "d"}, "d"),
     ],
 )
-def test_variable(variable: Body, expected: Json) -> None:
+def test_entries_variable(variable: Body, expected: Json) -> None:
     assert _load({"variable": variable}) == expected
 
 
@@ -149,7 +149,7 @@ def test_variable_errors(variable: Body, message: str) -> None:
         ({"imageRegistry": {"reference": "a", "jmesPath": "resolvedImage"}}, "a@sha256:1"),
     ],
 )
-def test_outside(body: Body, expected: Json) -> None:
+def test_entries_outside(body: Body, expected: Json) -> None:
     assert _load(body) == expected
 
 

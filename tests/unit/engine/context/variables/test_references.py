@@ -27,7 +27,7 @@ from chartkit.model import Json
         ("a $(", "a $("),
     ],
 )
-def test_resolved(text: str, expected: str) -> None:
+def test_references_resolved(text: str, expected: str) -> None:
     document = {"a": text, "b": "two", "c": {"d": "deep", "=(e)": "anchored"}, "n": 5, "f": 1.5}
     assert resolve_references(document)["a"] == expected
 
@@ -46,7 +46,7 @@ def test_resolved(text: str, expected: str) -> None:
         ("$(<=)", "failed to resolve $(<=) at path /a: expected path, found empty reference"),
     ],
 )
-def test_faults(text: str, message: str) -> None:
+def test_references_faults(text: str, message: str) -> None:
     with pytest.raises(UnresolvedReferenceError) as raised:
         resolve_references({"a": text, "n": 5, "t": True})
     assert raised.value.message.startswith(message) or text == "$(>)"

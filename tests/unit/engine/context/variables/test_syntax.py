@@ -36,13 +36,13 @@ def test_find_variables(text: str, queries: list[str]) -> None:
     assert len(split_text(text, variables)) == len(queries) + 1
 
 
-def test_shallow() -> None:
+def test_syntax_shallow() -> None:
     (plain,), (shallow,) = find_variables("{{ a }}"), find_variables("{{-a}}")
     assert (plain.shallow, shallow.shallow) == (False, True)
     assert shallow.query == "a"
 
 
-def test_unescape() -> None:
+def test_syntax_unescape() -> None:
     assert unescape("a \\{{ b }} {{") == "a {{ b }} {{"
 
 

@@ -119,7 +119,7 @@ def test_document_is_not_changed() -> None:
         ("x{{- request.object.i }}", "failed to resolve request.object.i at path : a variable "),
     ],
 )
-def test_errors(value: Json, message: str) -> None:
+def test_template_errors(value: Json, message: str) -> None:
     with pytest.raises(SubstitutionError) as raised:
         _resolve(value)
     assert raised.value.message.startswith(message)

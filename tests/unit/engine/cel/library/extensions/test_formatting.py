@@ -59,7 +59,7 @@ from chartkit.engine.cel.values import NONE, Uint, Value
         ("100%% %s", 1, "100% 1"),
     ],
 )
-def test_clauses(text: str, argument: Value, expected: str) -> None:
+def test_formatting_clauses(text: str, argument: Value, expected: str) -> None:
     assert format_text(text, [argument]) == expected
 
 

@@ -74,7 +74,7 @@ _BIG = 2**53
         ),
     ],
 )
-def test_lists(id: str, args: tuple[Value, ...], expected: tuple[str, Value]) -> None:
+def test_lists_of_cel_go(id: str, args: tuple[Value, ...], expected: tuple[str, Value]) -> None:
     assert answer(lists.LIBRARY, id, args) == expected
 
 
@@ -98,7 +98,9 @@ def test_what_is_no_number_is_never_the_same() -> None:
         ("list_sets_intersects_list", [_BIG + 1], [float(_BIG)], True),
     ],
 )
-def test_sets(id: str, left: list[Value], right: list[Value], expected: bool) -> None:
+def test_extension_lists_sets(
+    id: str, left: list[Value], right: list[Value], expected: bool
+) -> None:
     assert answer(sets.LIBRARY, id, (left, right)) == ("bool", expected)
 
 

@@ -82,7 +82,7 @@ def _illegal(place: int) -> tuple[str, str]:
         ("é", _illegal(0)),
     ],
 )
-def test_base64(text: str, expected: tuple[str, Value]) -> None:
+def test_maths_base64(text: str, expected: tuple[str, Value]) -> None:
     assert answer(encoders.LIBRARY, "base64_decode_string", (text,)) == expected
 
 
@@ -131,5 +131,5 @@ def test_base64(text: str, expected: tuple[str, Value]) -> None:
         ),
     ],
 )
-def test_regexes(id: str, args: tuple[Value, ...], expected: tuple[str, Value]) -> None:
+def test_maths_regexes(id: str, args: tuple[Value, ...], expected: tuple[str, Value]) -> None:
     assert answer(regexes.LIBRARY, id, args) == expected

@@ -84,7 +84,7 @@ def test_addresses(expression: str, expected: str) -> None:
         ("string(cidr('10.1.2.3/8'))", '"10.1.2.3/8"'),
     ],
 )
-def test_networks(expression: str, expected: str) -> None:
+def test_addresses_networks(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 
 

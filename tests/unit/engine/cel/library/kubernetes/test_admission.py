@@ -22,7 +22,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
         ("namespaceObject.metadata.UID", "string"),
     ],
 )
-def test_fields(expression: str, output: str) -> None:
+def test_admission_fields(expression: str, output: str) -> None:
     assert str(compile_expression(expression, ENVIRONMENTS["k8s"]).output_type) == output
 
 

@@ -29,7 +29,7 @@ from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
         ),
     ],
 )
-def test_what_is_asked(expression: str, question: Question) -> None:
+def test_authz_what_is_asked(expression: str, question: Question) -> None:
     asked: list[Question] = []
 
     def decide(each: Question) -> Decision:
@@ -56,7 +56,7 @@ def test_what_is_asked(expression: str, question: Question) -> None:
         ("dyn(1).allowed()", "error: no such overload"),
     ],
 )
-def test_answers(expression: str, expected: str) -> None:
+def test_authz_answers(expression: str, expected: str) -> None:
     authorizer = Authorizer("alice", lambda _question: Decision(False, error="gone"))
     assert comes_to(expression, a=authorizer).startswith(expected)
 

@@ -45,7 +45,7 @@ from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
         ("[quantity('1')].indexOf(quantity('1').add(0))", "-1"),
     ],
 )
-def test_lists(expression: str, expected: str) -> None:
+def test_kubernetes_lists(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 
 

@@ -54,7 +54,7 @@ from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
         ("dyn(quantity('2')) == null", "false"),
     ],
 )
-def test_quantities(expression: str, expected: str) -> None:
+def test_quantities_in_cel(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 
 

@@ -64,7 +64,7 @@ def test_regular_expressions_and_keys(expression: str, expected: str) -> None:
         ),
     ],
 )
-def test_urls(expression: str, expected: str) -> None:
+def test_kubernetes_texts_urls(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 
 
@@ -111,5 +111,5 @@ def test_urls_are_written_as_go_writes_them(text: str, written: str) -> None:
         ("dyn(semver('1.2.3')) == dyn('1.2.3')", "error: no such overload"),
     ],
 )
-def test_versions(expression: str, expected: str) -> None:
+def test_kubernetes_texts_versions(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected

@@ -38,7 +38,7 @@ _ROUNDED = 2**53 + 1
         ("greater_double", math.inf, 1e308, True),
     ],
 )
-def test_comparisons(id: str, left: Value, right: Value, expected: bool) -> None:
+def test_ordering_comparisons(id: str, left: Value, right: Value, expected: bool) -> None:
     assert answer(LIBRARY, id, (left, right)) == ("bool", expected)
 
 
@@ -59,7 +59,7 @@ def test_comparisons(id: str, left: Value, right: Value, expected: bool) -> None
         ("1", 1, False),
     ],
 )
-def test_equality(left: Value, right: Value, expected: bool) -> None:
+def test_ordering_equality(left: Value, right: Value, expected: bool) -> None:
     assert equal(left, right) is expected
     assert equal(right, left) is expected
 

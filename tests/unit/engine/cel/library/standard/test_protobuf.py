@@ -40,7 +40,7 @@ def _make(name: str, fields: Mapping[str, Value]) -> Value:
         ("ListValue", {"values": [Timestamp(0)]}, ["1970-01-01T00:00:00Z"]),
     ],
 )
-def test_literals(name: str, fields: Mapping[str, Value], expected: Value) -> None:
+def test_protobuf_literals(name: str, fields: Mapping[str, Value], expected: Value) -> None:
     made = _make(name, fields)
     assert (made.__class__, made) == (expected.__class__, expected)
 

@@ -9,11 +9,11 @@ from typing import Final
 from chartkit.catalog.model import FORMS, SEVERITIES, Entry, Kind
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
+from chartkit.suggestions import did_you_mean, nearest
 
 KINDS: Final = (*map(str, Kind), *FORMS)
 """What can be asked for as a kind: what policies do, and their forms."""
 _NEAR: Final = 3
-_CUTOFF: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,26 +179,4 @@ def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
     hint = did_you_mean(list(dict.fromkeys(near))[:_NEAR])
     return InputError(
         f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
-    )
-
-
-def nearest(given: str, known: Iterable[str]) -> list[str]:
-    """The known names that a mistyped one is near to, the nearest first; letters' case does not
-    count."""
-    import difflib
-
-    by_lower = {text.lower(): text for text in known}
-    near = difflib.get_close_matches(given.lower(), by_lower, _NEAR, _CUTOFF)
-    return [by_lower[text] for text in near]
-
-
-def did_you_mean(names: Sequence[str]) -> str | None:
-    """A hint with names; None where there are none."""
-    if not names:
-        return None
-    shown = [f"'{name}'" for name in names]
-    return (
-        "did you mean "
-        + " or ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
-        + "?"
     )

@@ -12,6 +12,7 @@ import click
 from chartkit import __version__
 from chartkit.cli import boundary, terminal
 from chartkit.errors import InputError
+from chartkit.suggestions import suggestion
 
 COMMANDS = {
     "init": ("chartkit.cli.init:init", "Start a project: chartkit.yaml and a first workload."),
@@ -71,10 +72,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, 1)
-            hint = f"did you mean '{near[0]}'?" if near else "known are " + ", ".join(COMMANDS)
+            hint = suggestion(args[0], COMMANDS) or f"known are {', '.join(COMMANDS)}"
             ctx.fail(f"there is no command '{args[0]}': {hint}")
         return super().resolve_command(ctx, args)
 

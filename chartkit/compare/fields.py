@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from enum import Enum
 from typing import Final
 
+from chartkit.documents.yaml_diff import LIST_KEYS
 from chartkit.model import Json
 
 Path = tuple[str | int, ...]
@@ -21,9 +22,6 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
-
-_KEYS: Final = ("name", "containerPort", "key", "mountPath")
-"""What tells the items of a list of objects apart, the first that all of them have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def _key(before: list[Json], after: list[Json]) -> str:
     items = [*before, *after]
     if not all(isinstance(item, Mapping) for item in items):
         return ""
-    for key in _KEYS:
+    for key in LIST_KEYS:
         if all(isinstance(item.get(key), str | int) for item in items) and all(
             len({str(item[key]) for item in each}) == len(each) for each in (before, after)
         ):

@@ -12,6 +12,7 @@ from chartkit.library.metadata import Parameter
 from chartkit.library.policies import Library, LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 _ASK: Final = "`chartkit policies show NAME` says which parameters a policy has"
 
@@ -22,7 +23,7 @@ def check_for_policy(
     """Raises InputError for a parameter that the policy does not have, or a value unfit for it."""
     found = policy.parameters.get(name)
     if found is None:
-        hint = json_schema.suggestion(name, policy.parameters) or _known(policy.parameters)
+        hint = suggestion(name, policy.parameters) or _known(policy.parameters)
         raise InputError(f"policy '{policy.name}' has no parameter '{name}'", location, hint)
     _check(found, value, location)
 
@@ -47,7 +48,7 @@ def _parameters(name: str, library: Library, location: Location | None) -> Seque
     found = [policy.parameters[name] for policy in policies if name in policy.parameters]
     if not found:
         known = sorted({key for policy in policies for key in policy.parameters})
-        hint = json_schema.suggestion(name, known) or _ASK
+        hint = suggestion(name, known) or _ASK
         raise InputError(f"no policy has a parameter '{name}'", location, hint)
     return found
 

@@ -28,6 +28,7 @@ from chartkit.library.upstream import PlainLibrary, PlainPolicy
 from chartkit.model import Json, Location
 from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 POLICY_FILE = "policy.yaml"
 CEL_FILE = "cel.yaml"
@@ -178,7 +179,7 @@ class Library:
         if there:
             hint: str | None = f"it is a folder, say which of it: {', '.join(there)}"
         else:
-            hint = json_schema.suggestion(reference, known)
+            hint = suggestion(reference, known)
         for library in self.vendored:
             if library.has_own_format(reference):
                 message = (
@@ -332,7 +333,7 @@ def _parameters(document: Document, shared: Mapping[str, Parameter]) -> dict[str
     for position, name in enumerate(document.body.get("sharedParameters", [])):
         if name not in shared:
             place = document.locate("sharedParameters", position)
-            hint = json_schema.suggestion(name, shared) or f"define it in {PARAMETERS_FILE}"
+            hint = suggestion(name, shared) or f"define it in {PARAMETERS_FILE}"
             raise InputError(f"there is no shared parameter '{name}'", place, hint)
         found[name] = shared[name]
     own = document.body.get("parameters", {})

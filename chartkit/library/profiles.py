@@ -20,6 +20,7 @@ from chartkit.library.policies import Library, LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.project.project import Action, Environment, Exclusion, PolicySettings
 from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 SCHEMA = "profile.schema.json"
 _SUFFIXES = (".yaml", ".yml")
@@ -175,7 +176,7 @@ def _file(reference: str, folder: Path, location: Location | None) -> Path:
     built_in = bundled.profiles_dir() / f"{reference}.yaml"
     if not built_in.is_file():
         known = sorted(path.stem for path in bundled.profiles_dir().glob("*.yaml"))
-        hint = json_schema.suggestion(reference, known) or (
+        hint = suggestion(reference, known) or (
             f"built in are {', '.join(known)}; a file of your own is named by its path"
         )
         raise InputError(f"there is no profile '{reference}'", location, hint)

@@ -19,6 +19,7 @@ from chartkit.model import Body, Json, Location
 from chartkit.project.monitoring import Monitoring, read_monitoring
 from chartkit.project.policy_reporter import PolicyReporter, read_policy_reporter
 from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 FILE_NAME = "chartkit.yaml"
 SCHEMA = "project.schema.json"
@@ -154,7 +155,7 @@ class Project:
         found = self.environments.get(name)
         if found is None:
             known = ", ".join(self.environments)
-            hint = json_schema.suggestion(name, self.environments) or f"it has {known}"
+            hint = suggestion(name, self.environments) or f"it has {known}"
             place = self.document.locate("environments")
             raise InputError(f"there is no environment '{name}'", place, hint)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, Protocol
 from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Severity
+from chartkit.suggestions import suggestion
 
 RULE_ID = "CK001"
 _FOLDER = Path(__file__).parent / "files"
@@ -131,13 +131,6 @@ def require_no_object(document: Document) -> None:
     if isinstance(kind, str) and isinstance(body.get("apiVersion"), str):
         hint = "put what stands below its values, or valuesObject, into a file of its own"
         raise InputError(f"is an object of kind {kind}, and not values", document.location, hint)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """`did you mean 'x'?` where a known name is near; None elsewhere."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return f"did you mean '{by_lower[near[0]]}'?" if near else None
 
 
 _Finding = tuple[list[str | int], str, str | None]

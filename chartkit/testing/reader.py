@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from chartkit.documents.reader import Document, read_file
 from chartkit.engine.cli_files.user_values import read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from chartkit.suggestions import suggestion
 from chartkit.testing.mocks import read_api_calls, read_global_entries
 from chartkit.testing.model import Expectation, ResourceSpec, TestFile
 
@@ -177,8 +177,7 @@ def _checked(
         name = known.get(str(key).lower())
         place = (*path, key)
         if name is None:
-            near = get_close_matches(str(key), fields, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"known are {', '.join(fields)}"
+            hint = suggestion(str(key), fields) or f"known are {', '.join(fields)}"
             raise InputError(f"unknown field '{key}'", document.locate(*place), hint)
         if value is not None and not _fits(value, fields[name]):
             raise InputError(f"'{key}' must be {fields[name]}", document.locate(*place))

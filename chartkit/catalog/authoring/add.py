@@ -27,7 +27,7 @@ from chartkit.library.profiles import (
 from chartkit.model import Location
 from chartkit.output import swap
 from chartkit.project.project import DEFAULT_PROFILES, Project, read_project
-from chartkit.schemas.json_schema import suggestion
+from chartkit.suggestions import suggestion
 
 _FOLDER: Final = "profiles"
 _SUFFIXES: Final = (".yaml", ".yml")

@@ -43,7 +43,7 @@ from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
 from chartkit.network.downloads.lockfile import LOCK_FILE
 from chartkit.network.downloads.vendored_folder import verify
 from chartkit.scan.policies import PolicySet
-from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 METADATA: Final = "CK510"
 """metadata.yaml is missing, broken or not complete; the ids up to CK520 are what `check` finds."""
@@ -180,7 +180,7 @@ def _counterparts(policy: LibraryPolicy) -> Iterator[Diagnostic]:
         if name == policy.name or name.endswith(f"/{policy.name}"):
             yield _error(COUNTERPART, "is named as its own counterpart", place)
         elif name not in known:
-            hint = json_schema.suggestion(name, sorted(known))
+            hint = suggestion(name, sorted(known))
             message = f"its counterpart '{name}' is not in the library"
             yield _error(COUNTERPART, message, place, hint)
 

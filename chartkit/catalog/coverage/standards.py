@@ -16,6 +16,7 @@ from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 SCHEMA: Final = "standard.schema.json"
 _SUFFIXES: Final = (".yaml", ".yml")
@@ -105,7 +106,7 @@ def _file(reference: str) -> Path:
     known = built_in_standards()
     if reference not in known:
         listed = f"built in are {', '.join(known)}; a file of your own is named by its path"
-        hint = json_schema.suggestion(reference, known) or listed
+        hint = suggestion(reference, known) or listed
         raise InputError(f"there is no standard '{reference}'", hint=hint)
     return bundled.standards_dir() / f"{reference}.yaml"
 

@@ -14,7 +14,7 @@ from chartkit.errors import InputError
 from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE
 from chartkit.model import Location
 from chartkit.output import swap
-from chartkit.schemas import json_schema
+from chartkit.suggestions import suggestion
 
 _DEEPEST: Final = 2
 """How many folders may stand between a policy and its library's shared parameters."""
@@ -53,7 +53,7 @@ def _named(name: str, known: Sequence[LibraryFolder]) -> Documented:
     folder = Path(name)
     if not folder.is_dir():
         listed = [library.name for library in known]
-        hint = json_schema.suggestion(name, listed) or f"libraries are {', '.join(listed)}"
+        hint = suggestion(name, listed) or f"libraries are {', '.join(listed)}"
         raise InputError(f"there is no library and no folder '{name}'", hint=hint)
     root = _root(folder.resolve())
     found = [

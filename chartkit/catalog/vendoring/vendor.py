@@ -12,7 +12,6 @@ from typing import Final
 from chartkit.catalog.cache import RECENT
 from chartkit.catalog.index import Indexed, index_files, read_index
 from chartkit.catalog.libraries import libraries, vendored
-from chartkit.catalog.search import did_you_mean, nearest
 from chartkit.catalog.vendoring.sources import Taken, default_name, take
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -25,6 +24,7 @@ from chartkit.network.downloads.vendored_folder import (
     require_unchanged,
 )
 from chartkit.network.http.urls import shown_source
+from chartkit.suggestions import did_you_mean, nearest
 
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 

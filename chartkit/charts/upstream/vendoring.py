@@ -18,7 +18,6 @@ from chartkit.network.downloads.vendored_folder import (
     require_unchanged,
     verify,
 )
-from chartkit.schemas.json_schema import suggestion
 from chartkit.charts.upstream.vendored import folder_of, kyverno_of
 from chartkit.kyverno.versions import Version
 from chartkit.errors import InputError
@@ -39,6 +38,7 @@ from chartkit.network.downloads.paths import is_left_out
 from chartkit.network.downloads.urls import checked_url
 from chartkit.model import Location
 from chartkit.network.http.urls import is_url, shown_url
+from chartkit.suggestions import suggestion
 
 _KYVERNO: Final = "https://kyverno.github.io/kyverno"
 REPOSITORIES: Final[Mapping[str, str]] = MappingProxyType(

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.schemas.json_schema import suggestion
+from chartkit.suggestions import suggestion
 
 _FILE: Final = Path(__file__).parent / "explanations.yaml"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, Severity
-from chartkit.schemas.json_schema import suggestion
+from chartkit.suggestions import suggestion
 from chartkit.values.lint.subject import Path, Subject
 
 UNKNOWN_KEY: Final = "CK010"

@@ -10,7 +10,8 @@ from chartkit.documents.reader import Document, parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from chartkit.model import Json, Location
-from chartkit.schemas.json_schema import require_no_object, require_single_keys, suggestion
+from chartkit.schemas.json_schema import require_no_object, require_single_keys
+from chartkit.suggestions import suggestion
 from chartkit.values.migrate.context import Context, Outcome, Step
 from chartkit.values.migrate.known import (
     ENGINE,

@@ -113,12 +113,3 @@ def test_the_first_is_raised_and_the_others_are_counted() -> None:
 def test_what_is_ignored_does_not_count() -> None:
     document = read_text("port: 30000\n", "f.yaml")[0]
     assert json_schema.violations(document, SCHEMA, ignore=frozenset({"required"})) == []
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("reportController", "reportsController"), ("ENFORCE", "Enforce"), ("zzzz", None)],
-)
-def test_json_schema_suggestions(name: str, expected: str | None) -> None:
-    said = json_schema.suggestion(name, ["reportsController", "Enforce", "Audit"])
-    assert said == (f"did you mean '{expected}'?" if expected else None)

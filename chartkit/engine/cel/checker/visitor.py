@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 
 from chartkit.engine.cel.ast import (
@@ -44,6 +43,7 @@ from chartkit.engine.cel.types import (
     struct,
 )
 from chartkit.engine.cel.values import Uint
+from chartkit.suggestions import nearest
 
 OPTIONAL_SELECT = "_?._"
 FORMAT = "format"
@@ -163,7 +163,7 @@ class Visitor:
             return DYN
         found = declared.fields.get(field)
         if found is None:
-            near = get_close_matches(field, declared.fields, n=1)
+            near = nearest(field, declared.fields, 1)
             self.issues.append(
                 UndefinedField(
                     f"undefined field '{field}'", offset, name, field, near[0] if near else None

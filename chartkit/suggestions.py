@@ -1,0 +1,28 @@
+"""Names that a mistyped one may stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def nearest(name: str, known: Iterable[str], most: int = 3) -> list[str]:
+    """Return the known names that are similar to another, the most similar first; letters' case
+    does not count."""
+    import difflib  # Only errors need it.
+
+    by_lower = {each.lower(): each for each in known}
+    return [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, most)]
+
+
+def suggestion(name: str, known: Iterable[str]) -> str | None:
+    """Return a hint with the known name that is most similar to another; None if none is."""
+    return did_you_mean(nearest(name, known, 1))
+
+
+def did_you_mean(names: Sequence[str]) -> str | None:
+    """Return a hint with names: `did you mean 'a', 'b' or 'c'?`; None if there are none."""
+    if not names:
+        return None
+    *most, last = (f"'{name}'" for name in names)
+    listed = f"{', '.join(most)} or {last}" if most else last
+    return f"did you mean {listed}?"

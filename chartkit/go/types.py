@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from chartkit.errors import EvaluationError
+from chartkit.go.base64_text import Base64Error, decode_base64
+from chartkit.go.calendar import Moment
 from chartkit.go.fmt import go_json
 from chartkit.go.quantity import Quantity, QuantityError
+from chartkit.go.quoting import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.model import Body, Json
 
@@ -56,14 +59,16 @@ class GoTypes:
 
     A field's entry is its type after the names of the structs that are embedded on the way to it:
     `[]T`, `map[string]T`, a struct's name, `bool`, `int32`, `int64`, `string`; `name=T` for a
-    type that has a name; `Quantity`, `IntOrString`, `Time` and `Raw` are read as Kubernetes does.
-    A name is printed from its last slash on.
+    type that has a name; `Quantity`, `IntOrString`, `Time` and `Raw` are read as Kubernetes does;
+    `[]uint8` becomes bytes, and `time.Time` a Moment. A name is printed from its last slash on.
     """
 
-    __slots__ = ("_decoders", "_structs", "_types")
+    __slots__ = ("_decoders", "_exact", "_structs", "_types")
 
-    def __init__(self, types: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, types: Mapping[str, Mapping[str, str]], exact: bool = False) -> None:
+        """exact: refuse a name that differs from a field's in upper and lower case alone."""
         self._types = types
+        self._exact = exact
         self._decoders: dict[str, Decoder] = {}
         self._structs: dict[str, tuple[dict[str, _Field], dict[str, _Field]]] = {}
 
@@ -85,6 +90,8 @@ class GoTypes:
         return found
 
     def _compile(self, entry: str, shown: str) -> Decoder:
+        if entry in _READERS:
+            return _READERS[entry]
         if entry.startswith("[]"):
             return _list_of(self._decoder(entry.removeprefix("[]")), shown)
         if entry.startswith(_MAP):
@@ -93,7 +100,7 @@ class GoTypes:
             return self._compile(entry.partition("=")[2], shown)
         if entry in self._types:
             return self._struct(entry, shown)
-        return _READERS.get(entry) or _scalar(entry, shown)
+        return _scalar(entry, shown)
 
     def _fields(self, struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
         """The fields of a struct by their names, and by their names in lower case."""
@@ -115,7 +122,7 @@ class GoTypes:
         def decode_struct(value: Json, state: _State) -> Body:
             if not isinstance(value, dict):
                 if value is not None:
-                    state.refuse(_kind(value), shown)
+                    state.refuse(kind_of(value), shown)
                 return {}
             exact, folded = self._fields(name)
             outer, depth = state.struct, len(state.fields)
@@ -123,6 +130,9 @@ class GoTypes:
             for key in sorted(value):
                 found = exact.get(key) or folded.get(_folded(key))
                 member = value[key]
+                if found is not None and self._exact and found.name != key:
+                    text = f"the member {quote(key)} of {shown} is not spelled {quote(found.name)}"
+                    raise EvaluationError(text)
                 if found is None or member is None:
                     continue
                 state.struct = title
@@ -151,7 +161,7 @@ def _list_of(decode_one: Decoder, shown: str) -> Decoder:
     def decode_list(value: Json, state: _State) -> list[Json]:
         if not isinstance(value, list):
             if value is not None:
-                state.refuse(_kind(value), shown)
+                state.refuse(kind_of(value), shown)
             return []
         return [decode_one(one, state) for one in value]
 
@@ -162,7 +172,7 @@ def _map_of(decode_one: Decoder, shown: str) -> Decoder:
     def decode_map(value: Json, state: _State) -> Body:
         if not isinstance(value, dict):
             if value is not None:
-                state.refuse(_kind(value), shown)
+                state.refuse(kind_of(value), shown)
             return {}
         return {key: decode_one(value[key], state) for key in sorted(value)}
 
@@ -179,7 +189,7 @@ def _scalar(kind: str, shown: str) -> Decoder:
         if type(value) is wanted:
             return value
         if value is not None:
-            state.refuse(_kind(value), shown)
+            state.refuse(kind_of(value), shown)
         return zero
 
     return decode_scalar
@@ -195,7 +205,7 @@ def _integer(limits: tuple[int, int], shown: str) -> Decoder:
         if value is None:
             return 0
         if isinstance(value, bool) or not isinstance(value, int | float):
-            state.refuse(_kind(value), shown)
+            state.refuse(kind_of(value), shown)
             return 0
         text = _number(value)
         if not text.removeprefix("-").isdigit() or not least <= int(text) <= most:
@@ -212,8 +222,8 @@ def _number(value: float) -> str:
     return str(int(value)) if is_whole else go_json(value)
 
 
-def _kind(value: Json) -> str:
-    """What JSON calls a value."""
+def kind_of(value: Json) -> str:
+    """Return what JSON calls a value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):
@@ -240,13 +250,35 @@ def _int_or_string(value: Json, state: _State) -> Json:
 def _time(value: Json, state: _State) -> Json:
     if not isinstance(value, str):
         if value is not None:
-            state.refuse(_kind(value), "string")
+            state.refuse(kind_of(value), "string")
         return None
     try:
         parse_time(RFC3339, value)
     except TimeError as error:
         _stop(error)
     return value
+
+
+def _moment(value: Json, _state: _State) -> Moment | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise EvaluationError("Time.UnmarshalJSON: input is not a JSON string")
+    try:
+        return parse_time(RFC3339, value)
+    except TimeError as error:
+        _stop(error)
+
+
+def _binary(value: Json, state: _State) -> bytes:
+    if not isinstance(value, str):
+        if value is not None:
+            state.refuse(kind_of(value), "[]uint8")
+        return b""
+    try:
+        return decode_base64(value)
+    except Base64Error as error:
+        _stop(error)
 
 
 def _stop(error: ValueError) -> NoReturn:
@@ -259,4 +291,6 @@ _READERS: Final[dict[str, Decoder]] = {
     "IntOrString": _int_or_string,
     "Time": _time,
     "Raw": lambda value, _state: value,
+    "time.Time": _moment,
+    "[]uint8": _binary,
 }

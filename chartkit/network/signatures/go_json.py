@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.json_decoder import JsonError, parse_json
+from chartkit.go.types import kind_of
 from chartkit.model import Body, Json
 from chartkit.network.registry.depth import is_deeper
 
@@ -116,11 +117,7 @@ def mapping(body: Body, name: str, place: str) -> Body:
 def wrong(value: Json, place: str, what: str = "") -> SignatureError:
     """A value of another type than that of the place that it is read into; what: the words before
     the reason."""
-    kind = _KINDS.get(type(value), "object")
-    return SignatureError(f"{what}json: cannot unmarshal {kind} into {place}")
-
-
-_KINDS: Final = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+    return SignatureError(f"{what}json: cannot unmarshal {kind_of(value)} into {place}")
 
 
 def _pairs(body: Body) -> Iterable[tuple[str, Json]]:

@@ -16,6 +16,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from chartkit.model import Body, Json
+from chartkit.network.registry.depth import is_deeper
 
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,18})")
@@ -46,18 +47,9 @@ def load(content: bytes | str) -> Json:
         )
     except (ValueError, RecursionError) as error:
         raise MessageError(f"syntax error: {_line(error)}") from None
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [inner for outer in level for inner in _members(outer)]
-        if not level:
-            return value
-    raise MessageError(f"nested more than {_DEEPEST} deep")
-
-
-def _members(value: Json) -> list[Json]:
-    """What is in an object or list and may itself hold something."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [one for one in inner if isinstance(one, dict | list)]
+    if is_deeper(value, _DEEPEST):
+        raise MessageError(f"nested more than {_DEEPEST} deep")
+    return value
 
 
 def _refuse(name: str) -> None:

@@ -10,7 +10,7 @@ from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts, Resolved
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.signatures.certificates import read_certificates
-from chartkit.network.signatures.notary.members import members, read
+from chartkit.network.signatures.notary.members import read_mapping
 from chartkit.network.signatures.notary.repository import (
     Repository,
     UnknownError,
@@ -114,7 +114,7 @@ def _statement(repository: Repository, descriptor: Body) -> Body:
             f"multiple layers in predicate not supported: the manifest {digest} has {len(layers)}"
         )
     content = repository.layer(manifest, "predicate").content
-    predicate = members(read(content), "Go value of type map[string]interface {}")
+    predicate = read_mapping(content)
     made = dict(manifest)
     if made.get("type") is None:
         made["type"] = descriptor["artifactType"]

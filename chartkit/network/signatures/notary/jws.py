@@ -12,6 +12,7 @@ from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
+from chartkit.go.types import GoTypes
 from chartkit.model import Json
 from chartkit.network.signatures.certificates import read_certificate
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
@@ -28,13 +29,37 @@ from chartkit.network.signatures.notary.content import (
     check_length,
     not_critical,
 )
-from chartkit.network.signatures.notary.members import binary, listed, members, read, text, time
+from chartkit.network.signatures.notary.members import decode as decode_type
+from chartkit.network.signatures.notary.members import read, read_mapping
 from chartkit.network.signatures.notary.words import ZERO
 
 MEDIA_TYPE: Final = "application/jose+json"
-_ENVELOPE: Final = frozenset({"payload", "protected", "header", "signature"})
-_HEADER: Final = frozenset({TIME_STAMP, "x5c", "io.cncf.notary.signingAgent"})
-_PROTECTED: Final = frozenset({"alg", "cty", "crit", EXPIRY, SIGNING_TIME, SCHEME, AUTHENTIC_TIME})
+_PROTECTED: Final = {
+    "alg": "string",
+    "cty": "string",
+    "crit": "[]string",
+    EXPIRY: "time.Time",
+    SIGNING_TIME: "time.Time",
+    SCHEME: "signature.SigningScheme=string",
+    AUTHENTIC_TIME: "time.Time",
+}
+_TYPES: Final = GoTypes(
+    {
+        "jws.jwsEnvelope": {
+            "payload": "string",
+            "protected": "string",
+            "header": "jws.jwsUnprotectedHeader",
+            "signature": "string",
+        },
+        "jws.jwsUnprotectedHeader": {
+            TIME_STAMP: "[]uint8",
+            "x5c": "[][]uint8",
+            "io.cncf.notary.signingAgent": "Raw",
+        },
+        "jws.jwsProtectedHeader": _PROTECTED,
+    },
+    exact=True,
+)
 _UNSIGNED: Final = frozenset(
     {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
 )
@@ -68,19 +93,13 @@ class _Protected:
 
 def parse(raw: bytes) -> Envelope:
     """The parts of an envelope; raises SignatureError."""
-    body = members(read(raw), "Go value of type jws.jwsEnvelope", _ENVELOPE)
-    kind = "Go struct field jwsEnvelope.header of type jws.jwsUnprotectedHeader"
-    field = "jwsUnprotectedHeader.header"
-    header = members(body.get("header"), kind, _HEADER)
-    chain = listed(header.get("x5c"), f"{field}.x5c", "[][]uint8")
+    body = decode_type(_TYPES, "jws.jwsEnvelope", read(raw))
+    header = body.get("header", {})
+    chain = header.get("x5c", [])
     check_length(chain)
-    return Envelope(
-        text(body.get("payload"), "jwsEnvelope.payload"),
-        text(body.get("protected"), "jwsEnvelope.protected"),
-        text(body.get("signature"), "jwsEnvelope.signature"),
-        tuple(binary(one, f"{field}.x5c") for one in chain),
-        binary(header.get(TIME_STAMP), f"{field}.{TIME_STAMP}"),
-    )
+    payload, protected = body.get("payload", ""), body.get("protected", "")
+    signature, time_stamp = body.get("signature", ""), header.get(TIME_STAMP, b"")
+    return Envelope(payload, protected, signature, tuple(chain), time_stamp)
 
 
 def verify(envelope: Envelope) -> Content:
@@ -121,8 +140,8 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
     signed = f"{envelope.protected}.{envelope.payload}"
     if f"{signed}.{envelope.signature}".count(".") != 2:
         raise SignatureError("token contains an invalid number of segments")
-    header = members(read(decode(envelope.protected)), "Go value of type map[string]interface {}")
-    members(read(decode(envelope.payload)), "Go value of type jwt.MapClaims")
+    header = read_mapping(decode(envelope.protected))
+    read_mapping(decode(envelope.payload), "jwt.MapClaims")
     name = header.get("alg")
     if not isinstance(name, str):
         raise SignatureError("signing method (alg) is unspecified.")
@@ -138,25 +157,21 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
 
 def _protected(encoded: str) -> _Protected:
     try:
-        kind = "Go value of type jws.jwsProtectedHeader"
-        body = members(read(decode(encoded)), kind, _PROTECTED)
-        field = "jwsProtectedHeader"
-        return _Protected(
-            text(body.get("alg"), f"{field}.alg"),
-            text(body.get("cty"), f"{field}.cty"),
-            tuple(
-                text(one, f"{field}.crit")
-                for one in listed(body.get("crit"), f"{field}.crit", "[]string")
-            ),
-            text(body.get(SCHEME), f"{field}.{SCHEME}", "signature.SigningScheme"),
-            time(body.get(EXPIRY)),
-            time(body.get(SIGNING_TIME)),
-            time(body.get(AUTHENTIC_TIME)),
-            {key: value for key, value in body.items() if key not in _PROTECTED},
-        )
+        written = read(decode(encoded))
+        body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
     except SignatureError as error:
         what = f"jws envelope protected header can't be decoded: {error.message}"
         raise SignatureError(what) from None
+    return _Protected(
+        body.get("alg", ""),
+        body.get("cty", ""),
+        tuple(body.get("crit", ())),
+        body.get(SCHEME, ""),
+        body.get(EXPIRY),
+        body.get(SIGNING_TIME),
+        body.get(AUTHENTIC_TIME),
+        {key: value for key, value in (written or {}).items() if key not in _PROTECTED},
+    )
 
 
 def _check_headers(protected: _Protected) -> None:

@@ -16,6 +16,7 @@ from cryptography import x509
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
+from chartkit.go.types import GoTypes
 from chartkit.network.signatures.notary import cose, jws
 from chartkit.network.signatures.notary.chain import asks_elsewhere, check_time_stamping
 from chartkit.network.signatures.notary.content import (
@@ -24,14 +25,19 @@ from chartkit.network.signatures.notary.content import (
     Content,
     check_content,
 )
-from chartkit.network.signatures.notary.members import members, read
+from chartkit.network.signatures.notary.members import decode, read
 from chartkit.network.signatures.notary.words import line, moment_of, now, shown, subject
 from chartkit.network.signatures.timestamps import TimestampAuthority, TimestampError, verify_token
 
 _PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"
 _NOBODY_ASKED: Final = "responders (OCSP) and revocation lists are not asked"
-_SIGNED: Final = frozenset({"targetArtifact"})
-_DESCRIPTOR: Final = frozenset({"mediaType", "digest", "size"})
+_TYPES: Final = GoTypes(
+    {
+        "envelope.Payload": {"targetArtifact": "v1.Descriptor"},
+        "v1.Descriptor": dict.fromkeys(("mediaType", "digest", "size"), "Raw"),
+    },
+    exact=True,
+)
 _MICROSECOND: Final = 1000
 
 
@@ -214,9 +220,8 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
 
 def _check_target(payload: bytes, target: Target) -> None:
     """That it is this manifest that was signed; raises SignatureError."""
-    body = members(read(payload), "Go value of type envelope.Payload", _SIGNED)
-    kind = "Go struct field Payload.targetArtifact of type v1.Descriptor"
-    signed = members(body.get("targetArtifact"), kind, _DESCRIPTOR)
+    body = decode(_TYPES, "envelope.Payload", read(payload))
+    signed = body.get("targetArtifact", {})
     size = signed.get("size")
     found = (signed.get("mediaType"), signed.get("digest"), size)
     if type(size) is not int or found != (target.media_type, target.digest, target.size):

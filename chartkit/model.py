@@ -127,6 +127,12 @@ def mapping_at(body: Json, *path: str) -> Body:
     return body if isinstance(body, dict) else {}
 
 
+def mappings_at(body: Json, *path: str) -> list[Body]:
+    """Return the mappings in the list at a path of a document; none where there is no list."""
+    listed = mapping_at(body, *path[:-1]).get(path[-1])
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
 class Status(StrEnum):
     """What a rule said of a resource, in the words of a PolicyReport."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mappings_at
 
 _ANY = "*"
 
@@ -40,9 +40,7 @@ class Grant:
 
 def grants(role: Body) -> frozenset[Grant]:
     """What a Role or ClusterRole allows by itself; what aggregation adds is not known here."""
-    return frozenset(
-        grant for rule in role.get("rules") or () if isinstance(rule, dict) for grant in _of(rule)
-    )
+    return frozenset(grant for rule in mappings_at(role, "rules") for grant in _of(rule))
 
 
 def widened(before: Body, after: Body) -> list[Grant]:

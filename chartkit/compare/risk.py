@@ -12,7 +12,7 @@ from chartkit.compare.fields import ABSENT, FieldChange
 from chartkit.compare.objects import ObjectChange, What
 from chartkit.compare.permissions import grants, widened
 from chartkit.compare.policy_risks import is_policy, newly, refuses, stronger, weaker
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at, mappings_at
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _WORKLOADS: Final = ("", "apps", "batch")
@@ -117,7 +117,7 @@ def roles(change: ObjectChange) -> Iterator[Risk]:
 
 def _bindings(change: ObjectChange) -> Iterator[Risk]:
     before, after = (_subjects(body) for body in (change.before, change.after))
-    role = ((change.after or {}).get("roleRef") or {}).get("name")
+    role = mapping_at(change.after, "roleRef").get("name")
     for subject in sorted(after - before):
         yield Risk(Level.HIGH, f"gives {role} to {subject}")
     if any(field.path[0] == "roleRef" for field in change.fields):
@@ -127,8 +127,7 @@ def _bindings(change: ObjectChange) -> Iterator[Risk]:
 def _subjects(body: Body | None) -> set[str]:
     return {
         f"{each.get('kind')} {each.get('namespace') or ''}/{each.get('name')}".replace(" /", " ")
-        for each in (body or {}).get("subjects") or ()
-        if isinstance(each, dict)
+        for each in mappings_at(body, "subjects")
     }
 
 
@@ -156,12 +155,8 @@ def definitions(change: ObjectChange) -> Iterator[Risk]:
 
 
 def _versions(body: Body | None) -> set[str]:
-    spec = (body or {}).get("spec") or {}
-    return {
-        str(each.get("name"))
-        for each in spec.get("versions") or ()
-        if isinstance(each, dict) and each.get("served")
-    }
+    versions = mappings_at(body, "spec", "versions")
+    return {str(each.get("name")) for each in versions if each.get("served")}
 
 
 def availability(change: ObjectChange) -> Iterator[Risk]:

@@ -46,7 +46,7 @@ def controllers(resources: Sequence[Resource]) -> list[Controller]:
     found = []
     for each in resources:
         component = labels_of(each.body).get(COMPONENT)
-        if each.kind == "Deployment" and component in CONTROLLERS:
+        if each.kind == "Deployment" and isinstance(component, str) and component in CONTROLLERS:
             scaler = _scaler(resources, each)
             spec = mapping_at(each.body, "spec")
             replicas = spec.get("replicas")

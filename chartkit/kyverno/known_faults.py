@@ -10,7 +10,16 @@ from typing import Final
 from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import CONTROLLERS, controllers
 from chartkit.kyverno.versions import Release, parse_release
-from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity, mapping_at
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    mappings_at,
+)
 
 RULE_FAULT: Final = "CK105"
 
@@ -75,8 +84,8 @@ def running_release(engine: Sequence[Resource], component: str) -> Release | Non
     """
     for controller in controllers(engine):
         if controller.component == component:
-            pod = mapping_at(controller.deployment.body, "spec", "template", "spec")
-            for container in pod.get("containers") or ():
+            template = ("spec", "template", "spec")
+            for container in mappings_at(controller.deployment.body, *template, "containers"):
                 image = str(container.get("image", "")).partition("@")[0]
                 return parse_release(image.rpartition("/")[2].partition(":")[2])
     return None

@@ -129,7 +129,10 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
             if not isinstance(body, dict):
                 raise InputError("each of resources must be an object", location)
             found.append(Resource(body, location))
-        for crd in spec.get("crds") or []:
+        crds = spec.get("crds") or []
+        if not isinstance(crds, list):
+            raise InputError("crds must be a list of files", location)
+        for crd in crds:
             found.extend(sources.objects(test.folder / str(crd)))
     return found
 

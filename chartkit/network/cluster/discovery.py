@@ -86,7 +86,7 @@ class Discovery:
     def _read(self, source: Source) -> Iterator[Served]:
         roots = [("/api/v1", "v1")]
         for group in _listed(source.get("/apis"), "APIGroupList", "groups"):
-            if group.get("name") in MEASURES:
+            if str(group.get("name")) in MEASURES:
                 continue
             versions = [str(each.get("groupVersion")) for each in _objects(group, "versions")]
             preferred = group.get("preferredVersion")

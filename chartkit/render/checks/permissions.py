@@ -7,6 +7,7 @@ are looked at as they are rendered, those of `customPolicies` among them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 from typing import Final
 
 from chartkit.charts.rbac.permissions import LABEL, definitions_beside, needs
@@ -14,7 +15,16 @@ from chartkit.charts.rbac.requirements import Needs, Permission
 from chartkit.engine.policies import is_policy
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import LibraryPolicy
-from chartkit.model import Diagnostic, Json, Location, Resource, Severity, mapping_at
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    mappings_at,
+)
 from chartkit.render.environment import Subject
 from chartkit.render.model import Row, counted, rows
 
@@ -73,17 +83,21 @@ def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]
     for role in rendered:
         labels = mapping_at(role.body, "metadata", "labels")
         controllers = [each.removeprefix(LABEL) for each in labels if each.startswith(LABEL)]
-        controllers += [each for each in (labels.get(_COMPONENT),) if each in _KEYS]
-        for rule in role.body.get("rules") or () if role.kind == "ClusterRole" else ():
+        component = labels.get(_COMPONENT)
+        controllers += [component] if isinstance(component, str) and component in _KEYS else []
+        for rule in mappings_at(role.body, "rules") if role.kind == "ClusterRole" else ():
             for controller in controllers:
                 yield from _each(controller, rule)
 
 
-def _each(controller: str, rule: Json) -> Iterator[tuple[str, str, str, str]]:
-    for group in rule.get("apiGroups") or ():
-        for resource in rule.get("resources") or ():
-            for verb in rule.get("verbs") or ():
-                yield controller, group, resource, verb
+def _each(controller: str, rule: Body) -> Iterator[tuple[str, str, str, str]]:
+    parts = (_texts(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
+    for group, resource, verb in product(*parts):
+        yield controller, group, resource, verb
+
+
+def _texts(value: Json) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _lacking(

@@ -23,7 +23,7 @@ from chartkit.engine.configuration import (
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import AnyPolicy
 from chartkit.kyverno import controllers as kyverno_controllers
-from chartkit.model import Body, Location, Resource
+from chartkit.model import Body, Location, Resource, mappings_at
 from chartkit.render.chart import Chart
 from chartkit.render.environment import Subject
 from chartkit.values.lint.subject import mapping
@@ -108,7 +108,8 @@ class Unsent:
             given = self._config.get(key)
             if isinstance(given, list) and text in given:
                 return key, given.index(text)
-        for at, namespace in enumerate(self._config.get(_NAMESPACES) or ()):
+        listed = self._config.get(_NAMESPACES)
+        for at, namespace in enumerate(listed if isinstance(listed, list) else ()):
             if text == f"[*/*,{namespace},*]":
                 return _NAMESPACES, at
         is_own = text == f"[*/*,{self._namespace},*]" and self._config.get(_OWN)
@@ -131,10 +132,9 @@ def _reads(controller: kyverno_controllers.Controller) -> Iterator[str]:
     """The ConfigMap that an admission controller is told to read."""
     if controller.component != kyverno_controllers.ADMISSION:
         return
-    template = mapping(mapping(controller.deployment.body, "spec"), "template")
-    for container in mapping(template, "spec").get("containers") or ():
-        for variable in mapping({"": container}, "").get("env") or ():
-            given = mapping({"": variable}, "")
+    template = ("spec", "template", "spec")
+    for container in mappings_at(controller.deployment.body, *template, "containers"):
+        for given in mappings_at(container, "env"):
             if given.get("name") == _VARIABLE and isinstance(given.get("value"), str):
                 yield given["value"]
 

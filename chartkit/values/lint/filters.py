@@ -83,9 +83,9 @@ def _spares(selector: Body) -> bool:
 
 
 def _leaves_out(expression: Body) -> bool:
-    values: Json = expression.get("values") or ()
+    values: Json = expression.get("values")
     if expression.get("key") != _NAME_LABEL:
         # Another label may well leave it out: what the cluster's namespaces carry is not known.
         return expression.get("operator") in ("In", "Exists")
-    there = _SYSTEM in values
+    there = isinstance(values, list) and _SYSTEM in values
     return there if expression.get("operator") == "NotIn" else not there

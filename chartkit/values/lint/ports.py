@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    mappings_at,
+)
 from chartkit.values.lint.subject import Subject, leaves
 
 OUTSIDE_RANGE = "CK003"
@@ -30,6 +39,8 @@ def shared_node_ports(subject: Subject) -> Iterator[Diagnostic]:
     """CK004: two Services on one node port; the API server refuses the second."""
     taken: dict[tuple[Json, str], list[Resource]] = {}
     for service, port in _node_ports(subject):
+        if not isinstance(port["nodePort"], int):
+            continue
         key = (port["nodePort"], str(port.get("protocol") or "TCP"))
         owners = taken.setdefault(key, [])
         if owners:
@@ -42,13 +53,11 @@ def shared_node_ports(subject: Subject) -> Iterator[Diagnostic]:
 
 def _node_ports(subject: Subject) -> Iterator[tuple[Resource, Body]]:
     for resource in subject.resources:
-        spec = resource.body.get("spec")
-        if resource.kind != "Service" or not isinstance(spec, dict):
+        kind = mapping_at(resource.body, "spec").get("type")
+        if resource.kind != "Service" or not isinstance(kind, str) or kind not in _WITH_NODE_PORTS:
             continue
-        if spec.get("type") not in _WITH_NODE_PORTS:
-            continue
-        for port in spec.get("ports") or ():
-            if isinstance(port, dict) and port.get("nodePort"):
+        for port in mappings_at(resource.body, "spec", "ports"):
+            if port.get("nodePort"):
                 yield resource, port
 
 

@@ -70,6 +70,20 @@ def test_a_server_that_does_not_say_what_it_serves(answer: Body) -> None:
         Reader(_Answers({"*": answer}))
 
 
+@pytest.mark.parametrize(
+    "wrong", [None, 1, True, "x", [], ["a"], [None], {}, {"a": "b"}, [{"a": 1}]]
+)
+def test_groups_and_resources_with_values_of_any_type(wrong: Any) -> None:
+    group: Body = {"name": "a", "versions": [{"groupVersion": "a/v1", "version": "v1"}]}
+    group["preferredVersion"] = {"groupVersion": "a/v1"}
+    for key in (*PODS, "shortNames", "group", "version", "singularName"):
+        resources = {"kind": "APIResourceList", "resources": [{**PODS, key: wrong}]}
+        for changed in group:
+            groups = {"kind": "APIGroupList", "groups": [{**group, changed: wrong}]}
+            reader = Reader(_Answers({"/apis": groups, "*": resources}))
+            assert all(isinstance(each.name, str) for each in reader.discovery.all)
+
+
 def test_a_version_whose_resources_are_no_list() -> None:
     groups = {"kind": "APIGroupList", "groups": []}
     reader = Reader(_Answers({"/apis": groups, "*": {"type": "object"}}))

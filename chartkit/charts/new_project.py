@@ -70,11 +70,6 @@ NEEDS = (
         exclude=("namespaces: [kyverno, hello]",),
     ),
     Need(
-        "disallow-wildcard-rbac",
-        "Kyverno moves objects of all its own kinds to newer versions",
-        exclude=("kinds: [ClusterRole]", 'names: ["kyverno:*"]'),
-    ),
-    Need(
         "deployment-has-multiple-replicas",
         "one replica is enough where nothing must be highly available",
         available=False,

@@ -472,3 +472,39 @@ def test_a_controllers_own_rules_are_bound_and_not_added_up(controller: str) -> 
         binding = found["ClusterRoleBinding", role]
         assert binding["roleRef"]["name"] == role
         assert binding["subjects"] == found["ClusterRoleBinding", name]["subjects"]
+
+
+def test_no_role_permits_what_it_does_not_name() -> None:
+    """The library's policy against wildcards would refuse it, and with it the upgrade."""
+    roles = [body for (kind, _), body in objects({}).items() if kind in ("Role", "ClusterRole")]
+    rules = [rule for role in roles for rule in role.get("rules") or []]
+    assert not [rule for rule in rules if "*" in [*rule.get("resources", []), *rule["verbs"]]]
+
+
+@pytest.mark.parametrize("resources", [None, ["things.example.com", "parts.sub.example.com"]])
+def test_the_migration_may_write_what_it_migrates_and_no_more(resources: list[str] | None) -> None:
+    found = objects({"crds": {"migration": {"resources": resources}}} if resources else {})
+    rules = found["ClusterRole", "kyverno:migrate-resources"]["rules"]
+    job = found["Job", "kyverno-migrate-resources"]["spec"]["template"]["spec"]["containers"][0]
+    migrated = job["args"][2::2]
+    assert migrated == (resources or migrated) and migrated
+    own = [rule for rule in rules if rule["apiGroups"] != ["apiextensions.k8s.io"]]
+    assert migrated == [f"{rule['resources'][0]}.{rule['apiGroups'][0]}" for rule in own]
+    assert {tuple(rule["verbs"]) for rule in own} == {("get", "list", "update")}
+    definitions = [rule for rule in rules if rule not in own]
+    assert all(rule["resourceNames"] == migrated for rule in definitions)
+
+
+def test_a_migration_of_nothing_may_do_nothing() -> None:
+    found = objects({"crds": {"migration": {"resources": []}}})
+    assert not found["ClusterRole", "kyverno:migrate-resources"].get("rules")
+
+
+def test_hooks_that_succeed_leave_nothing() -> None:
+    """Helm does not remove what a hook made when it uninstalls the release; `helm test` keeps
+    its Pods for their logs."""
+    annotations = [body["metadata"].get("annotations") or {} for body in objects({}).values()]
+    hooks = [each for each in annotations if each.get("helm.sh/hook", "test") != "test"]
+    assert hooks
+    for hook in hooks:
+        assert "hook-succeeded" in hook["helm.sh/hook-delete-policy"].split(","), hook

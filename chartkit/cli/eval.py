@@ -193,11 +193,11 @@ def _short(text: str) -> str:
 
 
 def _functions() -> str:
-    from chartkit.engine.jmespath import functions
+    from chartkit.engine.jmespath import FUNCTIONS
 
     lines: list[str] = []
-    for one in functions():
-        lines += [one.signature, f"    {one.doc}", f"    {one.example}"]
+    for spec in FUNCTIONS.values():
+        lines += [spec.signature, f"    {spec.doc}", f"    {spec.example}"]
     return "\n".join(lines) + "\n"
 
 

@@ -25,6 +25,7 @@ from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
+from chartkit.registration import declarations
 
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
@@ -111,6 +112,11 @@ def overload(
     return declare
 
 
+def declared(namespace: Mapping[str, object]) -> tuple[Overload, ...]:
+    """Return the overloads that a module declares, in the order of the source."""
+    return declarations(Overload, namespace)
+
+
 @dataclass(frozen=True, slots=True)
 class Function:
     """Every overload of one name, in the order of their declaration."""
@@ -162,10 +168,12 @@ Expander = Callable[[Builder, Expr | None, tuple[Expr, ...]], "Expr | None"]
 class Macro:
     """A macro: `function(args)` or, with receiver, `target.function(args)`.
 
-    arguments: how many it takes; None for any number (`optFlatMap` has 2, `math.greatest` any).
+    usage: how it is written, as the documentation shows it; arguments: how many it takes, None for
+    any number (`optFlatMap` has 2, `math.greatest` any).
     """
 
     function: str
+    usage: str
     receiver: bool
     arguments: int | None
     expand: Expander

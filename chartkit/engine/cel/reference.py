@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -31,36 +31,6 @@ _OPERATORS: Final = {
     "_[_]": "{}[{}]",
     "_||_": "{} || {}",
 }
-
-_MACROS: Final[Mapping[tuple[str, int | None], str]] = {
-    ("has", 1): "has(field)",
-    ("all", 2): "items.all(x, condition)",
-    ("all", 3): "items.all(i, x, condition)",
-    ("exists", 2): "items.exists(x, condition)",
-    ("exists", 3): "items.exists(i, x, condition)",
-    ("exists_one", 2): "items.exists_one(x, condition)",
-    ("exists_one", 3): "items.exists_one(i, x, condition)",
-    ("existsOne", 3): "items.existsOne(i, x, condition)",
-    ("filter", 2): "items.filter(x, condition)",
-    ("map", 2): "items.map(x, result)",
-    ("map", 3): "items.map(x, condition, result)",
-    ("sortBy", 2): "items.sortBy(x, key)",
-    ("transformList", 3): "items.transformList(i, x, result)",
-    ("transformList", 4): "items.transformList(i, x, condition, result)",
-    ("transformMap", 3): "items.transformMap(i, x, result)",
-    ("transformMap", 4): "items.transformMap(i, x, condition, result)",
-    ("transformMapEntry", 3): "items.transformMapEntry(i, x, entry)",
-    ("transformMapEntry", 4): "items.transformMapEntry(i, x, condition, entry)",
-    ("optMap", 2): "optional.optMap(x, result)",
-    ("optFlatMap", 2): "optional.optFlatMap(x, result)",
-    ("orValue", 1): "value.orValue(other)",
-    ("bind", 3): "cel.bind(x, value, result)",
-    ("greatest", None): "math.greatest(…)",
-    ("least", None): "math.least(…)",
-    ("getExt", 2): "proto.getExt(message, extension)",
-    ("hasExt", 2): "proto.hasExt(message, extension)",
-}
-"""How each macro is written, by its name and how many arguments it takes."""
 
 _Declared = TypeVar("_Declared", Macro, Overload)
 
@@ -103,7 +73,7 @@ def listing(environment: Environment) -> str:
 
 def _entries(library: Library) -> Iterator[Entry]:
     for name, macros in _grouped((macro.function, macro) for macro in library.macros):
-        yield _entry(name, [(_call(macro), macro) for macro in macros])
+        yield _entry(name, [(macro.usage, macro) for macro in macros])
     for name, overloads in _grouped((each.function, each) for each in library.overloads):
         if _is_written(name):
             yield _entry(name, [(signature(each), each) for each in overloads])
@@ -138,8 +108,3 @@ def signature(overload: Overload) -> str:
     else:
         call = f"{overload.function}({', '.join(texts)})"
     return f"{call} -> {format_type(overload.returns)}"
-
-
-def _call(macro: Macro) -> str:
-    """How a macro is written, with names that tell what its arguments are."""
-    return _MACROS[macro.function, macro.arguments]

@@ -13,10 +13,11 @@ from chartkit.engine.jmespath.errors import (
     UnknownFunctionError,
 )
 from chartkit.engine.jmespath.expression import WHOLE_INPUT, Expression, compile_expression
-from chartkit.engine.jmespath.registry import functions
+from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.jmespath.sources import Sources, use_sources
 
 __all__ = [
+    "FUNCTIONS",
     "WHOLE_INPUT",
     "ArityError",
     "CrashError",
@@ -31,6 +32,5 @@ __all__ = [
     "Sources",
     "UnknownFunctionError",
     "compile_expression",
-    "functions",
     "use_sources",
 ]

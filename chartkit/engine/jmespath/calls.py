@@ -8,7 +8,7 @@ from typing import Final
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import FunctionSpec, ItemsList, Search, Type
 from chartkit.engine.jmespath.errors import ArityError, JMESPathError, UnknownFunctionError
-from chartkit.engine.jmespath.registry import FUNCTIONS
+from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.model import Json
 
 _SIZED: Final = frozenset({str, list, dict, ItemsList})

@@ -39,6 +39,7 @@ def _bind(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | 
 MACROS: tuple[Macro, ...] = (
     Macro(
         "bind",
+        usage="cel.bind(x, value, result)",
         receiver=True,
         arguments=3,
         expand=_bind,

@@ -30,6 +30,7 @@ def _sort_by(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr
 MACROS: tuple[Macro, ...] = (
     Macro(
         "sortBy",
+        usage="items.sortBy(x, key)",
         receiver=True,
         arguments=2,
         expand=_sort_by,

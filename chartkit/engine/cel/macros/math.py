@@ -48,6 +48,7 @@ def _extreme(name: str, function: str) -> Expander:
 MACROS: tuple[Macro, ...] = (
     Macro(
         "greatest",
+        usage="math.greatest(…)",
         receiver=True,
         arguments=None,
         expand=_extreme("math.greatest", "math.@max"),
@@ -59,6 +60,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "least",
+        usage="math.least(…)",
         receiver=True,
         arguments=None,
         expand=_extreme("math.least", "math.@min"),

@@ -36,6 +36,7 @@ def _opt_flat_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) ->
 MACROS: tuple[Macro, ...] = (
     Macro(
         "optMap",
+        usage="optional.optMap(x, result)",
         receiver=True,
         arguments=2,
         expand=_opt_map,
@@ -44,6 +45,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "optFlatMap",
+        usage="optional.optFlatMap(x, result)",
         receiver=True,
         arguments=2,
         expand=_opt_flat_map,

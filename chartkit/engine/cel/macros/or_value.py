@@ -16,6 +16,7 @@ def _or_value(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Exp
 MACROS: tuple[Macro, ...] = (
     Macro(
         "orValue",
+        usage="value.orValue(other)",
         receiver=True,
         arguments=1,
         expand=_or_value,

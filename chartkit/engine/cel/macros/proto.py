@@ -33,6 +33,7 @@ def _extension(test_only: bool) -> Expander:
 MACROS: tuple[Macro, ...] = (
     Macro(
         "getExt",
+        usage="proto.getExt(message, extension)",
         receiver=True,
         arguments=2,
         expand=_extension(test_only=False),
@@ -40,6 +41,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "hasExt",
+        usage="proto.hasExt(message, extension)",
         receiver=True,
         arguments=2,
         expand=_extension(test_only=True),

@@ -109,6 +109,7 @@ def _filter(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr 
 MACROS: tuple[Macro, ...] = (
     Macro(
         "has",
+        usage="has(field)",
         receiver=False,
         arguments=1,
         expand=has,
@@ -120,6 +121,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "all",
+        usage="items.all(x, condition)",
         receiver=True,
         arguments=2,
         expand=_all,
@@ -132,6 +134,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "exists",
+        usage="items.exists(x, condition)",
         receiver=True,
         arguments=2,
         expand=_exists,
@@ -144,6 +147,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "exists_one",
+        usage="items.exists_one(x, condition)",
         receiver=True,
         arguments=2,
         expand=_exists_one,
@@ -152,6 +156,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "map",
+        usage="items.map(x, result)",
         receiver=True,
         arguments=2,
         expand=mapped,
@@ -160,6 +165,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "map",
+        usage="items.map(x, condition, result)",
         receiver=True,
         arguments=3,
         expand=mapped,
@@ -169,6 +175,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "filter",
+        usage="items.filter(x, condition)",
         receiver=True,
         arguments=2,
         expand=_filter,

@@ -119,6 +119,7 @@ def _transform_map_entry(make: Builder, target: Expr | None, args: tuple[Expr, .
 MACROS: tuple[Macro, ...] = (
     Macro(
         "all",
+        usage="items.all(i, x, condition)",
         receiver=True,
         arguments=3,
         expand=_all,
@@ -128,6 +129,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "exists",
+        usage="items.exists(i, x, condition)",
         receiver=True,
         arguments=3,
         expand=_exists,
@@ -138,6 +140,7 @@ MACROS: tuple[Macro, ...] = (
     *(
         Macro(
             name,
+            usage=f"items.{name}(i, x, condition)",
             receiver=True,
             arguments=3,
             expand=_exists_one,
@@ -149,6 +152,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformList",
+        usage="items.transformList(i, x, result)",
         receiver=True,
         arguments=3,
         expand=_transform_list,
@@ -157,6 +161,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformList",
+        usage="items.transformList(i, x, condition, result)",
         receiver=True,
         arguments=4,
         expand=_transform_list,
@@ -165,6 +170,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformMap",
+        usage="items.transformMap(i, x, result)",
         receiver=True,
         arguments=3,
         expand=_transform_map,
@@ -174,6 +180,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformMap",
+        usage="items.transformMap(i, x, condition, result)",
         receiver=True,
         arguments=4,
         expand=_transform_map,
@@ -183,6 +190,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformMapEntry",
+        usage="items.transformMapEntry(i, x, entry)",
         receiver=True,
         arguments=3,
         expand=_transform_map_entry,
@@ -192,6 +200,7 @@ MACROS: tuple[Macro, ...] = (
     ),
     Macro(
         "transformMapEntry",
+        usage="items.transformMapEntry(i, x, condition, entry)",
         receiver=True,
         arguments=4,
         expand=_transform_map_entry,

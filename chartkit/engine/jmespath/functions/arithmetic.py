@@ -9,7 +9,6 @@ from chartkit.engine.jmespath.declaration import (
     ARRAY,
     ARRAY_OF_NUMBERS,
     NUMBER,
-    FunctionSpec,
     ItemsList,
     function,
     is_number,
@@ -352,19 +351,3 @@ def to_number(value: Json) -> Json:
     if value is None or value.__class__ in (bool, list, dict):
         return None
     raise FunctionError("unknown type")
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    abs_,
-    add,
-    avg,
-    ceil,
-    divide,
-    floor,
-    modulo,
-    multiply,
-    round_,
-    subtract,
-    sum_,
-    to_number,
-)

@@ -12,7 +12,6 @@ from chartkit.engine.jmespath.declaration import (
     OBJECT,
     STRING,
     ExpressionReference,
-    FunctionSpec,
     ItemsList,
     deep_equal,
     function,
@@ -291,21 +290,3 @@ def object_from_lists(names: list[Json], members: list[Json]) -> Body:
 )
 def label_match(budget: Budget, wanted: Body, labels: Body) -> bool:
     return all(name in labels and deep_equal(labels[name], wanted[name], budget) for name in wanted)
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    contains,
-    items,
-    join,
-    keys,
-    label_match,
-    length,
-    lookup,
-    merge,
-    not_null,
-    object_from_lists,
-    reverse,
-    to_array,
-    type_,
-    values,
-)

@@ -116,15 +116,3 @@ def to_string(budget: Budget, value: Json) -> str:
         return go_json(to_json(value))
     except UnsupportedValueError as error:
         raise FunctionError(str(error)) from error
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    base64_decode,
-    base64_encode,
-    md5,
-    parse_json,
-    parse_yaml,
-    sha1,
-    sha256,
-    to_string,
-)

@@ -6,7 +6,7 @@ import ipaddress
 
 from semver import Version
 
-from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
+from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, function
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
@@ -74,6 +74,3 @@ def _is_public(address: str) -> bool:
     parsed = ipaddress.ip_address(address)
     mapped = getattr(parsed, "ipv4_mapped", None) or parsed
     return not (mapped.is_loopback or any(mapped in network for network in _PRIVATE))
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (image_normalize, is_external_url, semver_compare)

@@ -10,7 +10,6 @@ from chartkit.engine.jmespath.declaration import (
     BOOLEAN,
     NUMBER,
     STRING,
-    FunctionSpec,
     function,
 )
 from chartkit.engine.jmespath.errors import FunctionError, function_error
@@ -122,12 +121,3 @@ def random(pattern: str) -> str:
         return generate(pattern, current_sources().chance.randrange)
     except (RegexError, RandomTextError) as error:
         raise FunctionError(str(error)) from error
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    pattern_match,
-    random,
-    regex_match,
-    regex_replace_all,
-    regex_replace_all_literal,
-)

@@ -13,7 +13,6 @@ from chartkit.engine.jmespath.declaration import (
     ARRAY_OF_STRINGS,
     EXPRESSION,
     ExpressionReference,
-    FunctionSpec,
     function,
     is_number,
 )
@@ -158,6 +157,3 @@ def _sort_key(
     if not wanted(key):
         raise FunctionError("error in sort_by comparison")
     return key
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (map_, max_, max_by, min_, min_by, sort, sort_by)

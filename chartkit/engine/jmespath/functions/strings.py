@@ -10,7 +10,6 @@ from chartkit.engine.jmespath.declaration import (
     BOOLEAN,
     NUMBER,
     STRING,
-    FunctionSpec,
     function,
 )
 from chartkit.engine.jmespath.errors import function_error
@@ -200,21 +199,3 @@ def path_canonicalize(path: str) -> str:
     # POSIX keeps two leading slashes apart from one; Go does not.
     clean = posixpath.normpath(path)
     return clean[1:] if clean.startswith("//") else clean
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    compare,
-    ends_with,
-    equal_fold,
-    path_canonicalize,
-    replace,
-    replace_all,
-    split,
-    starts_with,
-    to_boolean,
-    to_lower,
-    to_upper,
-    trim,
-    trim_prefix,
-    truncate,
-)

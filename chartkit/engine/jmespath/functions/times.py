@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, FunctionSpec, function
+from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.go.calendar import Moment
@@ -182,19 +182,3 @@ def time_between(text: str, start: str, end: str) -> bool:
 def time_truncate(text: str, duration: str) -> str:
     moment = _read(text)
     return str(moment.truncated(_read_duration(duration)))
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (
-    time_add,
-    time_after,
-    time_before,
-    time_between,
-    time_diff,
-    time_now,
-    time_now_utc,
-    time_parse,
-    time_since,
-    time_to_cron,
-    time_truncate,
-    time_utc,
-)

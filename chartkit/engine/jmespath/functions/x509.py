@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.jmespath.declaration import OBJECT, STRING, FunctionSpec, function
+from chartkit.engine.jmespath.declaration import OBJECT, STRING, function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.go.x509.pem import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
@@ -31,6 +31,3 @@ def _serial_number(number: int) -> float:
     except OverflowError:
         message = f"json: cannot unmarshal number {number} into Go value of type float64"
         raise FunctionError(message) from None
-
-
-FUNCTIONS: tuple[FunctionSpec, ...] = (x509_decode,)

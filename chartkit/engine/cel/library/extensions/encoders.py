@@ -6,7 +6,7 @@ import base64
 import math
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.natives import json_of
@@ -101,5 +101,7 @@ def encode_json(value: Value) -> str:
 
 
 LIBRARY: Final = Library(
-    "cel.lib.ext.encoders", (decode, encode, encode_json), doc="Base64, and JSON of values."
+    "cel.lib.ext.encoders",
+    overloads=declared(globals()),
+    doc="Base64, and JSON of values.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.types import BOOL, T, list_of
@@ -63,5 +63,5 @@ def intersects(left: list[Value], right: list[Value]) -> bool:
 
 
 LIBRARY: Final = Library(
-    "cel.lib.ext.sets", (contains, equivalent, intersects), doc="Lists compared as sets."
+    "cel.lib.ext.sets", overloads=declared(globals()), doc="Lists compared as sets."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.sizes import bounded_members
@@ -37,7 +37,7 @@ def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Va
 
 LIBRARY: Final = Library(
     "cel.lib.ext.comprev2",
-    (insert_entry, insert_map),
+    overloads=declared(globals()),
     macros=MACROS,
     doc="Comprehensions with two variables.",
 )

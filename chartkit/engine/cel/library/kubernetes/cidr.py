@@ -10,7 +10,7 @@ from ipaddress import IPv6Address
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Variable, overload
+from chartkit.engine.cel.declarations import Example, Library, Variable, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
@@ -261,18 +261,7 @@ def _string(network: CidrValue) -> str:
 
 LIBRARY: Final = Library(
     "kubernetes.net.cidr",
-    overloads=(
-        _cidr,
-        _is_cidr,
-        _contains_ip_text,
-        _contains_ip,
-        _contains_cidr_text,
-        _contains_cidr,
-        _address,
-        _masked,
-        _prefix_length,
-        _string,
-    ),
+    overloads=declared(globals()),
     variables=MappingProxyType(
         {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in (CIDR, IP)}
     ),

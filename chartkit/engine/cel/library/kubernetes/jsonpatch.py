@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.types import STRING
 
@@ -29,6 +29,6 @@ def _escape_key(key: str) -> str:
 
 LIBRARY: Final = Library(
     "kubernetes.jsonpatch",
-    overloads=(_escape_key,),
+    overloads=declared(globals()),
     doc="Keys in the paths of a JSON patch.",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
@@ -300,20 +300,6 @@ def _sub_int(left: QuantityValue, right: int) -> QuantityValue:
 
 LIBRARY: Final = Library(
     "kubernetes.quantity",
-    overloads=(
-        _quantity,
-        _is_quantity,
-        _sign,
-        _is_greater_than,
-        _is_less_than,
-        _compare_to,
-        _as_float,
-        _as_integer,
-        _is_integer,
-        _add,
-        _add_int,
-        _sub,
-        _sub_int,
-    ),
+    overloads=declared(globals()),
     doc="Amounts such as `500m` or `1Gi`.",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_matching
 from chartkit.engine.cel.library.searching import bounded_matches, of_search, of_search_for_all
@@ -83,6 +83,6 @@ def _find_some(text: str, pattern: str, limit: int) -> list[str]:
 
 LIBRARY: Final = Library(
     "kubernetes.regex",
-    overloads=(_find, _find_all, _find_some),
+    overloads=declared(globals()),
     doc="What regular expressions (RE2) find in texts.",
 )

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from semver import Version
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
@@ -225,17 +225,6 @@ def _patch(value: SemverValue) -> int:
 
 LIBRARY: Final = Library(
     "kubernetes.Semver",
-    overloads=(
-        _semver,
-        _semver_normal,
-        _is_semver,
-        _is_semver_normal,
-        _is_greater_than,
-        _is_less_than,
-        _compare_to,
-        _major,
-        _minor,
-        _patch,
-    ),
+    overloads=declared(globals()),
     doc="Semantic versions.",
 )

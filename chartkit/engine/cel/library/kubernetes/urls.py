@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import always, of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
@@ -160,15 +160,6 @@ def _get_query(value: UrlValue) -> dict[str, list[str]]:
 
 LIBRARY: Final = Library(
     "kubernetes.urls",
-    overloads=(
-        _url,
-        _is_url,
-        _get_scheme,
-        _get_host,
-        _get_hostname,
-        _get_port,
-        _get_escaped_path,
-        _get_query,
-    ),
+    overloads=declared(globals()),
     doc="Absolute URLs and paths, and their parts.",
 )

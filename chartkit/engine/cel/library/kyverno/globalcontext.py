@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -54,7 +54,7 @@ def get_projection(host: Host, _context: Context, name: str, projection: str) ->
 
 LIBRARY = Library(
     "kyverno.globalcontext",
-    overloads=(*get, *get_projection),
+    overloads=declared(globals()),
     variables=_VARIABLES,
     doc="The data of GlobalContextEntries.",
 )

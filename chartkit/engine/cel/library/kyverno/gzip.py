@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import text_of
 from chartkit.engine.cel.types import BYTES, DYN, STRING
@@ -123,4 +123,4 @@ def _problem(message: str) -> str:
     return "flate: corrupt input"
 
 
-LIBRARY = Library("kyverno.gzip", overloads=(compress, decompress), doc="Compressed texts.")
+LIBRARY = Library("kyverno.gzip", overloads=declared(globals()), doc="Compressed texts.")

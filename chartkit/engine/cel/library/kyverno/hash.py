@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from types import MappingProxyType
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, Variable
+from chartkit.engine.cel.declarations import Example, Library, Overload, Variable, declared
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.types import STRING
 
@@ -46,7 +46,7 @@ _MD5 = _declare(
 
 LIBRARY = Library(
     "kyverno.hash",
-    overloads=(*_SHA1, *_SHA256, *_MD5),
+    overloads=declared(globals()),
     # Kyverno's library brings this name, and nothing uses it.
     variables=MappingProxyType({"mylib_version": Variable(STRING, "", has_value=True)}),
     doc="Digests of texts.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import (
@@ -134,7 +134,7 @@ def client(_http: Context, ca_bundle: str) -> Context:
 
 LIBRARY = Library(
     "kyverno.http",
-    overloads=(*get, *get_with_headers, *post, *post_with_headers, *client),
+    overloads=declared(globals()),
     variables=_VARIABLES,
     doc="Calls of services.",
 )

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
-from chartkit.engine.cel.declarations import Example, Implementation, Library, overload
+from chartkit.engine.cel.declarations import Example, Implementation, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.natives import (
@@ -228,4 +228,4 @@ def _array(elements: list[str]) -> str:
     return "[" + ",".join(elements) + "]"
 
 
-LIBRARY = Library("kyverno.json", overloads=(unmarshal, marshal), variables=_VARIABLES, doc="JSON.")
+LIBRARY = Library("kyverno.json", overloads=declared(globals()), variables=_VARIABLES, doc="JSON.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.types import DOUBLE, INT
 
 
@@ -45,4 +45,4 @@ def _rounded(number: float) -> float:
     return math.copysign(float(whole), number)
 
 
-LIBRARY = Library("kyverno.math", overloads=(round_decimals,), doc="Rounding to decimals.")
+LIBRARY = Library("kyverno.math", overloads=declared(globals()), doc="Rounding to decimals.")

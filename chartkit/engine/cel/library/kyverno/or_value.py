@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.macros.or_value import COMPATIBLE, MACROS
 from chartkit.engine.cel.types import DYN
 from chartkit.engine.cel.values import OptionalValue, Value
@@ -24,7 +24,7 @@ def or_value(value: Value, other: Value) -> Value:
 
 LIBRARY = Library(
     "kyverno.orvalue",
-    overloads=(or_value,),
+    overloads=declared(globals()),
     macros=MACROS,
     doc="Values of optionals, and of what is no optional.",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
@@ -66,6 +66,4 @@ def random_name(host: Host) -> str:
     return _generate(host, _DEFAULT)
 
 
-LIBRARY = Library(
-    "kyverno.random", overloads=(*random_text, *random_name), doc="Texts made at random."
-)
+LIBRARY = Library("kyverno.random", overloads=declared(globals()), doc="Texts made at random.")

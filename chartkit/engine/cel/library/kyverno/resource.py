@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -253,12 +253,7 @@ _UNSET: Final = MappingProxyType({"Group": "", "Version": "", "Resource": ""})
 
 LIBRARY = Library(
     "kyverno.resource",
-    overloads=(
-        *(*list_all, *list_labelled, *list_of_kind, *list_labelled_of_kind),
-        *(*get, *get_of_kind),
-        *(*post, *post_outside),
-        *to_gvr,
-    ),
+    overloads=declared(globals()),
     variables=_VARIABLES,
     doc="Objects of the cluster.",
 )

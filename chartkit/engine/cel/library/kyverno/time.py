@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
 from chartkit.engine.cel.types import DURATION, STRING, TIMESTAMP
@@ -72,5 +72,7 @@ def to_cron(timestamp: Timestamp) -> str:
 
 
 LIBRARY = Library(
-    "kyverno.time", overloads=(now, truncate, to_cron), doc="The time, and times as schedules."
+    "kyverno.time",
+    overloads=declared(globals()),
+    doc="The time, and times as schedules.",
 )

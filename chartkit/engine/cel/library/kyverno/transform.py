@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.library.natives import NO_TYPE, content
@@ -91,5 +91,7 @@ def _fields(value: Value, problem: str | None) -> dict[Value, Value]:
 
 
 LIBRARY = Library(
-    "kyverno.transform", overloads=list_of_objects_to_map, doc="Lists of objects made into maps."
+    "kyverno.transform",
+    overloads=declared(globals()),
+    doc="Lists of objects made into maps.",
 )

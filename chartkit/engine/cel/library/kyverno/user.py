@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, StructType, Variable
+from chartkit.engine.cel.declarations import Example, Library, StructType, Variable, declared
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.types import STRING, struct, type_of_type
 from chartkit.engine.cel.values import Struct, Value
@@ -45,7 +45,7 @@ _FIELDS: Final = MappingProxyType({"Name": STRING, "Namespace": STRING})
 
 LIBRARY = Library(
     "kyverno.user",
-    overloads=parse_service_account,
+    overloads=declared(globals()),
     structs=(StructType(SERVICE_ACCOUNT.name, _FIELDS, _service_account),),
     variables=MappingProxyType(
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, STRING
@@ -50,4 +50,4 @@ def _signed(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-LIBRARY = Library("kyverno.x509", overloads=(decode,), doc="Certificates.")
+LIBRARY = Library("kyverno.x509", overloads=declared(globals()), doc="Certificates.")

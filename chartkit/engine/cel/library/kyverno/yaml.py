@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.natives import doubles
@@ -49,4 +49,4 @@ def parse(_yaml: Context, text: str) -> Value:
         raise CelError(_FAILED + problem) from None
 
 
-LIBRARY = Library("kyverno.yaml", overloads=(parse,), variables=_VARIABLES, doc="YAML.")
+LIBRARY = Library("kyverno.yaml", overloads=declared(globals()), variables=_VARIABLES, doc="YAML.")

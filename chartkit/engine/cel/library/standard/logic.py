@@ -3,7 +3,9 @@ when both sides are known."""
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, overload
+from typing import Final
+
+from chartkit.engine.cel.declarations import Example, declared, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.types import BOOL, A
 from chartkit.engine.cel.values import Value, equal, same
@@ -104,12 +106,4 @@ def not_equals(left: Value, right: Value) -> bool:
     return not same(left, right)
 
 
-OVERLOADS = (
-    conditional,
-    logical_and,
-    logical_or,
-    logical_not,
-    not_strictly_false,
-    equals,
-    not_equals,
-)
+OVERLOADS: Final = declared(globals())

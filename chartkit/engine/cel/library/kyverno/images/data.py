@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Example, Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
@@ -34,7 +34,7 @@ def get_metadata(host: Host, _image: Context, reference: str) -> Value:
 
 LIBRARY = Library(
     "kyverno.imagedata",
-    overloads=get_metadata,
+    overloads=declared(globals()),
     variables=_VARIABLES,
     doc="What a registry knows of an image.",
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.declarations import Example, Library, Overload, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import BOOL, STRING, Type, opaque
@@ -137,6 +137,6 @@ _PARTS = (
 
 LIBRARY = Library(
     "kyverno.image",
-    overloads=(image, parse_image_reference, is_image, contains_digest, *_PARTS),
+    overloads=declared(globals()),
     doc="Image references: registry, repository, tag and digest.",
 )

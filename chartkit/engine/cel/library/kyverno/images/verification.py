@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Example, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.images.native import native_image
@@ -86,6 +86,6 @@ def extract_payload(host: Host, image: str, attestation: str) -> Value:
 
 LIBRARY = Library(
     "kyverno.imageverify",
-    overloads=(verify_signatures, verify_attestations, get_image_data, extract_payload),
+    overloads=declared(globals()),
     doc="Signatures and attestations of images.",
 )

@@ -141,7 +141,7 @@ def _connected(
     context: str | None, timeout: int, force_conflicts: bool = False
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE
-    from chartkit.install.choice import releases
+    from chartkit.install.backend import releases
     from chartkit.install.field_manager import write_as_helm
     from chartkit.network.cluster.client import connect
 
@@ -159,10 +159,10 @@ def _tools(
     force: bool = False,
 ) -> Tools:
     from chartkit.install.run import Tools
-    from chartkit.install.waiting import Waiting
+    from chartkit.install.waiting import Waiter
 
     say: Callable[[str], Any] = partial(click.echo)
-    return Tools(cluster, releases, Waiting(cluster, timeout), say, stale, again, force)
+    return Tools(cluster, releases, Waiter(cluster, timeout), say, stale, again, force)
 
 
 def _again() -> str:

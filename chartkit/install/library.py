@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from chartkit.install.quiet import warnings_once
-from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
+from chartkit.install.releases import MARK, DesiredRelease, Release, failure, release_of
+from chartkit.install.stderr_filter import warnings_once
 from chartkit.model import Body
 from chartkit.network.cluster.client import Cluster
 
@@ -60,10 +60,10 @@ class LibraryReleases:
                 raise failure(str(error)) from None
         return release_of(metadata, body["summary"].get("manifest", ""), body.get("config"))
 
-    def install(self, wanted: Wanted) -> None:
+    def install(self, wanted: DesiredRelease) -> None:
         self._write("helm_install", wanted, create_namespace=True)
 
-    def upgrade(self, wanted: Wanted) -> None:
+    def upgrade(self, wanted: DesiredRelease) -> None:
         self._write(
             "helm_upgrade", wanted, reset_values=True, force_conflicts=self._force_conflicts
         )
@@ -83,7 +83,7 @@ class LibraryReleases:
             except self._library.HelmError as error:
                 raise failure(str(error)) from None
 
-    def _write(self, verb: str, wanted: Wanted, **options: bool) -> None:
+    def _write(self, verb: str, wanted: DesiredRelease, **options: bool) -> None:
         given = {
             "namespace": self._namespace,
             "timeout_seconds": self._timeout,

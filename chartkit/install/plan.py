@@ -18,7 +18,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.helm.render import Rendered, read_values, render_chart
 from chartkit.install.records import deployed_objects
-from chartkit.install.releases import Release, Releases, Status, Wanted
+from chartkit.install.releases import DesiredRelease, Release, Releases, Status
 from chartkit.install.roles import ownerless
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.versions import Version, parse_version
@@ -46,7 +46,7 @@ class Step:
     changes: which objects differ; rendered: what the chart gives in this cluster.
     """
 
-    wanted: Wanted
+    wanted: DesiredRelease
     there: Release | None
     action: Action
     changes: tuple[ObjectChange, ...]
@@ -157,7 +157,7 @@ def _step(
         api_versions=[*apis, *(api for api, served in environment.apis.items() if served)],
     )
     metadata = _metadata(chart / "Chart.yaml")
-    wanted = Wanted(
+    wanted = DesiredRelease(
         chart.name,
         chart,
         str(metadata.get("version", "")),
@@ -185,7 +185,7 @@ def _metadata(file: Path) -> Body:
     return body
 
 
-def _action(wanted: Wanted, there: Release | None, changed: bool) -> Action:
+def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Action:
     if there is None or there.status is Status.UNINSTALLED:
         return Action.INSTALL
     if there.status.pending or there.status is Status.UNINSTALLING:
@@ -208,7 +208,7 @@ def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
     return found
 
 
-def _kyverno(release: Wanted | Release | None) -> Version | None:
+def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
     """The Kyverno that an engine's release has, None for another and where it is not told."""
     if release is None or release.name != ENGINE:
         return None

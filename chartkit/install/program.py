@@ -6,7 +6,7 @@ import json
 import subprocess
 from typing import Any, Final
 
-from chartkit.install.releases import MARK, Release, Wanted, failure, release_of
+from chartkit.install.releases import MARK, DesiredRelease, Release, failure, release_of
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import ReleaseError
 from chartkit.temporary import temporary_folder
@@ -50,17 +50,17 @@ class ProgramReleases:
         status = self._json(["status", name])
         return release_of(metadata, status.get("manifest", ""), status.get("config"))
 
-    def install(self, wanted: Wanted) -> None:
+    def install(self, wanted: DesiredRelease) -> None:
         self._write(["install", wanted.name, "--create-namespace"], wanted)
 
-    def upgrade(self, wanted: Wanted) -> None:
+    def upgrade(self, wanted: DesiredRelease) -> None:
         self._write(["upgrade", wanted.name, "--reset-values", *self._forced], wanted)
 
     def uninstall(self, name: str, hooks: bool) -> None:
         more = [] if hooks else ["--no-hooks"]
         self._run(["uninstall", name, "--ignore-not-found", *self._timeout, *more])
 
-    def _write(self, arguments: list[str], wanted: Wanted) -> None:
+    def _write(self, arguments: list[str], wanted: DesiredRelease) -> None:
         labels = ",".join(f"{key}={value}" for key, value in MARK.items())
         with temporary_folder() as folder:
             file = folder / "values.json"

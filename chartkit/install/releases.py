@@ -74,7 +74,7 @@ _OBJECT: Final = "server-side apply failed for object "
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DesiredRelease:
     """A release as it is to be: the chart's folder, its version, Kyverno's, and the values."""
 
     name: str
@@ -91,11 +91,11 @@ class Releases(Protocol):
         """A release, None where there is none."""
         ...
 
-    def install(self, wanted: Wanted) -> None:
+    def install(self, wanted: DesiredRelease) -> None:
         """Installs a chart, in a namespace that is made where it is missing; waits for hooks."""
         ...
 
-    def upgrade(self, wanted: Wanted) -> None:
+    def upgrade(self, wanted: DesiredRelease) -> None:
         """Upgrades a release to a chart and these values alone; waits for hooks."""
         ...
 

@@ -13,8 +13,8 @@ from chartkit.errors import ChartkitError, TerminatedError
 from chartkit.install.plan import ENGINE, Action, Plan, Step
 from chartkit.install.releases import Release, Releases, Status, driver, record_name
 from chartkit.install.roles import remove_ownerless
-from chartkit.install.stored import Stored, listed
-from chartkit.install.waiting import Waiting, is_policy
+from chartkit.install.stored import StoredObjects, listed
+from chartkit.install.waiting import Waiter, is_policy
 from chartkit.network.cluster.client import Cluster
 from chartkit.network.cluster.errors import CutShortError, NotReadyError, ReleaseError
 from chartkit.render.model import counted
@@ -41,7 +41,7 @@ class Tools:
 
     cluster: Cluster
     releases: Releases
-    waiting: Waiting
+    waiting: Waiter
     say: Callable[[str], None]
     stale: float
     again: str
@@ -131,7 +131,7 @@ def _policies(step: Step, tools: Tools) -> None:
 def _verify(step: Step, tools: Tools) -> None:
     """Compares what is stored with what the chart has; raises NotReadyError where an object that
     decides what is refused differs."""
-    stored = Stored(tools.cluster)
+    stored = StoredObjects(tools.cluster)
     found = stored.differences(step.rendered.resources)
     if found and tools.force:
         for line in listed(found):

@@ -47,7 +47,7 @@ class Difference:
         return f"{what}: {place[1:]} is {_shown(self.stored)}, and should be {_shown(self.wanted)}"
 
 
-class Stored:
+class StoredObjects:
     """Reads the objects of charts from a cluster, and writes fields of theirs."""
 
     def __init__(self, cluster: Cluster) -> None:

@@ -64,7 +64,7 @@ _PROBES: Final[Mapping[str, Body]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiter:
     """timeout: seconds for each thing that is waited for; clock and sleep: those of `time`."""
 
     cluster: Cluster

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
-from chartkit.network.cluster.discovery import Served
+from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
 from chartkit.report import ReportOptions
 
@@ -144,9 +144,9 @@ def _is_reported(result: RuleResult) -> bool:
     return result.type in _REPORTED
 
 
-def _kinds(reader: Reader) -> list[Served]:
+def _kinds(reader: Reader) -> list[ApiResource]:
     """Each kind of reports in the version that the server prefers."""
-    found: dict[tuple[str, str], Served] = {}
+    found: dict[tuple[str, str], ApiResource] = {}
     for served in reader.discovery.all:
         group, _, kind = served.kind
         if (group, kind) in _KINDS:

@@ -28,8 +28,8 @@ from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Json, Location, Resource
-from chartkit.network.signatures.cosign.blobs import LocalBlobs, trusted_by
-from chartkit.network.signatures.secret_keys import SecretsAmong
+from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
+from chartkit.network.signatures.trust.secret_keys import ScannedSecrets
 from chartkit.scan.files import existing, walk
 
 CLI_GROUP: Final = "cli.kyverno.io/"
@@ -67,7 +67,7 @@ class UserInputs:
         if is_plain and not any(map(_looks_around, policies)):
             return OFFLINE
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
-        keys = SecretsAmong(bodies)
+        keys = ScannedSecrets(bodies)
         self.signatures.learn(keys)
         if self.registry is not None:
             self.registry.learn(bodies)

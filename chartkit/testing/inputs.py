@@ -21,7 +21,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
-from chartkit.network.signatures.cosign.blobs import LocalBlobs
+from chartkit.network.signatures.local_blobs import LocalBlobs
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
 

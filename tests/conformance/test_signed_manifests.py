@@ -18,9 +18,9 @@ from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource
-from chartkit.network.signatures.cosign.blobs import LocalBlobs
-from chartkit.network.signatures.secret_keys import NO_SECRETS, SecretsAmong
-from chartkit.network.signatures.trust import TrustedRoots, read_trusted_root
+from chartkit.network.signatures.local_blobs import LocalBlobs
+from chartkit.network.signatures.trust.secret_keys import NO_SECRETS, ScannedSecrets
+from chartkit.network.signatures.trust.trusted_root import TrustedRoots, read_trusted_root
 from tests.conformance.logged_manifests import EMAIL, World, certified, keyless
 from tests.conformance.logged_manifests import cases as logged_cases
 from tests.conformance.signed_manifests import (
@@ -174,7 +174,7 @@ def _secret(name: str, key: str, content: bytes) -> Body:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
 
-SECRETS = SecretsAmong(
+SECRETS = ScannedSecrets(
     [
         _secret("a", "cosign.pub", key_pem(KEYS.a).encode()),
         _secret("b", "cosign.pub", key_pem(KEYS.b).encode()),

@@ -12,7 +12,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.limits import DEFAULT, Limits
-from chartkit.network.downloads.paths import Collected
+from chartkit.network.downloads.paths import FileCollector
 from chartkit.model import Body, Location
 
 METADATA: Final = "Chart.yaml"
@@ -60,7 +60,7 @@ def read_chart(files: Mapping[str, bytes], place: str, limits: Limits = DEFAULT)
 
     Raises InputError where they are none, where a subchart is missing, and where a file is no text.
     """
-    collected = Collected(place, limits)
+    collected = FileCollector(place, limits)
     for name, content in _unpacked(files, place, limits, 0):
         collected.add(name, content)
     texts = {name: _text(name, content, place) for name, content in collected.finish().items()}

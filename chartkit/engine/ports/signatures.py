@@ -60,7 +60,7 @@ def _names(value: Json) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class VerificationRequest:
     """One attestor of a ClusterPolicy and one image, in the terms of Kyverno's own verifiers.
 
     image: the whole reference; kind: `Cosign`, `SigstoreBundle` or `Notary`; repository: where
@@ -125,11 +125,11 @@ class SignatureSource(Protocol):
         """Keeps who knows the keys that policies name by their Secrets."""
         ...
 
-    def signature(self, question: Question, /) -> Verified:
+    def signature(self, question: VerificationRequest, /) -> Verified:
         """That an image is signed as a ClusterPolicy's attestor wants it."""
         ...
 
-    def attestations(self, question: Question, /) -> Verified:
+    def attestations(self, question: VerificationRequest, /) -> Verified:
         """What a ClusterPolicy's attestor attests of an image."""
         ...
 
@@ -211,10 +211,10 @@ class _Unasked:
     def learn(self, keys: KeySource, /) -> None:
         pass
 
-    def signature(self, _question: Question, /) -> Verified:
+    def signature(self, _question: VerificationRequest, /) -> Verified:
         raise _NOBODY
 
-    def attestations(self, _question: Question, /) -> Verified:
+    def attestations(self, _question: VerificationRequest, /) -> Verified:
         raise _NOBODY
 
     def signed(self, _image: str, _attestor: Body, _credentials: Credentials, /) -> None:

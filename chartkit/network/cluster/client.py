@@ -352,7 +352,7 @@ def _usable(config: Any, file: str) -> Iterator[None]:
 @contextmanager
 def _plugin_heard(context: str) -> Iterator[None]:
     """A credential plugin that fails: the client logs that, and goes on without credentials."""
-    heard = _Heard()
+    heard = _ErrorCounter()
     root = logging.getLogger()
     root.addHandler(heard)
     try:
@@ -364,7 +364,7 @@ def _plugin_heard(context: str) -> Iterator[None]:
         raise InputError(f"the credential plugin of context '{context}' failed", None, hint)
 
 
-class _Heard(logging.Handler):
+class _ErrorCounter(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
         self.errors = 0

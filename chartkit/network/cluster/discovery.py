@@ -13,7 +13,7 @@ from chartkit.network.cluster.source import RefusedError, Source
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ApiResource:
     """A resource: what its objects are, its name in URLs, and whether they are in namespaces."""
 
     kind: GroupVersionKind
@@ -46,12 +46,12 @@ def _part(name: str) -> str:
     return quote(name, safe=":@")
 
 
-NAMESPACES: Final = Served(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
-SECRETS: Final = Served(GroupVersionKind("", "v1", "Secret"), "secrets", True)
-CONFIG_MAPS: Final = Served(GroupVersionKind("", "v1", "ConfigMap"), "configmaps", True)
+NAMESPACES: Final = ApiResource(GroupVersionKind("", "v1", "Namespace"), "namespaces", False)
+SECRETS: Final = ApiResource(GroupVersionKind("", "v1", "Secret"), "secrets", True)
+CONFIG_MAPS: Final = ApiResource(GroupVersionKind("", "v1", "ConfigMap"), "configmaps", True)
 
 
-def sample(served: Served) -> Body:
+def sample(served: ApiResource) -> Body:
     """An object of a kind, with what tells its kind and scope alone."""
     metadata: Body = {"name": "any"}
     if served.namespaced:
@@ -66,15 +66,15 @@ class Discovery:
         """Raises SourceError, and RefusedError where the server does not say what it serves;
         failed: the `group/version`s of which it could not say that, each with the reason."""
         self.failed: list[tuple[str, RefusedError]] = []
-        self.all: tuple[Served, ...] = tuple(self._read(source))
+        self.all: tuple[ApiResource, ...] = tuple(self._read(source))
         self._by_kind = {each.kind: each for each in reversed(self.all)}
         self._by_plural = {(each.api_version, each.plural): each for each in self.all}
 
-    def of_kind(self, api_version: str, kind: str) -> Served | None:
+    def of_kind(self, api_version: str, kind: str) -> ApiResource | None:
         """The resource of a kind; None where it is not served."""
         return self._by_kind.get(GroupVersionKind(*parse_api_version(api_version), kind))
 
-    def of_plural(self, api_version: str, plural: str) -> Served | None:
+    def of_plural(self, api_version: str, plural: str) -> ApiResource | None:
         """The resource of a name in URLs; None where it is not served."""
         return self._by_plural.get((api_version, plural))
 
@@ -83,7 +83,7 @@ class Discovery:
         served = self._by_kind.get(kind)
         return "" if served is None else served.plural
 
-    def _read(self, source: Source) -> Iterator[Served]:
+    def _read(self, source: Source) -> Iterator[ApiResource]:
         roots = [("/api/v1", "v1")]
         for group in _listed(source.get("/apis"), "APIGroupList", "groups"):
             if str(group.get("name")) in MEASURES:
@@ -103,7 +103,7 @@ class Discovery:
             yield from _resources(found, version)
 
 
-def _resources(found: list[Body], api_version: str) -> Iterator[Served]:
+def _resources(found: list[Body], api_version: str) -> Iterator[ApiResource]:
     for each in found:
         plural, kind, verbs = each.get("name"), each.get("kind"), each.get("verbs")
         if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
@@ -111,7 +111,7 @@ def _resources(found: list[Body], api_version: str) -> Iterator[Served]:
         if isinstance(verbs, list) and "list" in verbs:
             group, version = parse_api_version(api_version)
             is_namespaced = each.get("namespaced") is True
-            yield Served(GroupVersionKind(group, version, kind), plural, is_namespaced)
+            yield ApiResource(GroupVersionKind(group, version, kind), plural, is_namespaced)
 
 
 def _listed(answer: Body, kind: str, key: str) -> list[Body]:

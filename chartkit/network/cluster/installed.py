@@ -16,7 +16,7 @@ from chartkit.engine.policies import (
 )
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
-from chartkit.network.cluster.discovery import Served, sample
+from chartkit.network.cluster.discovery import ApiResource, sample
 from chartkit.network.cluster.reader import Reader
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -74,7 +74,7 @@ def _is_made(one: Resource) -> bool:
     return by == "kyverno" and one.api_version.startswith("admissionregistration.k8s.io/")
 
 
-def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[Served]:
+def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[ApiResource]:
     """The kinds that are wanted, each in one version: the first that is served."""
     known: set[tuple[str, str]] = set()
     for served in reader.discovery.all:
@@ -84,12 +84,12 @@ def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[Serve
             yield served
 
 
-def _all(reader: Reader, kinds: Iterable[Served]) -> Iterator[Resource]:
+def _all(reader: Reader, kinds: Iterable[ApiResource]) -> Iterator[Resource]:
     for served in kinds:
         yield from reader.everywhere(served) if not reader.namespace else _near(reader, served)
 
 
-def _near(reader: Reader, served: Served) -> Sequence[Resource]:
+def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
     """What concerns one namespace: of a kind that is in namespaces what is there."""
     if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))

@@ -10,7 +10,7 @@ from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.policies import AnyPolicy, judges_json
 from chartkit.engine.request.request import Request
 from chartkit.model import Resource
-from chartkit.network.cluster.discovery import Discovery, Served, sample
+from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
 
 PASSED_OVER_GROUPS: Final = frozenset(
     ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
@@ -19,14 +19,14 @@ PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
 """As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
 
 
-def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[Served]:
+def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[ApiResource]:
     """The resources of which any policy may say something, in the order they are served.
 
     Of a kind with several versions the one that the server prefers is read, and another only for
     a policy that does not speak of that one.
     """
     policies = [one for one in policies if not judges_json(one)]
-    chosen: list[Served] = []
+    chosen: list[ApiResource] = []
     spoken: dict[tuple[str, str], set[int]] = {}
     for served in discovery.all:
         group, _, kind = served.kind
@@ -40,7 +40,7 @@ def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[S
     return chosen
 
 
-def _speaks(policy: AnyPolicy, served: Served) -> bool:
+def _speaks(policy: AnyPolicy, served: ApiResource) -> bool:
     """Whether a policy may say something of an object of this kind, by its kind alone."""
     if isinstance(policy, CompiledPolicy):
         return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)

@@ -8,7 +8,7 @@ from functools import cached_property
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
 from chartkit.network.cluster.cleaning import cleaned
-from chartkit.network.cluster.discovery import CONFIG_MAPS, NAMESPACES, Discovery, Served
+from chartkit.network.cluster.discovery import CONFIG_MAPS, NAMESPACES, ApiResource, Discovery
 from chartkit.network.cluster.listing import listed
 from chartkit.network.cluster.recording import RecordedSource
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, RefusedError, Source
@@ -61,7 +61,7 @@ class Reader:
             return None
         return cleaned({**body, "apiVersion": "v1", "kind": "Namespace"})
 
-    def objects(self, served: Served) -> Iterator[Resource]:
+    def objects(self, served: ApiResource) -> Iterator[Resource]:
         """The objects of a kind, as they come; of the one namespace where there is one, and then
         none of what stands outside namespaces but that Namespace."""
         if not self.namespace:
@@ -74,7 +74,7 @@ class Reader:
         elif served.kind == NAMESPACES.kind:
             yield from (_resource(served, body) for body in self.namespaces.values())
 
-    def everywhere(self, served: Served) -> Iterator[Resource]:
+    def everywhere(self, served: ApiResource) -> Iterator[Resource]:
         """The objects of a kind in the whole cluster; where that is forbidden, of every namespace
         in which it is not."""
         begun = False
@@ -91,7 +91,7 @@ class Reader:
                 return
             yield from self._by_namespace(served, places)
 
-    def _by_namespace(self, served: Served, places: list[str]) -> Iterator[Resource]:
+    def _by_namespace(self, served: ApiResource, places: list[str]) -> Iterator[Resource]:
         refused: dict[str, str] = {}
         for place in places:
             try:
@@ -104,7 +104,7 @@ class Reader:
         for place, reason in refused.items():
             self.unread[f"{served.name} in namespace '{place}'"] = reason
 
-    def _list(self, served: Served, namespace: str) -> Iterator[Resource]:
+    def _list(self, served: ApiResource, namespace: str) -> Iterator[Resource]:
         path, (_, _, kind) = served.path(namespace), served.kind
         for body in listed(self.source, path, served.api_version, kind):
             yield _resource(served, body)
@@ -119,7 +119,7 @@ def config_map_path(namespace: str, name: str) -> str:
     return CONFIG_MAPS.path(namespace, name)
 
 
-def _resource(served: Served, body: Body) -> Resource:
+def _resource(served: ApiResource, body: Body) -> Resource:
     metadata = body["metadata"]
     return Resource(body, Location(served.path(metadata.get("namespace") or "", metadata["name"])))
 

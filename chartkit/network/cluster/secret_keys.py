@@ -7,7 +7,7 @@ from chartkit.network.cluster.discovery import SECRETS
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import Recorder
 from chartkit.network.cluster.source import MISSING, RefusedError
-from chartkit.network.signatures.secret_keys import held_key, not_found
+from chartkit.network.signatures.trust.secret_keys import held_key, not_found
 
 
 class LiveKeys:

@@ -14,14 +14,14 @@ from chartkit.engine.ports.world import OFFLINE, Mocks, NoMocks, Recorded, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer
-from chartkit.network.cluster.discovery import Discovery, Served, sample
+from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
 from chartkit.network.cluster.listing import listed
 from chartkit.network.cluster.reader import Reader, config_map_path
 from chartkit.network.cluster.secret_keys import LiveKeys
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.network.http.deadline import pauses
 from chartkit.network.memory import Memory
-from chartkit.network.signatures.cosign.blobs import LocalBlobs, trusted_by
+from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
@@ -33,7 +33,7 @@ class UnreadableError(EvaluationError, LookupFailed):
     """The cluster refuses an answer: an error of the rule that asks, whichever it expects."""
 
 
-class Reads:
+class CachedReads:
     """Answers by their URLs; those asked for longest ago are forgotten first."""
 
     def __init__(self, reader: Reader) -> None:
@@ -63,7 +63,7 @@ class Reads:
                 time.sleep(pause)
         return source.get(path)
 
-    def objects(self, served: Served, namespace: str) -> Sequence[Body]:
+    def objects(self, served: ApiResource, namespace: str) -> Sequence[Body]:
         """The objects of a resource; namespace: empty for all. Raises RefusedError."""
         path = served.path(namespace)
         source, kind = self._reader.source, served.kind.kind
@@ -91,7 +91,7 @@ class LiveCluster(Cluster):
 
     __slots__ = ("_reads",)
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: CachedReads) -> None:
         super().__init__()
         self._reads = reads
 
@@ -133,7 +133,7 @@ class LiveCluster(Cluster):
         served = self._reads.discovery.of_kind(api_version, kind)
         return super().plural(api_version, kind) if served is None else served.plural
 
-    def _one(self, served: Served, namespace: str, name: str) -> Body | None:
+    def _one(self, served: ApiResource, namespace: str, name: str) -> Body | None:
         path = served.path(namespace, name)
         try:
             body = self._reads.get(path)
@@ -143,7 +143,7 @@ class LiveCluster(Cluster):
             raise self._reads.unreadable(path, error) from None
         return {**body, "apiVersion": served.api_version, "kind": served.kind.kind}
 
-    def _all(self, served: Served, namespace: str) -> Sequence[Body]:
+    def _all(self, served: ApiResource, namespace: str) -> Sequence[Body]:
         try:
             return self._reads.objects(served, namespace)
         except RefusedError as error:
@@ -153,7 +153,7 @@ class LiveCluster(Cluster):
 class LiveApi:
     """An API server that answers GET and is asked nothing else."""
 
-    def __init__(self, reads: Reads) -> None:
+    def __init__(self, reads: CachedReads) -> None:
         self._reads = reads
         self._cluster = LiveCluster(reads)
 
@@ -219,7 +219,7 @@ def live_world(
     reader: Reader, given: World = OFFLINE, entries: Sequence[GlobalContextEntry] = ()
 ) -> World:
     """Return the world of a cluster; given: what answers for all but its API."""
-    api, keys = LiveApi(Reads(reader)), LiveKeys(reader)
+    api, keys = LiveApi(CachedReads(reader)), LiveKeys(reader)
     given.signatures.learn(keys)
     return replace(
         given,

@@ -15,7 +15,7 @@ from typing import Final
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.paths import PLAIN, Collected, checked_name, is_left_out
+from chartkit.network.downloads.paths import PLAIN, FileCollector, checked_name, is_left_out
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK"
@@ -53,7 +53,7 @@ def _no_file(name: str, what: str, source: str) -> InputError:
     return InputError(f"'{name}' in the archive is {what}", Location(source), PLAIN)
 
 
-class _Metered(io.RawIOBase):
+class _LimitedGzip(io.RawIOBase):
     """What a gzip archive unpacks to, until that is too much."""
 
     def __init__(self, content: bytes, source: str, limits: Limits) -> None:
@@ -87,8 +87,8 @@ def _check_ratio(unpacked: int, packed: int, source: str, limits: Limits) -> Non
 
 
 def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    stream = _Metered(content, source, limits)
-    collected = Collected(source, limits)
+    stream = _LimitedGzip(content, source, limits)
+    collected = FileCollector(source, limits)
     try:
         with tarfile.open(fileobj=stream, mode="r|") as archive:
             for count, member in enumerate(archive, 1):
@@ -120,7 +120,7 @@ def _check_member(member: tarfile.TarInfo, source: str) -> None:
 
 def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     entries = _check_directory(content, source, limits)
-    collected = Collected(source, limits)
+    collected = FileCollector(source, limits)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()

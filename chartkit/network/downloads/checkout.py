@@ -16,7 +16,7 @@ from typing import Final
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.paths import PLAIN, Collected, checked_name, is_left_out
+from chartkit.network.downloads.paths import PLAIN, FileCollector, checked_name, is_left_out
 
 _GIT: Final = "git"
 _HEAD: Final = "HEAD"
@@ -52,7 +52,7 @@ def read_checkout(
         hint = "install git, or give the folder without .git"
         raise InputError("git is needed to read a checkout", Location(str(path)), hint)
     commit = _commit(path, ref)
-    collected = Collected(str(path), limits)
+    collected = FileCollector(str(path), limits)
     wanted: list[tuple[str, str, int]] = []
     for name, blob, size in _blobs(path, commit, only):
         wanted.append((name, blob, size))

@@ -9,7 +9,7 @@ from pathlib import Path
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.paths import PLAIN, Collected, checked_name, is_left_out
+from chartkit.network.downloads.paths import PLAIN, FileCollector, checked_name, is_left_out
 
 
 def read_archive(path: Path, source: str, limits: Limits) -> bytes:
@@ -27,7 +27,7 @@ def read_archive(path: Path, source: str, limits: Limits) -> bytes:
 
 def read_folder(root: Path, limits: Limits) -> dict[str, bytes]:
     """A folder's files by path; raises InputError for what is too much, or no plain file."""
-    collected = Collected(str(root), limits)
+    collected = FileCollector(str(root), limits)
     for count, entry in enumerate(_walk(root), 1):
         name = checked_name(Path(entry.path).relative_to(root).as_posix(), str(root))
         if is_left_out(name):

@@ -39,7 +39,7 @@ def is_left_out(name: str) -> bool:
     return ".git" in parts or name == LOCK_FILE
 
 
-class Collected:
+class FileCollector:
     """The files of a folder or archive, counted while they are collected."""
 
     def __init__(self, source: str, limits: Limits) -> None:

@@ -30,7 +30,7 @@ class NoReferenceError(RegistryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedReference:
     """A reference and the manifest or index that it names itself."""
 
     reference: RegistryReference
@@ -42,11 +42,11 @@ class Artifacts:
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._resolved: Memory[str, Resolved] = Memory()
+        self._resolved: Memory[str, ResolvedReference] = Memory()
         self._documents: Memory[tuple[str, str, str], Document] = Memory()
         self._referrers: Memory[tuple[str, str, str], Sequence[Body]] = Memory()
 
-    def resolve(self, reference: str) -> Resolved:
+    def resolve(self, reference: str) -> ResolvedReference:
         """What a reference leads to; raises NoReferenceError, MissingError or RegistryError."""
         return self._resolved.once(reference, lambda: self._resolve(reference))
 
@@ -84,12 +84,12 @@ class Artifacts:
         key = (repository.registry, repository.repository, digest)
         return self._referrers.once(key, lambda: self._list(repository, digest))
 
-    def _resolve(self, reference: str) -> Resolved:
+    def _resolve(self, reference: str) -> ResolvedReference:
         try:
             parsed = parse_reference(reference)
         except ImageReferenceError as error:
             raise NoReferenceError(str(error)) from None
-        return Resolved(parsed, self.manifest(parsed, parsed.identifier))
+        return ResolvedReference(parsed, self.manifest(parsed, parsed.identifier))
 
     def _list(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
         if not is_digest(digest):

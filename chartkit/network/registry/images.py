@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.model import Body, Json
 from chartkit.network.memory import Memory
-from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, Resolved
+from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, ResolvedReference
+from chartkit.network.registry.cel_documents import config_shape, manifest_shape
 from chartkit.network.registry.client import read_json
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.platforms import image_of
 from chartkit.network.registry.settings import Limits
-from chartkit.network.registry.shapes import config_shape, manifest_shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Images:
         }
         return {key: value for key, value in made.items() if value not in (None, "")}
 
-    def _found(self, reference: str, bare: bool = False) -> Resolved:
+    def _found(self, reference: str, bare: bool = False) -> ResolvedReference:
         """bare: without the words around a failure that only context entries have."""
         try:
             return self.artifacts.resolve(reference)
@@ -88,7 +88,7 @@ class Images:
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
             raise error.worded(text) from None
 
-    def _image(self, reference: str, found: Resolved, bare: bool = False) -> _Image:
+    def _image(self, reference: str, found: ResolvedReference, bare: bool = False) -> _Image:
         try:
             return self._images.once(reference, lambda: self._read(found))
         except RegistryError as error:
@@ -101,7 +101,7 @@ class Images:
             text = f"failed to {what} image reference: {reference}, error: {error.message}"
             raise _within(error, text, reference) from None
 
-    def _read(self, found: Resolved) -> _Image:
+    def _read(self, found: ResolvedReference) -> _Image:
         index, document = image_of(
             self.artifacts,
             found.reference,

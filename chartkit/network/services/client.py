@@ -35,7 +35,7 @@ from chartkit.network.http.transport import Request, Transport
 from chartkit.network.http.trust import system_trust, trust_in
 from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
 from chartkit.network.memory import Memory
-from chartkit.network.services.faults import bad_url, cause_of, failed, failure_of, shown, unspoken
+from chartkit.network.services.errors import bad_url, cause_of, failed, failure_of, shown, unspoken
 from chartkit.network.services.hosts import AllowedHosts
 
 _OVERHEAD: Final = 1000

@@ -20,7 +20,7 @@ _SHAPE: Final = "give HOST or HOST:PORT, without http:// and without a path"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class AllowedHost:
     """A host that may be asked. port: None for that of the URL's scheme; stands_in: who is asked
     in its place, port None for the same one."""
 
@@ -46,14 +46,14 @@ class Named:
 class AllowedHosts:
     """The hosts that the user names."""
 
-    def __init__(self, named: Sequence[Named]) -> None:
+    def __init__(self, named: Sequence[AllowedHost]) -> None:
         """Raises InputError for a host that is named twice."""
-        self._named: dict[tuple[str, int | None], Named] = {}
+        self._named: dict[tuple[str, int | None], AllowedHost] = {}
         for one in named:
             if self._named.setdefault((one.host, one.port), one) != one:
                 raise InputError(f"{_OPTION} names {one.host} twice, and not alike")
 
-    def find(self, scheme: str, place: Place) -> Named | None:
+    def find(self, scheme: str, place: Place) -> AllowedHost | None:
         """The name that stands for a place; None where the user gave none."""
         found = self._named.get((place.host, place.port))
         if found is None and PORTS.get(scheme) == place.port:
@@ -67,10 +67,10 @@ def read_hosts(texts: Sequence[str]) -> AllowedHosts:
     return AllowedHosts([_named(text) for text in texts])
 
 
-def _named(text: str) -> Named:
+def _named(text: str) -> AllowedHost:
     written, equals, other = text.partition("=")
     host, port = _place(written, text)
-    return Named(host, port, _place(other, text) if equals else None)
+    return AllowedHost(host, port, _place(other, text) if equals else None)
 
 
 def _place(written: str, text: str) -> tuple[str, int | None]:

@@ -13,7 +13,6 @@ from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures import bundles
 from chartkit.network.signatures.cosign.checks import verify_layers
 from chartkit.network.signatures.cosign.cluster_policies import resolve, verify_signatures
-from chartkit.network.signatures.cosign.image_attestors import Attestor, read_attestor
 from chartkit.network.signatures.cosign.layers import (
     SIGNATURE,
     NotThereError,
@@ -23,7 +22,8 @@ from chartkit.network.signatures.cosign.layers import (
 )
 from chartkit.network.signatures.cosign.payloads import attested_statement, read_attested
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.trust import TrustedRoots
+from chartkit.network.signatures.image_attestors import Attestor, read_attestor
+from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
 _FAILED: Final = "failed to verify cosign signatures"
 _SHORT_NAMES: Final[Mapping[str, str]] = {

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 from chartkit.engine.ports.signatures import (
     Credentials,
     KeySource,
-    Question,
     SignatureError,
+    VerificationRequest,
     Verified,
 )
 from chartkit.errors import InputError
@@ -25,11 +25,11 @@ from chartkit.model import Body, Json, Location
 from chartkit.network.memory import Memory
 from chartkit.network.registry import Registries
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.signatures.installed import installed
-from chartkit.network.signatures.secret_keys import NO_SECRETS
+from chartkit.network.signatures.libraries import installed
+from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
-    from chartkit.network.signatures.trust import Trust, TrustedRoots
+    from chartkit.network.signatures.trust.trusted_root import Trust, TrustedRoots
 
 _VERDICTS: Final = 4096
 """Verdicts that are kept for objects with the same image."""
@@ -60,14 +60,14 @@ class Signatures:
         """Keeps who knows the keys that policies name by their Secrets."""
         self._keys = keys
 
-    def signature(self, question: Question, /) -> Verified:
+    def signature(self, question: VerificationRequest, /) -> Verified:
         """That an image is signed as a ClusterPolicy's attestor wants it."""
         artifacts = self.registries.artifacts(question.credentials)
         key = (artifacts, question_key(question))
         with installed():
             return self._signatures.once(key, lambda: self._signature(artifacts, question))
 
-    def _signature(self, artifacts: Artifacts, question: Question) -> Verified:
+    def _signature(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
         if question.kind == "Notary":
             from chartkit.network.signatures import notary
 
@@ -80,7 +80,7 @@ class Signatures:
 
         return cosign.verify_signature(artifacts, question, self.trusted())
 
-    def attestations(self, question: Question, /) -> Verified:
+    def attestations(self, question: VerificationRequest, /) -> Verified:
         """What a ClusterPolicy's attestor attests of an image."""
         artifacts = self.registries.artifacts(question.credentials)
         wanted = replace(question, attestations=True)
@@ -88,7 +88,7 @@ class Signatures:
         with installed():
             return self._statements.once(key, lambda: self._attestations(artifacts, wanted))
 
-    def _attestations(self, artifacts: Artifacts, question: Question) -> Verified:
+    def _attestations(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
         if question.kind == "Notary":
             from chartkit.network.signatures import notary
 
@@ -158,7 +158,7 @@ class Signatures:
 
     def trusted(self) -> TrustedRoots:
         """What policies leave to others: the trusted root, and the keys of Secrets."""
-        from chartkit.network.signatures.trust import TrustedRoots
+        from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
         return TrustedRoots(self._root, self._keys)
 
@@ -167,7 +167,7 @@ class Signatures:
         return None if self._file is None else _read_root(self._file)
 
 
-def question_key(question: Question) -> Hashable:
+def question_key(question: VerificationRequest) -> Hashable:
     """Return a key that no other question has."""
     values = (getattr(question, each.name) for each in fields(question))
     return tuple(
@@ -182,7 +182,7 @@ def body_key(*bodies: Body) -> Hashable:
 
 def _read_root(path: Path) -> Trust:
     """Raises InputError."""
-    from chartkit.network.signatures.trust import read_trusted_root
+    from chartkit.network.signatures.trust.trusted_root import read_trusted_root
 
     try:
         text = path.read_text()

@@ -62,8 +62,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
         nonlocal passed
         passed += seconds
 
-    own = partial(waiting.Waiting, clock=lambda: passed, sleep=sleep)
-    monkeypatch.setattr(waiting, "Waiting", own)
+    own = partial(waiting.Waiter, clock=lambda: passed, sleep=sleep)
+    monkeypatch.setattr(waiting, "Waiter", own)
     monkeypatch.setattr(run, "Tools", partial(run.Tools, sleep=sleep))
 
 

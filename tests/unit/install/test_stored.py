@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.install.stored import Difference, Stored
+from chartkit.install.stored import Difference, StoredObjects
 from chartkit.model import Body, Json, Resource
 from chartkit.network.cluster.client import connect
 from tests.api_server import ApiServer
@@ -115,6 +115,6 @@ def test_fields_are_compared_as_an_api_server_stores_them(
 ) -> None:
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}
     server.put("/api/v1/namespaces/x", {**body, "spec": stored, "kind": "Namespace"})
-    found = Stored(connect(None)).differences([Resource({**body, "spec": wanted})])
+    found = StoredObjects(connect(None)).differences([Resource({**body, "spec": wanted})])
     assert (found == []) is same
     assert all(isinstance(one, Difference) and one.path[0] == "spec" for one in found)

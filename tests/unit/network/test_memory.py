@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.network.memory import Memory
 from chartkit.network.signatures.source import body_key, question_key
@@ -49,7 +49,7 @@ def test_the_oldest_is_forgotten() -> None:
     assert len(calls) == 4
 
 
-def _others(question: Question) -> Iterator[Question]:
+def _others(question: VerificationRequest) -> Iterator[VerificationRequest]:
     yield replace(question, image="example.com/other")
     yield replace(question, annotations={"team": "b"})
     yield replace(question, extensions={"team": "a"})
@@ -58,7 +58,7 @@ def _others(question: Question) -> Iterator[Question]:
 
 
 def test_questions_are_told_apart() -> None:
-    question = Question("example.com/app", annotations={"team": "a"})
+    question = VerificationRequest("example.com/app", annotations={"team": "a"})
     assert question_key(question) == question_key(replace(question))
     keys = {question_key(one) for one in (question, *_others(question))}
     assert len(keys) == 6

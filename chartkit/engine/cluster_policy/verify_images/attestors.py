@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.ports.attestor_types import METHODS, expanded, nested_set
-from chartkit.engine.ports.signatures import Question, read_credentials
+from chartkit.engine.ports.signatures import VerificationRequest, read_credentials
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
 
@@ -26,7 +26,7 @@ class Attestor:
     an image, which is not named yet."""
 
     place: str
-    question: Question
+    question: VerificationRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,13 @@ class AttestingSet:
     entries: tuple[Attestor | Unusable, ...]
 
 
-def base_question(block: Body) -> Question:
+def base_question(block: Body) -> VerificationRequest:
     """What all attestors of an entry of `verifyImages` have in common."""
     kind = block.get("type") or "Cosign"
     credentials = read_credentials(block.get("imageRegistryCredentials"))
     if kind == NOTARY:
-        return Question("", kind, credentials=credentials)
-    return Question(
+        return VerificationRequest("", kind, credentials=credentials)
+    return VerificationRequest(
         "",
         kind,
         repository=block.get("repository") or "",
@@ -71,14 +71,14 @@ def base_question(block: Body) -> Question:
     )
 
 
-def signing_set(body: Body, base: Question, path: str) -> AttestorSet:
+def signing_set(body: Body, base: VerificationRequest, path: str) -> AttestorSet:
     """A set whose attestors sign an image; path: where it stands, as errors show it."""
     entries = expanded(body.get("entries") or ())
     read = [_entry(one, base, f"{path}.entries[{at}]") for at, one in enumerate(entries)]
     return AttestorSet(_required(body, entries), tuple(read))
 
 
-def attesting_set(body: Body, base: Question) -> AttestingSet:
+def attesting_set(body: Body, base: VerificationRequest) -> AttestingSet:
     """A set whose attestors attest of an image: neither several keys nor nested sets are seen."""
     entries: list[Body] = body.get("entries") or []
     read = [_attestor(one, replace(base, ignores_sct=True)) for one in entries]
@@ -89,7 +89,7 @@ def _required(body: Body, entries: Sequence[Body]) -> int:
     return body.get("count") or len(entries)
 
 
-def _entry(entry: Body, base: Question, path: str) -> Attestor | AttestorSet | Unusable:
+def _entry(entry: Body, base: VerificationRequest, path: str) -> Attestor | AttestorSet | Unusable:
     nested = entry.get("attestor")
     if nested is None:
         return _attestor(entry, base)
@@ -100,7 +100,7 @@ def _entry(entry: Body, base: Question, path: str) -> Attestor | AttestorSet | U
     return signing_set(body, base, f"{path}.attestor")
 
 
-def _attestor(entry: Body, base: Question) -> Attestor | Unusable:
+def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
     if base.kind == NOTARY:
         return _notary(entry, base)
     question = replace(base, algorithm=entry.get("signatureAlgorithm") or "")
@@ -112,14 +112,14 @@ def _attestor(entry: Body, base: Question) -> Attestor | Unusable:
     return Attestor(place, _overridden(question, entry))
 
 
-def _notary(entry: Body, base: Question) -> Attestor | Unusable:
+def _notary(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
     body = entry.get("certificates")
     if body is None:
         return Unusable(_NO_CERTIFICATES, is_refusal=False)
     return Attestor("", _overridden(_by_certificates(base, body), entry))
 
 
-def _overridden(question: Question, entry: Body) -> Question:
+def _overridden(question: VerificationRequest, entry: Body) -> VerificationRequest:
     """An entry may name a repository and annotations of its own."""
     if entry.get("repository"):
         question = replace(question, repository=entry["repository"])
@@ -128,7 +128,7 @@ def _overridden(question: Question, entry: Body) -> Question:
     return question
 
 
-def _logged(question: Question, body: Body) -> Question:
+def _logged(question: VerificationRequest, body: Body) -> VerificationRequest:
     """What is said of the logs that saw a signature."""
     rekor: Body = {"url": _PUBLIC_LOG} if body.get("rekor") is None else body["rekor"]
     log: Body = body.get("ctlog") or {}
@@ -143,7 +143,7 @@ def _logged(question: Question, body: Body) -> Question:
     )
 
 
-def _by_keys(question: Question, body: Body) -> Question:
+def _by_keys(question: VerificationRequest, body: Body) -> VerificationRequest:
     secret = body.get("secret")
     key = body.get("publicKeys") or ""
     if not key and secret is not None:
@@ -155,11 +155,11 @@ def _by_keys(question: Question, body: Body) -> Question:
     )
 
 
-def _by_certificates(question: Question, body: Body) -> Question:
+def _by_certificates(question: VerificationRequest, body: Body) -> VerificationRequest:
     return replace(question, cert=body.get("cert") or "", cert_chain=body.get("certChain") or "")
 
 
-def _keyless(question: Question, body: Body) -> Question:
+def _keyless(question: VerificationRequest, body: Body) -> VerificationRequest:
     return replace(
         question,
         roots=body.get("roots") or "",
@@ -171,7 +171,7 @@ def _keyless(question: Question, body: Body) -> Question:
     )
 
 
-_READERS: Final[Mapping[str, Callable[[Question, Body], Question]]] = {
+_READERS: Final[Mapping[str, Callable[[VerificationRequest, Body], VerificationRequest]]] = {
     "keys": _by_keys,
     "certificates": _by_certificates,
     "keyless": _keyless,

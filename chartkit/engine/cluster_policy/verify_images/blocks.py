@@ -15,7 +15,7 @@ from chartkit.engine.cluster_policy.verify_images.attestors import (
 )
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES
-from chartkit.engine.ports.signatures import Credentials, Question, read_credentials
+from chartkit.engine.ports.signatures import Credentials, VerificationRequest, read_credentials
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body
 
@@ -100,7 +100,7 @@ def _read(body: Body) -> ImageBlock:
     )
 
 
-def _attestation(body: Body, base: Question) -> Attestation:
+def _attestation(body: Body, base: VerificationRequest) -> Attestation:
     kind: str = body.get("type") or body.get("predicateType") or ""
     # Without attestors anybody's attestation is fetched, and its conditions are checked.
     sets: list[Body] = body.get("attestors") or [{"entries": [{}]}]

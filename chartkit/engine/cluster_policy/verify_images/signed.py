@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from chartkit.engine.cluster_policy.verify_images.attestors import Attestor, AttestorSet, Unusable
 from chartkit.engine.ports.signatures import (
     Credentials,
-    Question,
     SignatureError,
     SignatureSource,
     UnknownKeyError,
+    VerificationRequest,
     Verified,
 )
 from chartkit.errors import LookupFailed, NoSource
@@ -51,11 +51,11 @@ class Verifier:
     source: SignatureSource
     secrets: tuple[str, ...] = ()
 
-    def signature(self, question: Question, image: str) -> Verified:
+    def signature(self, question: VerificationRequest, image: str) -> Verified:
         """As a source answers; raises LookupFailed."""
         return self.source.signature(self._about(question, image))
 
-    def attestations(self, question: Question, image: str) -> Verified:
+    def attestations(self, question: VerificationRequest, image: str) -> Verified:
         """As a source answers; raises LookupFailed."""
         return self.source.attestations(self._about(question, image))
 
@@ -65,7 +65,7 @@ class Verifier:
             return credentials
         return replace(credentials, secrets=(*credentials.secrets, *self.secrets))
 
-    def _about(self, question: Question, image: str) -> Question:
+    def _about(self, question: VerificationRequest, image: str) -> VerificationRequest:
         return replace(question, image=image, credentials=self.with_secrets(question.credentials))
 
 

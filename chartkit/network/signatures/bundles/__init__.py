@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from chartkit.network.signatures.bundles.questions import (
-    Wanted,
+from chartkit.network.signatures.bundles.attestors import (
+    BundleRequirements,
     find_bundles,
     verify_bundles,
     verify_cluster_policy,
 )
 
-__all__ = ["Wanted", "find_bundles", "verify_bundles", "verify_cluster_policy"]
+__all__ = ["BundleRequirements", "find_bundles", "verify_bundles", "verify_cluster_policy"]

@@ -17,8 +17,8 @@ from sigstore_models.common.v1 import HashAlgorithm, PublicKeyDetails
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
-from chartkit.network.signatures.certificates import public_key, read_certificate
-from chartkit.network.signatures.keys import (
+from chartkit.network.signatures.trust.certificates import public_key, read_certificate
+from chartkit.network.signatures.trust.keys import (
     HASHES,
     PublicKey,
     read_key_der,
@@ -35,7 +35,7 @@ _DETAILS: Final = frozenset(PublicKeyDetails.__members__)
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class InclusionProof:
     """That an entry stands in a log's tree; checkpoint: what the log signed of the tree."""
 
     index: int
@@ -46,7 +46,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class EntryBody:
     """What a log wrote down. kind: of the entry, with its version; verifier: the certificate or
     public key (DER); digest: of what was signed, in hexadecimals; algorithm: the digest's; fault:
     what makes an entry useless, which matters when it is asked for."""
@@ -77,9 +77,9 @@ class LogEntry:
     log: bytes
     integrated: int
     promise: bytes
-    proof: Proof | None
+    proof: InclusionProof | None
     body: bytes
-    logged: Logged
+    logged: EntryBody
 
 
 def read_entry(message: Message) -> LogEntry:
@@ -103,7 +103,7 @@ def read_entry(message: Message) -> LogEntry:
     )
 
 
-def _proof(message: Message) -> Proof | None:
+def _proof(message: Message) -> InclusionProof | None:
     found = message.message(
         "inclusionProof", ("logIndex", "rootHash", "treeSize", "hashes", "checkpoint")
     )
@@ -114,7 +114,7 @@ def _proof(message: Message) -> Proof | None:
         raise SignatureError("inclusion proof missing required checkpoint")
     if not (envelope := checkpoint.text("envelope")):
         raise SignatureError("inclusion proof checkpoint empty")
-    return Proof(
+    return InclusionProof(
         found.integer("logIndex"),
         found.integer("treeSize"),
         found.octets("rootHash"),
@@ -123,12 +123,12 @@ def _proof(message: Message) -> Proof | None:
     )
 
 
-def _logged(body: bytes) -> Logged:
+def _logged(body: bytes) -> EntryBody:
     try:
         value = load(body.decode("utf-8", "replace"))
         kind = f"{value['kind']} {value['apiVersion']}"
         if kind == REKOR_2:
-            return Logged(kind, fault=_fault_of_rekor_2(value))
+            return EntryBody(kind, fault=_fault_of_rekor_2(value))
         return _READERS[kind](value["spec"])
     except (ValueError, KeyError, TypeError, IndexError, SignatureError):
         raise SignatureError("entry body is not a recognizable Rekor v1 or Rekor v2 type") from None
@@ -170,19 +170,19 @@ def _check_name(message: Message, field: str, names: frozenset[str]) -> None:
         message.integer(field)
 
 
-def _dsse(spec: Json) -> Logged:
+def _dsse(spec: Json) -> EntryBody:
     first = spec["signatures"][0]
     _payload(spec["envelopeHash"])
     verifier = _first_block(_octets(first["verifier"]))
-    return Logged(_DSSE, _octets(first["signature"]), verifier, *_payload(spec["payloadHash"]))
+    return EntryBody(_DSSE, _octets(first["signature"]), verifier, *_payload(spec["payloadHash"]))
 
 
-def _in_toto(spec: Json) -> Logged:
+def _in_toto(spec: Json) -> EntryBody:
     content = spec["content"]
     first = content["envelope"]["signatures"][0]
     verifier = _first_block(_octets(first["publicKey"]))
     signature = base64.b64decode(_octets(first["sig"]), validate=True)
-    return Logged(_IN_TOTO, signature, verifier, *_payload(content["payloadHash"]))
+    return EntryBody(_IN_TOTO, signature, verifier, *_payload(content["payloadHash"]))
 
 
 def _payload(hashed: Body) -> tuple[str, str]:
@@ -192,7 +192,7 @@ def _payload(hashed: Body) -> tuple[str, str]:
     return str(hashed["value"]), "sha256"
 
 
-def _hashedrekord(spec: Json) -> Logged:
+def _hashedrekord(spec: Json) -> EntryBody:
     signature, hashed = spec["signature"], spec["data"]["hash"]
     algorithm = hashed["algorithm"]
     if algorithm not in ("sha256", "sha384", "sha512"):
@@ -204,7 +204,7 @@ def _hashedrekord(spec: Json) -> Logged:
     key = _key(verifier)
     if not isinstance(key, Ed25519PublicKey):
         verify_digest(key, content, digest, algorithm)
-    return Logged(_HASHED, content, verifier, digest.hex(), algorithm)
+    return EntryBody(_HASHED, content, verifier, digest.hex(), algorithm)
 
 
 def _key(verifier: bytes) -> PublicKey:

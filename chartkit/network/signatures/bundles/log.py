@@ -21,16 +21,16 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
-from chartkit.network.signatures.bundles.entries import REKOR_2, LogEntry, Proof
+from chartkit.network.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
 from chartkit.network.signatures.bundles.reader import Bundle, BundleError
 from chartkit.network.signatures.bundles.signers import Signer, encode
-from chartkit.network.signatures.keys import PublicKey, key_der
-from chartkit.network.signatures.sigstore_parts import (
+from chartkit.network.signatures.trust.keys import PublicKey, key_der
+from chartkit.network.signatures.trust.sigstore_library import (
     verify_checkpoint,
     verify_inclusion,
     verify_promise,
 )
-from chartkit.network.signatures.trust import Log
+from chartkit.network.signatures.trust.trusted_root import Log
 
 _REKOR_1_ORIGIN: Final = re.compile(r".* - [0-9]+$")
 _SIGNATURES: Final = re.compile(
@@ -54,14 +54,16 @@ _DETAILS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class LogTime:
     """An entry that holds. at: when the log promised to take it in, if it did."""
 
     log: bytes
     at: datetime | None
 
 
-def verify_entries(bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]) -> list[Seen]:
+def verify_entries(
+    bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
+) -> list[LogTime]:
     """The entries of logs that are trusted; raises SignatureError where there is none, and for
     any that does not fit.
 
@@ -70,7 +72,7 @@ def verify_entries(bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, L
     names = [(one.log, one.index) for one in bundle.entries]
     if len(set(names)) != len(names):
         raise BundleError("duplicate tlog entries found")
-    seen: list[Seen] = []
+    seen: list[LogTime] = []
     for entry in bundle.entries:
         if entry.logged.fault:
             raise BundleError(entry.logged.fault)
@@ -82,7 +84,7 @@ def verify_entries(bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, L
     return seen
 
 
-def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> list[Seen]:
+def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> list[LogTime]:
     """Nothing where the log's promise does not hold, which counts as none."""
     is_new = entry.logged.kind == REKOR_2
     if not entry.promise and entry.proof is None:
@@ -103,7 +105,7 @@ def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) ->
     at = _time(entry)
     if at is not None and (signer is None or not signer.is_valid_at(at)):
         raise BundleError("integrated time outside certificate validity")
-    return [Seen(entry.log, at if entry.promise else None)]
+    return [LogTime(entry.log, at if entry.promise else None)]
 
 
 def _time(entry: LogEntry) -> datetime | None:
@@ -135,14 +137,14 @@ def _is_promised(entry: LogEntry, log: Log) -> bool:
     return True
 
 
-def _verify_proof(entry: LogEntry, proof: Proof, log: Log) -> None:
+def _verify_proof(entry: LogEntry, proof: InclusionProof, log: Log) -> None:
     _verify_place(entry.body, proof, proof.index, proof.size, proof.root)
     verify_checkpoint(
         checkpoint=proof.checkpoint, root_hash=proof.root, log_id=entry.log, key=log.key
     )
 
 
-def _verify_place(body: bytes, proof: Proof, index: int, size: int, root: bytes) -> None:
+def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, root: bytes) -> None:
     if not 0 <= index < size:
         raise BundleError(f"index is beyond size: {index} >= {size}")
     try:
@@ -162,7 +164,7 @@ def _check_note(checkpoint: str) -> None:
         raise BundleError("unmarshalling signed note: malformed note")
 
 
-def _verify_new_proof(entry: LogEntry, proof: Proof, body: bytes, log: Log) -> None:
+def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:
     """Of Rekor 2, whose checkpoints bear the log's host name: that the entry which the bundle
     must have led to stands in the tree, whatever the bundle says it is."""
     if not log.url:

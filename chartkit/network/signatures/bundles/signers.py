@@ -18,8 +18,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, ssh_key_finge
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.signatures.bundles.reader import Bundle, BundleError, Envelope
-from chartkit.network.signatures.certificates import alternative_names, public_key, read_certificate
-from chartkit.network.signatures.keys import (
+from chartkit.network.signatures.trust.certificates import (
+    alternative_names,
+    public_key,
+    read_certificate,
+)
+from chartkit.network.signatures.trust.keys import (
     HASHES,
     KeyVerifier,
     PublicKey,

@@ -16,18 +16,18 @@ from cryptography import x509
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Json
-from chartkit.network.signatures.bundles.log import Seen, verify_entries
+from chartkit.network.signatures.bundles.log import LogTime, verify_entries
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.network.signatures.bundles.reader import IN_TOTO, Bundle, BundleError, Envelope
 from chartkit.network.signatures.bundles.signers import Identity, Signer, find_signer, summary
 from chartkit.network.signatures.errors import joined
-from chartkit.network.signatures.timestamps import (
+from chartkit.network.signatures.trust.certificate_logs import verify_sct
+from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
     TimestampError,
     verify_timestamp,
 )
-from chartkit.network.signatures.transparency import verify_sct
-from chartkit.network.signatures.trust import Authority, Trust, verify_leaf
+from chartkit.network.signatures.trust.trusted_root import Authority, Trust, verify_leaf
 
 _MOST_TIMESTAMPS = 32
 _MOST_SUBJECTS = 1024
@@ -50,7 +50,7 @@ class Clock(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class BundlePolicy:
     """What is wanted of a bundle. trust: whose logs, certificates and clocks count; key: who must
     have signed, or identity: whom the certificate must be for; logged: whether a log must have it;
     promised: whether a certificate log must have the certificate; now: the time, if not this."""
@@ -64,7 +64,7 @@ class Checks:
     now: datetime | None = None
 
 
-def verify(bundle: Bundle, digest: str, checks: Checks) -> Json:
+def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
     """The in-toto statement of a bundle that holds for the digest of an image; None for a bare
     signature.
 
@@ -95,7 +95,7 @@ def verify(bundle: Bundle, digest: str, checks: Checks) -> Json:
     return statement
 
 
-def _times(bundle: Bundle, signer: Signer | None, checks: Checks) -> Sequence[datetime]:
+def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Sequence[datetime]:
     """When a bundle was signed, as those say who are believed."""
     logged: Sequence[datetime] = ()
     if checks.logged:
@@ -128,7 +128,7 @@ def _times(bundle: Bundle, signer: Signer | None, checks: Checks) -> Sequence[da
     return times
 
 
-def _promised(seen: Sequence[Seen]) -> Sequence[datetime]:
+def _promised(seen: Sequence[LogTime]) -> Sequence[datetime]:
     """One time for each log that signed one."""
     times: dict[bytes, datetime] = {}
     for one in seen:
@@ -182,7 +182,7 @@ def _stamp(
 
 
 def _check_certificate(
-    certificate: x509.Certificate, times: Sequence[datetime], checks: Checks
+    certificate: x509.Certificate, times: Sequence[datetime], checks: BundlePolicy
 ) -> None:
     """That it comes from a trusted authority, at every time that is known."""
     if checks.key is not None:

@@ -8,23 +8,23 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import KeySource, Question, SignatureError
+from chartkit.engine.ports.signatures import KeySource, SignatureError, VerificationRequest
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.network.registry.artifacts import NoReferenceError, parse_repository
-from chartkit.network.signatures.certificates import public_key, read_certificates, read_pool
-from chartkit.network.signatures.cosign.checks import Checks, verify_certificate
+from chartkit.network.signatures.cosign.checks import CheckOptions, verify_certificate
 from chartkit.network.signatures.cosign.layers import from_base64
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.key_references import load_key
-from chartkit.network.signatures.keys import (
+from chartkit.network.signatures.trust.certificates import public_key, read_certificates, read_pool
+from chartkit.network.signatures.trust.key_references import load_key
+from chartkit.network.signatures.trust.keys import (
     HASHES,
     KeyVerifier,
     PublicKey,
     key_verifier,
     read_public_key,
 )
-from chartkit.network.signatures.timestamps import read_authority
-from chartkit.network.signatures.trust import Log, TrustedRoots, single_log
+from chartkit.network.signatures.trust.timestamps import read_authority
+from chartkit.network.signatures.trust.trusted_root import Log, TrustedRoots, single_log
 
 _MOST: Final = 11
 """Certificates of a chain that a policy gives, as Kyverno limits them."""
@@ -32,12 +32,12 @@ _BEGIN_KEY: Final = "-----BEGIN PUBLIC KEY-----"
 _BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 
-def build_checks(question: Question, trust: TrustedRoots) -> Checks:
+def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOptions:
     """What a ClusterPolicy wants; trust: gives keys and roots that it does not.
 
     Raises SignatureError in Kyverno's words, UnknownKeyError for a key that nobody here reads.
     """
-    checks = Checks(attests=question.attestations)
+    checks = CheckOptions(attests=question.attestations)
     if question.roots:
         checks = replace(checks, roots=pool_of(question.roots, "failed to load Root certificates"))
     if question.algorithm not in HASHES:
@@ -55,7 +55,9 @@ def build_checks(question: Question, trust: TrustedRoots) -> Checks:
     )
 
 
-def _signed_by(question: Question, checks: Checks, trust: TrustedRoots) -> Checks:
+def _signed_by(
+    question: VerificationRequest, checks: CheckOptions, trust: TrustedRoots
+) -> CheckOptions:
     """By a key, a certificate, or whom the roots vouch for."""
     if question.key:
         return replace(checks, verifier=_key(question, trust.keys))
@@ -76,7 +78,7 @@ def _signed_by(question: Question, checks: Checks, trust: TrustedRoots) -> Check
     return replace(checks, roots=roots)
 
 
-def _key(question: Question, keys: KeySource) -> KeyVerifier:
+def _key(question: VerificationRequest, keys: KeySource) -> KeyVerifier:
     if question.key.strip().startswith(_BEGIN_KEY):
         return read_verifier(question.key, question.algorithm)
     what = f"failed to load public key from {question.key}"
@@ -122,7 +124,7 @@ def read_signer(text: str) -> x509.Certificate:
     return found[0]
 
 
-def by_chain(checks: Checks, certificate: x509.Certificate, chain_pem: str) -> Checks:
+def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str) -> CheckOptions:
     """A certificate that its chain must vouch for, before anything is known of logs: Kyverno reads
     a policy's `ignoreSCT` and log key only after this, and so refuses every such certificate.
 
@@ -156,7 +158,7 @@ def pool_of(pem: str, what: str) -> Sequence[x509.Certificate]:
         raise within(what, error) from None
 
 
-def _rekor(question: Question, trust: TrustedRoots) -> Mapping[bytes, Log]:
+def _rekor(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
     if not question.rekor_key:
         return trust().logs
     try:
@@ -166,7 +168,7 @@ def _rekor(question: Question, trust: TrustedRoots) -> Mapping[bytes, Log]:
         raise within(what, error) from None
 
 
-def _ct(question: Question, trust: TrustedRoots) -> Mapping[bytes, Log]:
+def _ct(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
     if not question.ctlog_key:
         return trust().ct_logs
     try:

@@ -12,13 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.signatures.certificates import (
-    CODE_SIGNING,
-    certificate_pem,
-    check_expiry,
-    public_key,
-    verify_chain,
-)
+from chartkit.network.signatures.cosign.identities import Identity, check_identities
 from chartkit.network.signatures.cosign.layers import Layers, SignedLayer, from_base64
 from chartkit.network.signatures.cosign.payloads import (
     check_claim,
@@ -26,18 +20,25 @@ from chartkit.network.signatures.cosign.payloads import (
     verify_envelope,
     verify_signature,
 )
+from chartkit.network.signatures.cosign.transparency import check_entry
 from chartkit.network.signatures.errors import UndecidedError, joined, not_logged, within
-from chartkit.network.signatures.identities import Identity, check_identities
-from chartkit.network.signatures.keys import KeyVerifier, key_der, key_pem
-from chartkit.network.signatures.sigstore_parts import (
+from chartkit.network.signatures.trust.certificate_logs import verify_sct
+from chartkit.network.signatures.trust.certificates import (
+    CODE_SIGNING,
+    certificate_pem,
+    check_expiry,
+    public_key,
+    verify_chain,
+)
+from chartkit.network.signatures.trust.keys import KeyVerifier, key_der, key_pem
+from chartkit.network.signatures.trust.sigstore_library import (
     certificate_timestamps,
     verify_certificate_timestamp,
     verify_promise,
 )
-from chartkit.network.signatures.timestamps import TimestampAuthority
-from chartkit.network.signatures.timestamps import verify_timestamp as verify_stamp
-from chartkit.network.signatures.transparency import check_entry, verify_sct
-from chartkit.network.signatures.trust import Authority, Log, Trust, verify_leaf
+from chartkit.network.signatures.trust.timestamps import TimestampAuthority
+from chartkit.network.signatures.trust.timestamps import verify_timestamp as verify_stamp
+from chartkit.network.signatures.trust.trusted_root import Authority, Log, Trust, verify_leaf
 
 _NO_CTFE: Final = (
     "ctfe public key not found for payload. Check your TUF root (see cosign initialize) or set a "
@@ -51,7 +52,7 @@ _NO_PATH: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Checks:
+class CheckOptions:
     """What is wanted of signatures; the counterpart of cosign's own options.
 
     verifier: the key that signed, None where certificates say who did; roots: whose certificates
@@ -78,7 +79,7 @@ class Checks:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class VerifiedLayers:
     """What was verified. is_logged: that a log's promise was, for one of them at least; unknown:
     why others were neither verified nor refused."""
 
@@ -87,7 +88,9 @@ class Found:
     unknown: Sequence[UndecidedError] = ()
 
 
-def verify_layers(artifacts: Artifacts, layers: Layers, digest: str, checks: Checks) -> Found:
+def verify_layers(
+    artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
+) -> VerifiedLayers:
     """The signatures (or attestations) of an image that hold.
 
     Raises SignatureError where none does, UndecidedError where that is not known of all, and
@@ -113,7 +116,7 @@ def verify_layers(artifacts: Artifacts, layers: Layers, digest: str, checks: Che
         else:
             verified.append(layer)
     if verified:
-        return Found(verified, is_logged, tuple(unknown))
+        return VerifiedLayers(verified, is_logged, tuple(unknown))
     what = "attestations" if checks.attests else "signatures"
     if unknown:
         raise unknown[0].within(f"no matching {what}: ")
@@ -123,7 +126,7 @@ def verify_layers(artifacts: Artifacts, layers: Layers, digest: str, checks: Che
 _NEXT: Final = "\n "
 
 
-def verify_layer(layer: SignedLayer, digest: str, checks: Checks) -> bool:
+def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
     """Whether a log's promise was verified; raises SignatureError where anything does not hold,
     UndecidedError where that cannot be known."""
     stamped = _stamped(layer, checks)
@@ -160,7 +163,7 @@ _KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
 }
 
 
-def _stamped(layer: SignedLayer, checks: Checks) -> datetime | None:
+def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
     """When an authority of the policy saw the signature; None where nobody did."""
     if checks.clock is None or layer.timestamp is None:
         return None
@@ -194,7 +197,7 @@ def _clock(authority: Authority) -> TimestampAuthority:
     return TimestampAuthority(roots, authority.intermediates, authority.leaf)
 
 
-def logged_at(layer: SignedLayer, checks: Checks) -> datetime | None:
+def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
     """When a log took the signature; None where it comes without the log's promise."""
     promise = layer.promise
     if promise is None:
@@ -221,7 +224,7 @@ def logged_at(layer: SignedLayer, checks: Checks) -> datetime | None:
     return datetime.fromtimestamp(promise.at, UTC)
 
 
-def _log(name: str, checks: Checks, at: datetime) -> Log:
+def _log(name: str, checks: CheckOptions, at: datetime) -> Log:
     try:
         identifier = bytes.fromhex(name)
     except ValueError:
@@ -239,7 +242,7 @@ def _log(name: str, checks: Checks, at: datetime) -> Log:
     return log
 
 
-def _signer_pem(layer: SignedLayer, checks: Checks) -> str:
+def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
     """Who signed, as an entry of the log has it: a certificate, or a key alone."""
     if layer.certificate is None:
         if checks.verifier is None:
@@ -252,7 +255,9 @@ def _signer_pem(layer: SignedLayer, checks: Checks) -> str:
     return certificate_pem(layer.certificate)
 
 
-def _signer(layer: SignedLayer, checks: Checks) -> tuple[KeyVerifier, tuple[x509.Certificate, ...]]:
+def _signer(
+    layer: SignedLayer, checks: CheckOptions
+) -> tuple[KeyVerifier, tuple[x509.Certificate, ...]]:
     """The key of the certificate that comes with a signature, and who issued it."""
     if layer.certificate is None:
         raise SignatureError("no certificate found on signature")
@@ -264,7 +269,9 @@ def _signer(layer: SignedLayer, checks: Checks) -> tuple[KeyVerifier, tuple[x509
     return KeyVerifier(public_key(layer.certificate)), tuple(chain[1:])
 
 
-def verify_certificate(certificate: x509.Certificate, checks: Checks) -> Sequence[x509.Certificate]:
+def verify_certificate(
+    certificate: x509.Certificate, checks: CheckOptions
+) -> Sequence[x509.Certificate]:
     """The way from a certificate to a root, once all that is wanted of it holds."""
     chain = _path(certificate, checks)
     check_identities(certificate, checks.identities)
@@ -295,7 +302,7 @@ def verify_certificate(certificate: x509.Certificate, checks: Checks) -> Sequenc
     return chain
 
 
-def _path(certificate: x509.Certificate, checks: Checks) -> Sequence[x509.Certificate]:
+def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.Certificate]:
     """At the time at which the certificate was issued: when it was used is another question."""
     at = certificate.not_valid_before_utc
     if checks.trust is None:
@@ -319,7 +326,7 @@ def _check_times(
     issuers: Sequence[x509.Certificate],
     stamped: datetime | None,
     logged: datetime | None,
-    checks: Checks,
+    checks: CheckOptions,
 ) -> None:
     """That a certificate was valid when somebody saw the signature, or is now."""
     for at, what in ((stamped, "timestamp"), (logged, "bundle")):

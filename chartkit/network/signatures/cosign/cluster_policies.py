@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.ports.signatures import Question, SignatureError, Verified
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures.cosign.attestor_checks import build_checks, repository_of
-from chartkit.network.signatures.cosign.checks import Checks, Found, verify_layers
+from chartkit.network.signatures.cosign.checks import CheckOptions, VerifiedLayers, verify_layers
+from chartkit.network.signatures.cosign.identities import match_signatures
 from chartkit.network.signatures.cosign.layers import (
     Layers,
     NotThereError,
@@ -21,14 +22,15 @@ from chartkit.network.signatures.cosign.layers import (
     tagged_layers,
 )
 from chartkit.network.signatures.cosign.payloads import SimplePayload, read_simple, read_statement
-from chartkit.network.signatures.identities import match_signatures
-from chartkit.network.signatures.trust import TrustedRoots
+from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
 _UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
 _DECODING: Final = "error decoding the payload: "
 
 
-def verify_signature(artifacts: Artifacts, question: Question, trust: TrustedRoots) -> Verified:
+def verify_signature(
+    artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
+) -> Verified:
     """That an image is signed; trust: gives what the policy does not.
 
     Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
@@ -45,10 +47,10 @@ def verify_signature(artifacts: Artifacts, question: Question, trust: TrustedRoo
 
 def _signatures(
     artifacts: Artifacts,
-    question: Question,
-    checks: Checks,
+    question: VerificationRequest,
+    checks: CheckOptions,
     repository: RegistryReference | None,
-) -> Found:
+) -> VerifiedLayers:
     if question.oci11:
         try:
             place, digest = resolve(artifacts, question.image)
@@ -64,14 +66,18 @@ def _signatures(
     return verify_signatures(artifacts, layers, digest, checks)
 
 
-def verify_signatures(artifacts: Artifacts, layers: Layers, digest: str, checks: Checks) -> Found:
+def verify_signatures(
+    artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
+) -> VerifiedLayers:
     """As `verify_layers`; no signature at all is a verdict of its own."""
     if not layers.descriptors:
         raise SignatureError("no signatures found")
     return verify_layers(artifacts, layers, digest, checks)
 
 
-def fetch_attestations(artifacts: Artifacts, question: Question, trust: TrustedRoots) -> Verified:
+def fetch_attestations(
+    artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
+) -> Verified:
     """The statements that are attested of an image.
 
     Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
@@ -91,7 +97,7 @@ def fetch_attestations(artifacts: Artifacts, question: Question, trust: TrustedR
     return _attested(found.layers, question)
 
 
-def _attested(layers: Sequence[SignedLayer], question: Question) -> Verified:
+def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
     payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
     for layer in layers:
         if question.type:
@@ -106,7 +112,7 @@ def _attested(layers: Sequence[SignedLayer], question: Question) -> Verified:
     return Verified(payloads[-1].digest, statements)
 
 
-def _verified(layers: Sequence[SignedLayer], question: Question) -> Verified:
+def _verified(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
     payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
     match_signatures(layers, question)
     _check_annotations(payloads, question)
@@ -119,7 +125,7 @@ def _verified(layers: Sequence[SignedLayer], question: Question) -> Verified:
     return Verified(payloads[0].digest)
 
 
-def _check_annotations(payloads: Sequence[SimplePayload], question: Question) -> None:
+def _check_annotations(payloads: Sequence[SimplePayload], question: VerificationRequest) -> None:
     wanted = question.annotations
     if not wanted or any(
         all(payload.optional.get(key) == value for key, value in wanted.items())
@@ -129,7 +135,7 @@ def _check_annotations(payloads: Sequence[SimplePayload], question: Question) ->
     raise SignatureError("no signature matched the required annotations")
 
 
-def _raise_unknown(found: Found) -> None:
+def _raise_unknown(found: VerifiedLayers) -> None:
     """What the log would say of the others may decide otherwise."""
     unknown: Sequence[LookupFailed] = found.unknown
     if unknown:

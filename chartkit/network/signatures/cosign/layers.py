@@ -17,9 +17,9 @@ from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.client import read_json
 from chartkit.network.registry.errors import MissingError, RegistryError
 from chartkit.network.registry.platforms import image_of
-from chartkit.network.signatures.certificates import read_certificates
 from chartkit.network.signatures.errors import UndecidedError
 from chartkit.network.signatures.go_json import field, read_object, struct
+from chartkit.network.signatures.trust.certificates import read_certificates
 
 SIGNATURE: Final = "dev.cosignproject.cosign/signature"
 _CERTIFICATE: Final = "dev.sigstore.cosign/certificate"
@@ -58,7 +58,7 @@ def asked(ask: Callable[[], Answer]) -> Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Promise:
+class RekorBundle:
     """What came with a signature of the log's: its entry, in base64, and its promise to keep it.
 
     at: when it was logged, in seconds; log: the log's identifier, in hex.
@@ -81,7 +81,7 @@ class SignedLayer:
     annotations: Mapping[str, str]
     certificate: x509.Certificate | None = None
     chain: tuple[x509.Certificate, ...] = ()
-    promise: Promise | None = None
+    promise: RekorBundle | None = None
     timestamp: bytes | None = None
 
     @property
@@ -212,7 +212,7 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
     )
 
 
-def read_promise(text: str) -> Promise | None:
+def read_promise(text: str) -> RekorBundle | None:
     """What a log's bundle says, None for no text; raises SignatureError."""
     if not text:
         return None
@@ -226,7 +226,7 @@ def read_promise(text: str) -> Promise | None:
     if not isinstance(log or "", str):
         raise SignatureError("unmarshaling bundle: logID is text")
     signature = _octets(body, "SignedEntryTimestamp", "unmarshaling bundle")
-    return Promise(field(payload, "body"), *numbers, log or "", signature)
+    return RekorBundle(field(payload, "body"), *numbers, log or "", signature)
 
 
 _INT64: Final = 1 << 63

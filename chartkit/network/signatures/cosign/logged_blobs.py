@@ -11,11 +11,11 @@ from cryptography.x509.oid import NameOID
 
 from chartkit.engine.ports.signatures import LoggedBlob, SignatureError
 from chartkit.errors import LookupFailed
-from chartkit.network.signatures.certificates import public_key, read_certificate
-from chartkit.network.signatures.cosign.checks import Checks, logged_at, verify_certificate
+from chartkit.network.signatures.cosign.checks import CheckOptions, logged_at, verify_certificate
 from chartkit.network.signatures.cosign.layers import SignedLayer, read_promise
-from chartkit.network.signatures.keys import KeyVerifier, PublicKey, read_pem
-from chartkit.network.signatures.trust import Trust
+from chartkit.network.signatures.trust.certificates import public_key, read_certificate
+from chartkit.network.signatures.trust.keys import KeyVerifier, PublicKey, read_pem
+from chartkit.network.signatures.trust.trusted_root import Trust
 
 _OPTIONS: Final = "failed to create cosign check options"
 
@@ -30,7 +30,7 @@ def certified_key(text: str, chain: str) -> PublicKey:
             what = "failed to load certificate chain"
             *between, root = _all(chain)
             what = "certificate chain validation failed"
-            checks = Checks(roots=(root,), intermediates=between, ignores_sct=True)
+            checks = CheckOptions(roots=(root,), intermediates=between, ignores_sct=True)
             verify_certificate(certificate, checks)
         return public_key(certificate)
     except SignatureError as error:
@@ -42,7 +42,7 @@ def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | No
     another key signed than the one that is wanted. Raises LookupFailed for a name that is not read.
     """
     verifier = None if key is None else KeyVerifier(key)
-    checks = Checks(verifier=verifier, ignores_sct=True, logs=trust.logs)
+    checks = CheckOptions(verifier=verifier, ignores_sct=True, logs=trust.logs)
     try:
         certificate = _first(blob.certificate)
         promise = read_promise(blob.entry)

@@ -20,7 +20,7 @@ from chartkit.network.signatures.go_json import (
     values,
     wrong,
 )
-from chartkit.network.signatures.keys import KeyVerifier
+from chartkit.network.signatures.trust.keys import KeyVerifier
 
 IN_TOTO: Final = "application/vnd.in-toto+json"
 _CUSTOM: Final = "https://cosign.sigstore.dev/attestation/v1"

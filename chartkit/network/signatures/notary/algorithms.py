@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.certificates import public_key
+from chartkit.network.signatures.trust.certificates import public_key
 
 
 @dataclass(frozen=True, slots=True)

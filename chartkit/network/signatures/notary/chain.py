@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.certificates import public_key
 from chartkit.network.signatures.notary.algorithms import algorithm_of
 from chartkit.network.signatures.notary.words import name_text, subject
+from chartkit.network.signatures.trust.certificates import public_key
 
 _SOUND: Final = (hashes.SHA256, hashes.SHA384, hashes.SHA512)
 _INSECURE: Final = {"sha1": "SHA1", "md5": "MD5"}

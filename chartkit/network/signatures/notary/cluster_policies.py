@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.ports.signatures import Question, SignatureError, Verified
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.registry.artifacts import Artifacts, Resolved
+from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.signatures.certificates import read_certificates
 from chartkit.network.signatures.notary.members import read_mapping
 from chartkit.network.signatures.notary.repository import (
     Repository,
@@ -19,11 +18,12 @@ from chartkit.network.signatures.notary.repository import (
     verify,
 )
 from chartkit.network.signatures.notary.verification import Target, TrustStore
+from chartkit.network.signatures.trust.certificates import read_certificates
 
 _TOO_MANY: Final = "too many referrers found, max limit is 50"
 
 
-def verify_signature(artifacts: Artifacts, question: Question) -> Verified:
+def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Verified:
     """That an image is signed by who has one of the question's certificates.
 
     Raises SignatureError in Kyverno's words, another LookupFailed where the question is open.
@@ -43,7 +43,7 @@ def verify_signature(artifacts: Artifacts, question: Question) -> Verified:
     return Verified(target.digest)
 
 
-def fetch_attestations(artifacts: Artifacts, question: Question) -> Verified:
+def fetch_attestations(artifacts: Artifacts, question: VerificationRequest) -> Verified:
     """The first artifact of the question's type that refers to an image, as a statement.
 
     It has to be signed itself, unless the question has no certificate at all. Raises as above.
@@ -69,16 +69,16 @@ def fetch_attestations(artifacts: Artifacts, question: Question) -> Verified:
     return Verified(digest, (statement,))
 
 
-def _repository(artifacts: Artifacts, found: Resolved) -> Repository:
+def _repository(artifacts: Artifacts, found: ResolvedReference) -> Repository:
     return Repository(artifacts, found.reference, _TOO_MANY, is_single=False)
 
 
-def _target(found: Resolved) -> Target:
+def _target(found: ResolvedReference) -> Target:
     document = found.document
     return Target(document.media_type, document.digest, len(document.content))
 
 
-def _trust(question: Question) -> TrustStore:
+def _trust(question: VerificationRequest) -> TrustStore:
     text = "\n".join(part for part in (question.cert, question.cert_chain) if part)
     try:
         return TrustStore(read_certificates(text))

@@ -19,7 +19,6 @@ from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
-from chartkit.network.signatures.certificates import read_certificate
 from chartkit.network.signatures.notary.algorithms import LABELS, algorithm_of, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
@@ -35,6 +34,7 @@ from chartkit.network.signatures.notary.content import (
     not_critical,
 )
 from chartkit.network.signatures.notary.words import SECOND, ZERO
+from chartkit.network.signatures.trust.certificates import read_certificate
 
 MEDIA_TYPE: Final = "application/cose"
 _START: Final = b"\xd2\x84"

@@ -9,12 +9,12 @@ from cryptography import x509
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json
-from chartkit.network.registry.artifacts import Artifacts, Resolved
+from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.signatures.certificates import read_certificates
 from chartkit.network.signatures.notary.members import read
 from chartkit.network.signatures.notary.repository import Repository, UnknownError, refuse, verify
 from chartkit.network.signatures.notary.verification import Target, TrustStore
+from chartkit.network.signatures.trust.certificates import read_certificates
 
 _TOO_MANY: Final = "to many referrers found, max limit is 50"
 
@@ -110,14 +110,14 @@ def _type(attestation: Body) -> str:
     return found
 
 
-def _listed(repository: Repository, found: Resolved, artifact_type: str) -> Sequence[Body]:
+def _listed(repository: Repository, found: ResolvedReference, artifact_type: str) -> Sequence[Body]:
     try:
         return repository.referrers(found.document.digest, artifact_type)
     except SignatureError as error:
         raise SignatureError(f"failed to fetch referrers: {error.message}") from None
 
 
-def _repository(artifacts: Artifacts, found: Resolved) -> Repository:
+def _repository(artifacts: Artifacts, found: ResolvedReference) -> Repository:
     return Repository(artifacts, found.reference, _TOO_MANY, is_single=True)
 
 

@@ -14,7 +14,6 @@ from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.types import GoTypes
 from chartkit.model import Json
-from chartkit.network.signatures.certificates import read_certificate
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
@@ -32,6 +31,7 @@ from chartkit.network.signatures.notary.content import (
 from chartkit.network.signatures.notary.members import decode as decode_type
 from chartkit.network.signatures.notary.members import read, read_mapping
 from chartkit.network.signatures.notary.words import ZERO
+from chartkit.network.signatures.trust.certificates import read_certificate
 
 MEDIA_TYPE: Final = "application/jose+json"
 _PROTECTED: Final = {

@@ -27,7 +27,11 @@ from chartkit.network.signatures.notary.content import (
 )
 from chartkit.network.signatures.notary.members import decode, read
 from chartkit.network.signatures.notary.words import line, moment_of, now, shown, subject
-from chartkit.network.signatures.timestamps import TimestampAuthority, TimestampError, verify_token
+from chartkit.network.signatures.trust.timestamps import (
+    TimestampAuthority,
+    TimestampError,
+    verify_token,
+)
 
 _PAYLOAD: Final = "application/vnd.cncf.notary.payload.v1+json"
 _NOBODY_ASKED: Final = "responders (OCSP) and revocation lists are not asked"

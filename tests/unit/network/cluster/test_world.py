@@ -9,9 +9,9 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.ports.cluster import ObjectKey
 from chartkit.engine.request.request import Request as Admission
 from chartkit.model import Body, Json, Resource, Status
-from chartkit.network.cluster.discovery import Served
+from chartkit.network.cluster.discovery import ApiResource
 from chartkit.network.cluster.reader import Reader
-from chartkit.network.cluster.world import Reads, live_world
+from chartkit.network.cluster.world import CachedReads, live_world
 from tests.api_server import Api, Refused, Request
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, pod, policy
@@ -338,7 +338,7 @@ class _Source:
 def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chartkit.network.cluster.world.MOST_REMEMBERED", 12)
     source = _Source()
-    reads = Reads(Reader(source))
+    reads = CachedReads(Reader(source))
     source.asked.clear()
     for path in ("/a", "/b", "/a", "/c", "/a", "/b"):
         assert len(reads.get(path)["items"]) == 6
@@ -347,8 +347,8 @@ def test_answers_are_forgotten_oldest_first(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_list_that_is_too_long_is_still_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chartkit.network.cluster.world.MOST_REMEMBERED", 1)
-    reads = Reads(Reader(_Source()))
-    pods = Served(GroupVersionKind("", "v1", "Pod"), "pods", True)
+    reads = CachedReads(Reader(_Source()))
+    pods = ApiResource(GroupVersionKind("", "v1", "Pod"), "pods", True)
     assert [body["kind"] for body in reads.objects(pods, "")] == ["Pod"] * 6
 
 

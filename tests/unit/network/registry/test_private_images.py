@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from chartkit.cli.main import main
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry import Registries, Settings
@@ -199,7 +199,7 @@ def test_what_is_a_verdict(
     elif fault is _trickle:
         limits = replace(limits, patience=0.6)
     image = f"{registry.host}/team/signed:1"
-    question = Question(image, key=key_pem(private), ignores_log=True, ignores_sct=True)
+    question = VerificationRequest(image, key=key_pem(private), ignores_log=True, ignores_sct=True)
     with pytest.raises(LookupFailed, match=said) as caught:
         Signatures(Registries(Settings(limits=limits))).signature(question)
     assert isinstance(caught.value, SignatureError) == is_verdict

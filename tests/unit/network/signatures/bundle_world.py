@@ -13,9 +13,9 @@ from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.reader import read_bundle
 from chartkit.network.signatures.bundles.signers import Identity
 from chartkit.network.signatures.bundles.signers import Signer as Known
-from chartkit.network.signatures.bundles.verifier import Checks, Clock, verify
-from chartkit.network.signatures.keys import read_public_key
-from chartkit.network.signatures.trust import Trust, read_trusted_root
+from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock, verify
+from chartkit.network.signatures.trust.keys import read_public_key
+from chartkit.network.signatures.trust.trusted_root import Trust, read_trusted_root
 from tests.signing.authority import (
     NOW,
     Authority,
@@ -89,14 +89,14 @@ class World:
         """Signs with the key; nobody saw it."""
         return Maker(Signer(self.key))
 
-    def keyless_checks(self, clock: Clock = Clock.LOGGED) -> Checks:
-        return Checks(self.trust, clock, identity=IDENTITY)
+    def keyless_checks(self, clock: Clock = Clock.LOGGED) -> BundlePolicy:
+        return BundlePolicy(self.trust, clock, identity=IDENTITY)
 
-    def key_checks(self) -> Checks:
-        return Checks(self.trust, Clock.NONE, known(self.key))
+    def key_checks(self) -> BundlePolicy:
+        return BundlePolicy(self.trust, Clock.NONE, known(self.key))
 
 
-def check(bundle: Body, checks: Checks, digest: str = DIGEST) -> Json:
+def check(bundle: Body, checks: BundlePolicy, digest: str = DIGEST) -> Json:
     """The statement of a bundle that holds."""
     return verify(read_bundle(json.dumps(bundle).encode()), digest, checks)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.network.registry import Registries, read_settings
 from chartkit.network.signatures.source import Signatures
 from tests.signing.authority import (
@@ -95,12 +95,12 @@ class Bench:
         push(self.registry, repository, digest, [make(digest) for make in makes], "att")
         return image
 
-    def by_key(self, image: str, **changes: Any) -> Question:
+    def by_key(self, image: str, **changes: Any) -> VerificationRequest:
         """Whether the key signed, and the log took it."""
         given = {"key": key_pem(self.key), "rekor_key": self.log.pem, "ignores_sct": True}
-        return Question(image, **{**given, **changes})
+        return VerificationRequest(image, **{**given, **changes})
 
-    def by_identity(self, image: str, **changes: Any) -> Question:
+    def by_identity(self, image: str, **changes: Any) -> VerificationRequest:
         """Whether IDENTITY signed, and the logs took certificate and signature."""
         given = {
             "roots": self.root.root_pem,
@@ -109,7 +109,7 @@ class Bench:
             "rekor_key": self.log.pem,
             "ctlog_key": self.certificates.pem,
         }
-        return Question(image, **{**given, **changes})
+        return VerificationRequest(image, **{**given, **changes})
 
 
 Shape = Callable[[Bench], Make]
@@ -121,7 +121,7 @@ def no_changes(_: Bench) -> dict[str, Any]:
     return {}
 
 
-def said(bench: Bench, question: Question) -> str:
+def said(bench: Bench, question: VerificationRequest) -> str:
     """What is wrong with an image's signatures; empty where nothing is."""
     try:
         found = bench.source.signature(question)

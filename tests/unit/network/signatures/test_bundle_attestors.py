@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Question, SignatureError
+from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry import Registries, Settings
 from chartkit.network.registry.artifacts import Artifacts, parse_repository
 from chartkit.network.signatures.bundles import (
-    Wanted,
+    BundleRequirements,
     find_bundles,
     verify_bundles,
     verify_cluster_policy,
 )
 from chartkit.network.signatures.bundles.signers import Identity
-from chartkit.network.signatures.cosign.image_attestors import read_attestor
-from chartkit.network.signatures.timestamps import read_authority
-from chartkit.network.signatures.trust import TrustedRoots
+from chartkit.network.signatures.image_attestors import read_attestor
+from chartkit.network.signatures.trust.timestamps import read_authority
+from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -60,10 +60,10 @@ def artifacts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Artifacts:
     return Registries(Settings()).artifacts(NOBODY_ELSE)
 
 
-def _question(registry: Registry, name: str) -> Question:
+def _question(registry: Registry, name: str) -> VerificationRequest:
     """The same of a ClusterPolicy."""
     image = f"{registry.host}/app:{name}"
-    return Question(image, kind="SigstoreBundle", subject=WHO, issuer=BY)
+    return VerificationRequest(image, kind="SigstoreBundle", subject=WHO, issuer=BY)
 
 
 def _attesting(maker: Maker) -> Make:
@@ -84,8 +84,8 @@ def test_bundles_for_image_validating_policies(
     registry.add_artifact("app", digest, KIND, [registry.add_blob("app", b"{}", "text/plain")])
     found_digest, found = find_bundles(artifacts, f"{registry.host}/app:mixed")
     assert (found_digest, len(found)) == (digest, 2)
-    by_identity = Wanted(world.trust, identities=[IDENTITY])
-    by_key = Wanted(world.trust, known(world.key))
+    by_identity = BundleRequirements(world.trust, identities=[IDENTITY])
+    by_key = BundleRequirements(world.trust, known(world.key))
     for wanted, number in ((by_identity, 1), (by_key, 2)):
         (envelope,) = verify_bundles(found, digest, wanted)
         assert json.loads(envelope.payload) == statement(digest, TYPE, {"n": number})
@@ -108,7 +108,7 @@ def test_bundles_in_another_repository(
     assert len(find_bundles(artifacts, image, place)[1]) == 1
     assert find_bundles(artifacts, f"{registry.host}/app:missing") == ("", ())
     with pytest.raises(SignatureError, match="no valid bundles exist in registry"):
-        verify_bundles([], digest, Wanted(world.trust, identities=[IDENTITY]))
+        verify_bundles([], digest, BundleRequirements(world.trust, identities=[IDENTITY]))
 
 
 def test_what_attestors_want_of_bundles(
@@ -124,7 +124,7 @@ def test_what_attestors_want_of_bundles(
     for name, maker in makers.items():
         digest = push_image(registry, f"w-{name}", _attesting(maker))
         found[name] = (digest, find_bundles(artifacts, f"{registry.host}/app:w-{name}")[1])
-    keyless = Wanted(world.trust, identities=[IDENTITY])
+    keyless = BundleRequirements(world.trust, identities=[IDENTITY])
     unlogged = replace(keyless, ignores_log=True)
     stamped = replace(keyless, clocks=read_authority(other.chain_pem))
     both = replace(stamped, ignores_log=True)
@@ -145,14 +145,14 @@ def test_attestors_that_want_nothing_or_too_much(
     _, found = find_bundles(artifacts, f"{registry.host}/app:wants")
     several = "unsupported: multiple identities are not supported at this time"
     cases = {
-        several: Wanted(world.trust, identities=[IDENTITY, IDENTITY]),
-        "when verifying a certificate identity, must specify Issuer criteria": Wanted(
+        several: BundleRequirements(world.trust, identities=[IDENTITY, IDENTITY]),
+        "when verifying a certificate identity, must specify Issuer criteria": BundleRequirements(
             world.trust, identities=[Identity(WHO)]
         ),
         "failed to build policy: can't verify identities without providing at least one identity": (
-            Wanted(world.trust)
+            BundleRequirements(world.trust)
         ),
-        "a trusted root is required for identity-based verification": Wanted(
+        "a trusted root is required for identity-based verification": BundleRequirements(
             None, clocks=read_authority(world.clock.chain_pem)
         ),
     }
@@ -162,10 +162,10 @@ def test_attestors_that_want_nothing_or_too_much(
         assert raised.value.message == f"no matching attestations: {says}"
     clocks = read_authority(world.clock.chain_pem)
     with pytest.raises(LookupFailed, match="a tsaCertChain goes with no key"):
-        verify_bundles(found, digest, Wanted(None, known(world.key), clocks=clocks))
+        verify_bundles(found, digest, BundleRequirements(None, known(world.key), clocks=clocks))
     unseen = push_image(registry, "unseen", lambda one: world.bare.attest(one, TYPE, {}))
     _, bare = find_bundles(artifacts, f"{registry.host}/app:unseen")
-    wanted = Wanted(None, known(world.key), ignores_log=True, clocks=clocks)
+    wanted = BundleRequirements(None, known(world.key), ignores_log=True, clocks=clocks)
     with pytest.raises(SignatureError, match="verified signed timestamps: 0 < 1"):
         verify_bundles(bare, unseen, wanted)
 
@@ -180,7 +180,7 @@ def test_a_bare_signature_is_no_attestation(
     digest = push_image(registry, "bare", message)
     _, found = find_bundles(artifacts, f"{registry.host}/app:bare")
     with pytest.raises(SignatureError, match="bundle does not contain a DSSE envelope"):
-        verify_bundles(found, digest, Wanted(world.trust, identities=[IDENTITY]))
+        verify_bundles(found, digest, BundleRequirements(world.trust, identities=[IDENTITY]))
     question = _question(registry, "bare")
     assert verify_cluster_policy(artifacts, question, lambda: world.trust).digest == digest
 
@@ -198,7 +198,7 @@ def test_a_digest_in_capital_letters(
     digest = push_image(registry, "capital", shouting)
     _, found = find_bundles(artifacts, f"{registry.host}/app:capital")
     with pytest.raises(SignatureError, match="no matching subject digest found"):
-        verify_bundles(found, digest, Wanted(world.trust, identities=[IDENTITY]))
+        verify_bundles(found, digest, BundleRequirements(world.trust, identities=[IDENTITY]))
     question = _question(registry, "capital")
     assert verify_cluster_policy(artifacts, question, lambda: world.trust).digest == digest
 
@@ -209,7 +209,7 @@ def test_bundles_of_too_many_bytes(
     push_image(registry, "large", *[_attesting(world.keyless)] * 2)
     image = f"{registry.host}/app:large"
     assert len(find_bundles(artifacts, image)[1]) == 2
-    monkeypatch.setattr("chartkit.network.signatures.bundles.questions._ALL", 10_000)
+    monkeypatch.setattr("chartkit.network.signatures.bundles.attestors._ALL", 10_000)
     assert len(find_bundles(artifacts, image)[1]) == 1
     with pytest.raises(LookupFailed, match="the bundles of the image are larger than 10,000 bytes"):
         verify_cluster_policy(artifacts, _question(registry, "large"), lambda: world.trust)

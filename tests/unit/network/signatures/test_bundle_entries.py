@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from chartkit.model import Body
 from chartkit.network.signatures.bundles.reader import BundleError
 from chartkit.network.signatures.bundles.verifier import Clock
-from chartkit.network.signatures.trust import read_trusted_root
+from chartkit.network.signatures.trust.trusted_root import read_trusted_root
 from tests.signing.authority import new_key
 from tests.signing.bundle import Instance, Maker, canonical, text
 from tests.signing.cosign import Signer, statement

@@ -11,8 +11,8 @@ import pytest
 from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.network.signatures.bundles.reader import BundleError, read_bundle
-from chartkit.network.signatures.bundles.verifier import Checks, Clock
-from chartkit.network.signatures.trust import Trust
+from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock
+from chartkit.network.signatures.trust.trusted_root import Trust
 from tests.signing.bundle import KIND, OLD_KIND, text
 from tests.signing.cosign import IN_TOTO, statement
 from tests.unit.network.signatures.bundle_world import (
@@ -273,7 +273,7 @@ def test_statements_that_are_not_about_the_image(world: World, name: str) -> Non
 
 
 def _check(world: World, payload: bytes, payload_type: str = IN_TOTO) -> Json:
-    checks = Checks(Trust(), Clock.NONE, known(world.key), logged=False)
+    checks = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
     return check(world.bare.envelope(payload, payload_type), checks)
 
 
@@ -322,7 +322,7 @@ def test_payloads_that_are_no_statements(world: World) -> None:
 def test_an_envelope_is_signed_once(world: World, signatures: int) -> None:
     bundle = world.bare.attest(DIGEST, TYPE, {})
     bundle["dsseEnvelope"]["signatures"] *= signatures
-    checks = Checks(Trust(), Clock.NONE, known(world.key), logged=False)
+    checks = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
     with pytest.raises(BundleError, match="exactly one signature is required"):
         check(bundle, checks)
 

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Question, SignatureError, UnknownKeyError
+from chartkit.engine.ports.signatures import (
+    NOBODY_ELSE,
+    SignatureError,
+    UnknownKeyError,
+    VerificationRequest,
+)
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry import Registries, Settings
@@ -18,7 +23,7 @@ from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.registry.settings import Limits
 from chartkit.network.signatures.bundles import verify_cluster_policy
-from chartkit.network.signatures.trust import Trust
+from chartkit.network.signatures.trust.trusted_root import Trust
 from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -59,17 +64,17 @@ def artifacts() -> Artifacts:
     return Registries(Settings(limits=CALM)).artifacts(NOBODY_ELSE)
 
 
-def _question(registry: Registry, world: World, name: str, **given: object) -> Question:
+def _question(registry: Registry, world: World, name: str, **given: object) -> VerificationRequest:
     """By the key, nobody having seen it."""
     key = {"key": key_pem(world.key), "ignores_log": True, "ignores_sct": True}
     asked = {"image": f"{registry.host}/app:{name}", "kind": "SigstoreBundle", **key, **given}
-    return Question(**asked)  # type: ignore[arg-type]
+    return VerificationRequest(**asked)  # type: ignore[arg-type]
 
 
-def _keyless(registry: Registry, name: str, **given: object) -> Question:
+def _keyless(registry: Registry, name: str, **given: object) -> VerificationRequest:
     image = f"{registry.host}/app:{name}"
     return replace(
-        Question(image, kind="SigstoreBundle", subject=WHO, issuer=BY),
+        VerificationRequest(image, kind="SigstoreBundle", subject=WHO, issuer=BY),
         **given,  # type: ignore[arg-type]
     )
 

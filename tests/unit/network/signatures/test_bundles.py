@@ -16,8 +16,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from chartkit.model import Body
 from chartkit.network.signatures.bundles.reader import BundleError
 from chartkit.network.signatures.bundles.signers import Identity
-from chartkit.network.signatures.bundles.verifier import Checks, Clock
-from chartkit.network.signatures.trust import Trust, read_trusted_root
+from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock
+from chartkit.network.signatures.trust.trusted_root import Trust, read_trusted_root
 from tests.signing.authority import (
     ISSUER_V2,
     NOW,
@@ -90,7 +90,7 @@ def test_older_formats(world: World, keyless: Body, version: str) -> None:
 
 def test_a_key(world: World) -> None:
     assert check(world.keyed.attest(DIGEST, TYPE, {"a": 1}), world.key_checks()) == STATEMENT
-    alone = Checks(Trust(), Clock.NONE, known(world.key), logged=False)
+    alone = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
     assert check(world.bare.attest(DIGEST, TYPE, {"a": 1}), alone) == STATEMENT
 
 
@@ -100,7 +100,7 @@ def test_a_bare_signature(world: World) -> None:
     with pytest.raises(BundleError, match="artifact does not match digest"):
         check(world.keyless.message(b"another image"), world.keyless_checks())
     key = ed25519.Ed25519PrivateKey.generate()
-    alone = Checks(Trust(), Clock.NONE, known(key), logged=False)
+    alone = BundlePolicy(Trust(), Clock.NONE, known(key), logged=False)
     with pytest.raises(BundleError, match="can only be verified with artifacts"):
         check(Maker(Signer(key)).message(ARTIFACT), alone)
 
@@ -130,14 +130,14 @@ def test_kinds_of_keys(world: World, kind: str) -> None:
     for algorithm, made in HASHES.items():
         bundle = Maker(Signer(key, made)).attest(DIGEST, TYPE, {})
         for wanted in HASHES:
-            checks = Checks(Trust(), Clock.NONE, known(key, wanted), logged=False)
+            checks = BundlePolicy(Trust(), Clock.NONE, known(key, wanted), logged=False)
             assert _holds(bundle, checks) is (wanted == algorithm or kind == "Ed25519")
         bundle = Maker(Signer(key, made, leaf)).attest(DIGEST, TYPE, {})
         checks = replace(world.keyless_checks(Clock.NOW), logged=False)
         assert _holds(bundle, checks) is (algorithm in OF_CERTIFICATES[kind])
 
 
-def _holds(bundle: Body, checks: Checks) -> bool:
+def _holds(bundle: Body, checks: BundlePolicy) -> bool:
     try:
         check(bundle, checks)
     except BundleError as error:
@@ -149,7 +149,7 @@ def test_the_name_of_a_key_counts_where_there_is_one(world: World) -> None:
     fingerprint = serialization.ssh_key_fingerprint(world.key.public_key(), hashes.SHA256())
     named = f"SHA256:{base64.b64encode(fingerprint).decode().rstrip('=')}"
     payload = json.dumps(STATEMENT).encode()
-    checks = Checks(Trust(), Clock.NONE, known(world.key), logged=False)
+    checks = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
     assert check(world.bare.envelope(payload, keyid=named), checks) == STATEMENT
     with pytest.raises(BundleError, match="accepted signatures do not match threshold"):
         check(world.bare.envelope(payload, keyid="the key"), checks)

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.certificates import (
+from chartkit.network.signatures.errors import UndecidedError
+from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
     TIME_STAMPING,
     alternative_names,
@@ -25,7 +26,6 @@ from chartkit.network.signatures.certificates import (
     read_pool,
     verify_chain,
 )
-from chartkit.network.signatures.errors import UndecidedError
 from tests.signing.authority import ISSUER, NOW, YEAR, PrivateKey, authority, der, new_key, pem, tlv
 
 _ROOT = authority()

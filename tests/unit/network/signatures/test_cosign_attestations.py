@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.signatures.errors import UndecidedError
@@ -20,7 +20,7 @@ from tests.unit.network.signatures.cosign_bench import KIND, Bench, Make
 CUSTOM = "https://cosign.sigstore.dev/attestation/v1"
 
 
-def _said(bench: Bench, question: Question) -> str:
+def _said(bench: Bench, question: VerificationRequest) -> str:
     try:
         bench.source.attestations(question)
     except SignatureError as error:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.keys import (
+from chartkit.network.signatures.trust.keys import (
     HASHES,
     KeyVerifier,
     log_id,

@@ -12,7 +12,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from chartkit.engine.ports.signatures import Question, SignatureError, Verified
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.errors import LookupFailed
 from chartkit.network.signatures import notary
 from tests.signing import notary as kit
@@ -351,7 +351,9 @@ def test_signatures_are_judged_as_by_kyverno(name: str, registry: Registry) -> N
     case.build(bench)
     image = f"{registry.host}/{bench.repository}"
     reference = f"{image}@{digest}" if case.reference == "@" else image + case.reference
-    question = Question(reference, kind="Notary", cert=case.trusted(), cert_chain=case.chain())
+    question = VerificationRequest(
+        reference, kind="Notary", cert=case.trusted(), cert_chain=case.chain()
+    )
     if not ANSWERS[name]:
         assert notary.verify_signature(asked(), question) == Verified(digest)
         return
@@ -366,7 +368,7 @@ def test_signatures_are_judged_as_by_kyverno(name: str, registry: Registry) -> N
 def test_nobody_is_trusted_where_no_certificate_is_given(registry: Registry) -> None:
     bench = Bench(registry, "team/nobody-trusted")
     bench.sign(kit.signer())
-    question = Question(f"{registry.host}/{bench.repository}:1", kind="Notary")
+    question = VerificationRequest(f"{registry.host}/{bench.repository}:1", kind="Notary")
     with pytest.raises(SignatureError, match="no trusted certificates are found to verify"):
         notary.verify_signature(asked(), question)
 

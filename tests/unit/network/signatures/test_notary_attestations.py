@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.model import Body, Json
 from chartkit.network.signatures import notary
 from tests.signing import notary as kit
@@ -153,12 +153,14 @@ def registry() -> Iterator[Registry]:
         yield made
 
 
-def question(registry: Registry, name: str, case: Case, trusted: str) -> Question:
+def question(registry: Registry, name: str, case: Case, trusted: str) -> VerificationRequest:
     bench = Bench(registry, f"team/{name}")
     bench.image()
     case.build(bench)
     reference = f"{registry.host}/{bench.repository}:1"
-    return Question(reference, kind="Notary", cert=trusted, type=case.wanted, attestations=True)
+    return VerificationRequest(
+        reference, kind="Notary", cert=trusted, type=case.wanted, attestations=True
+    )
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -14,7 +14,7 @@ import cbor2
 import pytest
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.engine.scalars.registry_reference import parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.network.signatures import notary
@@ -219,7 +219,7 @@ def registry() -> Iterator[Registry]:
         yield made
 
 
-def asking(registry: Registry, name: str, manifest: object) -> Question:
+def asking(registry: Registry, name: str, manifest: object) -> VerificationRequest:
     """About an image with a signature manifest of this content."""
     bench = Bench(registry, f"hostile/{name}")
     image = bench.image()["digest"]
@@ -227,7 +227,7 @@ def asking(registry: Registry, name: str, manifest: object) -> Question:
     listed = {**registry.descriptor(bench.repository, digest), "artifactType": kit.SIGNATURE}
     registry.list_referrers(bench.repository, image, [listed])
     reference = f"{registry.host}/{bench.repository}:1"
-    return Question(reference, kind="Notary", cert=kit.root().pem)
+    return VerificationRequest(reference, kind="Notary", cert=kit.root().pem)
 
 
 LAYERS: Final = {
@@ -275,7 +275,9 @@ def test_a_policy_s_certificates_that_are_none_are_refused(
 ) -> None:
     bench = Bench(registry, "hostile/trusted")
     bench.sign(kit.signer())
-    question = Question(f"{registry.host}/{bench.repository}:1", kind="Notary", cert=trusted)
+    question = VerificationRequest(
+        f"{registry.host}/{bench.repository}:1", kind="Notary", cert=trusted
+    )
     with pytest.raises(SignatureError, match="failed to parse certificates: "):
         notary.verify_signature(asked(), question)
 

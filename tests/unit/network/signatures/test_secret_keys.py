@@ -14,7 +14,12 @@ import yaml
 from chartkit.engine.ports.signatures import NOBODY_ELSE, SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.signatures.secret_keys import NO_SECRETS, SecretsAmong, held_key, key_text
+from chartkit.network.signatures.trust.secret_keys import (
+    NO_SECRETS,
+    ScannedSecrets,
+    held_key,
+    key_text,
+)
 from tests.conformance.image_registry import run_command
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import Maker, push_bundle
@@ -70,7 +75,7 @@ def test_references_that_lead_to_no_secret(reference: str, says: str) -> None:
 
 def test_of_a_secret_that_was_not_given_nothing_is_known() -> None:
     with pytest.raises(UnknownKeyError) as raised:
-        key_text(REFERENCE, SecretsAmong([secret("x", "another")]))
+        key_text(REFERENCE, ScannedSecrets([secret("x", "another")]))
     assert raised.value.message == "the Secret kyverno/signer is not among the scanned objects"
     assert raised.value.hint is not None
 
@@ -93,7 +98,7 @@ def test_what_a_secret_publishes(body: Body, held: bytes | None) -> None:
 def test_data_that_no_cluster_takes() -> None:
     broken = secret(None, data={"cosign.pub": "?"})
     with pytest.raises(UnknownKeyError) as raised:
-        key_text(REFERENCE, SecretsAmong([broken]))
+        key_text(REFERENCE, ScannedSecrets([broken]))
     assert raised.value.message == "the Secret kyverno/signer: cosign.pub in data is not base64"
 
 
@@ -104,7 +109,7 @@ def signed(bench: Bench) -> str:
 
 def _said(bench: Bench, image: str, body: Body | None, **changes: Any) -> str:
     source = bench.source
-    source.learn(SecretsAmong([] if body is None else [body]))
+    source.learn(ScannedSecrets([] if body is None else [body]))
     try:
         source.signature(bench.by_key(image, key=REFERENCE, **changes))
     except LookupFailed as error:
@@ -158,7 +163,7 @@ def test_an_image_validating_policy_names_a_secret_as_kms(bench: Bench, signed: 
     cosign: Body = {"key": {"kms": REFERENCE}, "ctlog": {"insecureIgnoreTlog": True}}
     ask = {"name": "a", "cosign": cosign}
     source = bench.source
-    source.learn(SecretsAmong([secret(key_pem(bench.key))]))
+    source.learn(ScannedSecrets([secret(key_pem(bench.key))]))
     source.signed(signed, ask, NOBODY_ELSE)
     around = f"failed to build cosign verification opts: failed to load public key from {REFERENCE}"
     for body, says in (
@@ -170,12 +175,12 @@ def test_an_image_validating_policy_names_a_secret_as_kms(bench: Bench, signed: 
         ),
     ):
         source = bench.source
-        source.learn(SecretsAmong([body]))
+        source.learn(ScannedSecrets([body]))
         with pytest.raises(LookupFailed) as raised:
             source.signed(signed, ask, NOBODY_ELSE)
         assert raised.value.message == says
     cosign["key"] = {"kms": REFERENCE, "hashAlgorithm": "md5"}
-    source.learn(SecretsAmong([secret(key_pem(bench.key))]))
+    source.learn(ScannedSecrets([secret(key_pem(bench.key))]))
     with pytest.raises(SignatureError, match="invalid hash function specified"):
         source.signed(signed, ask, NOBODY_ELSE)
 

@@ -9,8 +9,8 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.der_order import with_ordered_certificates
-from chartkit.network.signatures.timestamps import (
+from chartkit.network.signatures.trust.der_order import with_ordered_certificates
+from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
     TimestampError,
     read_authority,

@@ -10,8 +10,13 @@ import pytest
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
-from chartkit.network.signatures.certificates import is_authority
-from chartkit.network.signatures.trust import Trust, TrustedRoots, embedded_root, read_trusted_root
+from chartkit.network.signatures.trust.certificates import is_authority
+from chartkit.network.signatures.trust.trusted_root import (
+    Trust,
+    TrustedRoots,
+    embedded_root,
+    read_trusted_root,
+)
 from tests.signing.authority import NOW, YEAR, CertificateLog, authority
 from tests.signing.bundle import Instance
 from tests.signing.rekor import Log

@@ -12,9 +12,9 @@ from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     Credentials,
-    Question,
     SignatureError,
     SignatureSource,
+    VerificationRequest,
     Verified,
 )
 from chartkit.engine.ports.world import OfflineImages, World
@@ -36,16 +36,16 @@ class Signatures:
 
     signed: Mapping[str, LookupFailed | None] = field(default_factory=dict)
     attested: Mapping[str, Sequence[Body] | LookupFailed] = field(default_factory=dict)
-    asked: list[Question] = field(default_factory=list)
+    asked: list[VerificationRequest] = field(default_factory=list)
 
-    def signature(self, question: Question, /) -> Verified:
+    def signature(self, question: VerificationRequest, /) -> Verified:
         self.asked.append(question)
         error = self.signed.get(question.key, SignatureError("no signatures found"))
         if error is not None:
             raise error
         return Verified(DIGEST)
 
-    def attestations(self, question: Question, /) -> Verified:
+    def attestations(self, question: VerificationRequest, /) -> Verified:
         self.asked.append(question)
         found = self.attested.get(question.key, SignatureError("no matching attestations"))
         if isinstance(found, LookupFailed):

@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.ports.signatures import Credentials, Question, SignatureError
+from chartkit.engine.ports.signatures import Credentials, SignatureError, VerificationRequest
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource
@@ -134,7 +134,7 @@ def test_what_could_not_be_asked_is_an_error(error: LookupFailed, expected: list
     assert answers[1][1] == f"unverified image {WHOLE}"
 
 
-def _asked(entry: Body, **fields: Any) -> Question:
+def _asked(entry: Body, **fields: Any) -> VerificationRequest:
     source = Signatures()
     first(source, block(attestors=[{"entries": [entry]}], **fields))
     return source.asked[0]
@@ -142,10 +142,10 @@ def _asked(entry: Body, **fields: Any) -> Question:
 
 def test_what_an_attestor_leaves_open() -> None:
     asked = _asked({"keys": {"publicKeys": "k"}})
-    assert asked == Question(WHOLE, key="k", rekor_url=LOG)
+    assert asked == VerificationRequest(WHOLE, key="k", rekor_url=LOG)
     logs = {"rekor": {"url": "u", "pubkey": "r", "ignoreTlog": True}}
     log = {"ctlog": {"ignoreSCT": True, "pubkey": "c", "tsaCertChain": "t"}}
-    told = Question(
+    told = VerificationRequest(
         WHOLE,
         rekor_url="u",
         rekor_key="r",
@@ -181,7 +181,7 @@ def test_keyless_attestors() -> None:
         "additionalExtensions": {"a": "b"},
         "rekor": {"url": "u"},
     }
-    wanted = Question(
+    wanted = VerificationRequest(
         WHOLE,
         issuer="i",
         issuer_regexp="ie",
@@ -213,7 +213,7 @@ def test_kinds_of_signatures() -> None:
     certificates = {"certificates": {"cert": "c"}, "annotations": {"a": "b"}}
     said: Body = {"repository": "not taken", "annotations": {"x": "y"}}
     asked = _asked(certificates, type="Notary", **said)
-    assert asked == Question(WHOLE, "Notary", cert="c", annotations={"a": "b"})
+    assert asked == VerificationRequest(WHOLE, "Notary", cert="c", annotations={"a": "b"})
     nested = _nested(by_key("k"))
     answer = first(Signatures(), block(type="Notary", attestors=[{"entries": [nested]}]))
     assert answer == (
@@ -238,18 +238,20 @@ def test_credentials_are_the_policys_and_the_pods() -> None:
 @pytest.mark.parametrize(
     ("older", "wanted"),
     [
-        ({"key": "k"}, Question(WHOLE, key="k", rekor_url=LOG)),
+        ({"key": "k"}, VerificationRequest(WHOLE, key="k", rekor_url=LOG)),
         (
             {"issuer": "i", "subject": "s", "roots": "r", "additionalExtensions": {"a": "b"}},
-            Question(WHOLE, issuer="i", subject="s", roots="r", rekor_url=LOG),
+            VerificationRequest(WHOLE, issuer="i", subject="s", roots="r", rekor_url=LOG),
         ),
         (
             {"image": "ghcr.io/*", "key": "k", "annotations": {"a": "b"}, "repository": "r"},
-            Question(WHOLE, key="k", annotations={"a": "b"}, repository="r", rekor_url=LOG),
+            VerificationRequest(
+                WHOLE, key="k", annotations={"a": "b"}, repository="r", rekor_url=LOG
+            ),
         ),
     ],
 )
-def test_older_fields(older: Body, wanted: Question) -> None:
+def test_older_fields(older: Body, wanted: VerificationRequest) -> None:
     entry = block(**older)
     if "image" in older:
         del entry["imageReferences"]

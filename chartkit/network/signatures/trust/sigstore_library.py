@@ -35,7 +35,7 @@ from sigstore_models.rekor.v1 import (
 )
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.keys import PublicKey, key_der
+from chartkit.network.signatures.trust.keys import PublicKey, key_der
 
 _PUBLIC_INSTANCE: Final = "https://tuf-repo-cdn.sigstore.dev"
 

@@ -17,7 +17,6 @@ from chartkit.model import Body, Json
 from chartkit.network.signatures import bundles
 from chartkit.network.signatures.bundles.signers import Identity as BundleIdentity
 from chartkit.network.signatures.bundles.signers import Signer
-from chartkit.network.signatures.certificates import public_key
 from chartkit.network.signatures.cosign.attestor_checks import (
     by_chain,
     pool_of,
@@ -26,13 +25,14 @@ from chartkit.network.signatures.cosign.attestor_checks import (
     repository_of,
     verifier_of,
 )
-from chartkit.network.signatures.cosign.checks import Checks
+from chartkit.network.signatures.cosign.checks import CheckOptions
+from chartkit.network.signatures.cosign.identities import Identity
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.identities import Identity
-from chartkit.network.signatures.key_references import load_key
-from chartkit.network.signatures.keys import HASHES, KeyVerifier
-from chartkit.network.signatures.timestamps import read_authority
-from chartkit.network.signatures.trust import Trust, TrustedRoots, read_trusted_root
+from chartkit.network.signatures.trust.certificates import public_key
+from chartkit.network.signatures.trust.key_references import load_key
+from chartkit.network.signatures.trust.keys import HASHES, KeyVerifier
+from chartkit.network.signatures.trust.timestamps import read_authority
+from chartkit.network.signatures.trust.trusted_root import Trust, TrustedRoots, read_trusted_root
 
 _OPTIONS: Final = "failed to build cosign verification opts"
 _LARGEST: Final = 1 << 20
@@ -44,14 +44,14 @@ class Attestor:
     """A cosign attestor, read. repository: where its signatures lie, None beside the image; prefix:
     of their tags; hash_name: that its key signs with."""
 
-    checks: Checks
+    checks: CheckOptions
     repository: RegistryReference | None = None
     prefix: str = ""
     annotations: Mapping[str, str] = field(default_factory=dict)
     hash_name: str = ""
 
     @property
-    def bundled(self) -> bundles.Wanted:
+    def bundled(self) -> bundles.BundleRequirements:
         """What is wanted of bundles."""
         checks = self.checks
         key = None
@@ -61,7 +61,7 @@ class Attestor:
             BundleIdentity(one.subject, one.subject_regexp, one.issuer, one.issuer_regexp)
             for one in checks.identities
         ]
-        return bundles.Wanted(
+        return bundles.BundleRequirements(
             checks.trust, key, identities, checks.ignores_log, checks.ignores_sct, checks.clock
         )
 
@@ -83,7 +83,7 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
     repository = repository_of(_text(source, "repository"))
     is_keyless = bool(body.get("keyless"))
     ignores_log = bool(log.get("insecureIgnoreTlog"))
-    checks = Checks(
+    checks = CheckOptions(
         ignores_log=ignores_log,
         ignores_sct=bool(log.get("insecureIgnoreSCT")),
         asks_log=bool(log),
@@ -144,7 +144,7 @@ def _check_complete(fetched: Trust) -> None:
         )
 
 
-def _signed_by(body: Body, key: Body, checks: Checks, keys: KeySource) -> Checks:
+def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> CheckOptions:
     keyless = _object(body, "keyless")
     if keyless:
         if roots := _text(keyless, "roots"):
@@ -164,7 +164,7 @@ def _names_key(key: Body) -> bool:
     return bool(key.get("data") or key.get("kms"))
 
 
-def _any(checks: Checks) -> Checks:
+def _any(checks: CheckOptions) -> CheckOptions:
     """Nothing says who must have signed; Kyverno then takes whom the trusted root vouches for."""
     if checks.trust is None and checks.roots is None:
         raise SignatureError("one of verifier, root certs, or trusted root is required")
@@ -180,7 +180,7 @@ def _key(key: Body, keys: KeySource) -> KeyVerifier:
     return read_verifier(data, name) if found is None else verifier_of(found, name, what)
 
 
-def _certified(body: Body, checks: Checks) -> Checks:
+def _certified(body: Body, checks: CheckOptions) -> CheckOptions:
     own = _text(_object(body, "cert"), "value")
     chain = _text(_object(body, "certChain"), "value")
     if own:

@@ -6,48 +6,27 @@ The entries are those of Rekor's first version, as cosign compares them with a s
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC
 from typing import Final
 
-from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json
-from chartkit.network.signatures.certificates import public_key, read_certificate
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64
 from chartkit.network.signatures.go_json import read_object
-from chartkit.network.signatures.keys import PublicKey, read_pem, read_public_key, verify_digest
-from chartkit.network.signatures.sigstore_parts import (
-    certificate_timestamps,
-    verify_certificate_timestamp,
+from chartkit.network.signatures.trust.certificates import public_key, read_certificate
+from chartkit.network.signatures.trust.keys import (
+    PublicKey,
+    read_pem,
+    read_public_key,
+    verify_digest,
 )
-from chartkit.network.signatures.trust import Log
-
-
-def verify_sct(
-    certificate: x509.Certificate, issuers: Sequence[x509.Certificate], logs: Mapping[bytes, Log]
-) -> None:
-    """That one log promised the certificate, while it was in use, as sigstore-go decides it.
-
-    issuers: the certificate's own first. Raises SignatureError.
-    """
-    for promised in certificate_timestamps(certificate):
-        log = logs.get(promised.log_id)
-        if log is None or not log.is_valid(promised.timestamp.replace(tzinfo=UTC)):
-            continue
-        try:
-            verify_certificate_timestamp(certificate, promised, issuers, log.key)
-        except SignatureError:
-            continue
-        return
-    raise SignatureError("only able to verify 0 SCT entries; unable to meet threshold of 1")
 
 
 @dataclass(frozen=True, slots=True)
-class LoggedEntry:
+class RekorEntry:
     """What an entry says: the hash of what was signed, the signature in base64 (empty where the
     entry has none), and who signed, as a PEM in base64."""
 
@@ -57,7 +36,7 @@ class LoggedEntry:
     verifier: bytes
 
 
-def read_entry(body: str) -> LoggedEntry:
+def read_entry(body: str) -> RekorEntry:
     """An entry's body in base64; raises SignatureError for one that is none, or of a kind that
     stands for no signature of an image."""
     content = from_base64(body)
@@ -105,13 +84,13 @@ def _compare_keys(expected: str, found: bytes) -> None:
         raise SignatureError(f"comparing public key PEMs, expected {expected}, got {text}")
 
 
-def _rekord(spec: Body) -> LoggedEntry:
+def _rekord(spec: Body) -> RekorEntry:
     signature = _member(spec, "signature")
     hashed = _member(_member(spec, "data"), "hash")
     return _entry(hashed, signature.get("content"), _member(signature, "publicKey").get("content"))
 
 
-def _hashedrekord(spec: Body) -> LoggedEntry:
+def _hashedrekord(spec: Body) -> RekorEntry:
     """A log takes no entry whose signature is not its key's, and cosign checks it again."""
     entry = _rekord(spec)
     if len(entry.digest) != _HEX.get(entry.algorithm):
@@ -142,16 +121,16 @@ def _signer(pem: str) -> PublicKey:
     return read_public_key(pem)
 
 
-def _dsse(spec: Body) -> LoggedEntry:
+def _dsse(spec: Body) -> RekorEntry:
     first = _only(spec.get("signatures"))
     return _entry(_member(spec, "envelopeHash"), first.get("signature"), first.get("verifier"))
 
 
-def _intoto(spec: Body) -> LoggedEntry:
+def _intoto(spec: Body) -> RekorEntry:
     return _entry(_member(_member(spec, "content"), "hash"), "", spec.get("publicKey"))
 
 
-def _intoto_2(spec: Body) -> LoggedEntry:
+def _intoto_2(spec: Body) -> RekorEntry:
     content = _member(spec, "content")
     first = _only(_member(content, "envelope").get("signatures"))
     return _entry(_member(content, "hash"), first.get("sig"), first.get("publicKey"))
@@ -165,12 +144,12 @@ def _only(value: Json) -> Body:
     return value[0]
 
 
-def _entry(hashed: Body, signature: Json, verifier: Json) -> LoggedEntry:
+def _entry(hashed: Body, signature: Json, verifier: Json) -> RekorEntry:
     algorithm, digest = hashed.get("algorithm"), hashed.get("value")
     for one in (algorithm, digest, signature, verifier):
         if not isinstance(one, str):
             raise SignatureError("the entry has no hash, signature or public key")
-    return LoggedEntry(str(algorithm), str(digest), str(signature), from_base64(str(verifier)))
+    return RekorEntry(str(algorithm), str(digest), str(signature), from_base64(str(verifier)))
 
 
 def _member(body: Body, key: str) -> Body:
@@ -178,7 +157,7 @@ def _member(body: Body, key: str) -> Body:
     return value if isinstance(value, dict) else {}
 
 
-_KINDS: Final[Mapping[tuple[str, str], Callable[[Body], LoggedEntry]]] = {
+_KINDS: Final[Mapping[tuple[str, str], Callable[[Body], RekorEntry]]] = {
     ("hashedrekord", "0.0.1"): _hashedrekord,
     ("rekord", "0.0.1"): _rekord,
     ("dsse", "0.0.1"): _dsse,

@@ -16,12 +16,12 @@ from chartkit.engine.ports.signatures import (
     SignatureSource,
 )
 from chartkit.errors import LookupFailed
-from chartkit.network.signatures.installed import installed
-from chartkit.network.signatures.secret_keys import NO_SECRETS
+from chartkit.network.signatures.libraries import installed
+from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
-    from chartkit.network.signatures.keys import PublicKey
-    from chartkit.network.signatures.trust import TrustedRoots
+    from chartkit.network.signatures.trust.keys import PublicKey
+    from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
 Trusting: TypeAlias = Callable[[], "TrustedRoots"]
 
@@ -51,7 +51,7 @@ class LocalBlobs:
         """That a key (PEM or `k8s://…`) signed some content; raises SignatureError, or LookupFailed
         for what leads to no key."""
         with installed():
-            from chartkit.network.signatures.keys import KeyVerifier
+            from chartkit.network.signatures.trust.keys import KeyVerifier
 
             verifier = KeyVerifier(self._loaded(key))
         verifier.verify(signature, content)
@@ -62,7 +62,7 @@ class LocalBlobs:
         """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
         with installed():
             from chartkit.network.signatures.cosign.logged_blobs import certified_key, signer_of
-            from chartkit.network.signatures.trust import TrustedRoots
+            from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
             signer = self._loaded(key) if key else None
             if certificate:
@@ -72,8 +72,8 @@ class LocalBlobs:
 
     def _loaded(self, key: str) -> PublicKey:
         """A public key that a policy names; raises LookupFailed for what leads to none."""
-        from chartkit.network.signatures.key_references import load_key
-        from chartkit.network.signatures.keys import read_public_key
+        from chartkit.network.signatures.trust.key_references import load_key
+        from chartkit.network.signatures.trust.keys import read_public_key
 
         try:
             if key.startswith(_PEM):

@@ -23,14 +23,14 @@ from rfc3161_client import (
 )
 
 from chartkit.engine.ports.signatures import SignatureError
-from chartkit.network.signatures.certificates import (
+from chartkit.network.signatures.trust.certificates import (
     TIME_STAMPING,
     is_authority,
     read_certificate,
     read_certificates,
     verify_chain,
 )
-from chartkit.network.signatures.der_order import with_ordered_certificates
+from chartkit.network.signatures.trust.der_order import with_ordered_certificates
 
 _MOST_INTERMEDIATES: Final = 10
 """Kyverno's limit, against chains that take long to build."""

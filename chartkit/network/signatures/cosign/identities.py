@@ -8,12 +8,12 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import Question, SignatureError
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.regexp import Regex, RegexError, compile_regex
-from chartkit.network.signatures.certificates import alternative_names, extension_values
 from chartkit.network.signatures.cosign.layers import SignedLayer
 from chartkit.network.signatures.errors import joined
+from chartkit.network.signatures.trust.certificates import alternative_names, extension_values
 
 _ISSUER: Final = "1.3.6.1.4.1.57264.1.1"
 _EXTENSIONS: Final[Mapping[str, str]] = {
@@ -68,7 +68,7 @@ def _compile(pattern: str, what: str) -> Regex:
         raise SignatureError(f"{what}: {pattern} : {error}") from None
 
 
-def match_signatures(layers: Sequence[SignedLayer], question: Question) -> None:
+def match_signatures(layers: Sequence[SignedLayer], question: VerificationRequest) -> None:
     """That one of the signatures has the certificate that a ClusterPolicy wants.
 
     Raises SignatureError in Kyverno's words.
@@ -89,7 +89,7 @@ def match_signatures(layers: Sequence[SignedLayer], question: Question) -> None:
     raise SignatureError(joined(errors, "; ") or "invalid signature")
 
 
-def _match(certificate: x509.Certificate, question: Question) -> None:
+def _match(certificate: x509.Certificate, question: VerificationRequest) -> None:
     _match_subject(alternative_names(certificate), question)
     extensions = extension_values(certificate)
     issuer = extensions.get(_ISSUER, "")
@@ -111,7 +111,7 @@ def _match(certificate: x509.Certificate, question: Question) -> None:
             )
 
 
-def _match_subject(names: Sequence[str], question: Question) -> None:
+def _match_subject(names: Sequence[str], question: VerificationRequest) -> None:
     """A certificate without any name is refused for no subject, as Kyverno has it."""
     subject, pattern = question.subject, question.subject_regexp
     if not (subject or pattern) or not names:

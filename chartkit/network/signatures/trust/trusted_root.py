@@ -15,15 +15,15 @@ from cryptography import x509
 
 from chartkit.engine.ports.signatures import KeySource, SignatureError
 from chartkit.model import Body, Json
-from chartkit.network.signatures.certificates import (
+from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
     is_authority,
     read_certificate,
     verify_chain,
 )
-from chartkit.network.signatures.keys import PublicKey, log_id, read_key_der, read_public_key
-from chartkit.network.signatures.secret_keys import NO_SECRETS
-from chartkit.network.signatures.sigstore_parts import embedded_trusted_root
+from chartkit.network.signatures.trust.keys import PublicKey, log_id, read_key_der, read_public_key
+from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
+from chartkit.network.signatures.trust.sigstore_library import embedded_trusted_root
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 _MOST: Final = 100

@@ -54,7 +54,7 @@ def not_found(name: str) -> SignatureError:
     return SignatureError(f"{_CHECKING}secrets {quote(name)} not found")
 
 
-class SecretsAmong:
+class ScannedSecrets:
     """The Secrets among some objects; of any other Secret nothing is known."""
 
     def __init__(self, objects: Iterable[Body] = ()) -> None:
@@ -72,7 +72,7 @@ class SecretsAmong:
             raise UnknownKeyError(f"the Secret {namespace}/{name}: {error.message}") from None
 
 
-NO_SECRETS: Final[KeySource] = SecretsAmong()
+NO_SECRETS: Final[KeySource] = ScannedSecrets()
 
 
 def _parts(reference: str) -> tuple[str, str]:

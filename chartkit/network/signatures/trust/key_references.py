@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from chartkit.engine.ports.signatures import KeySource, SignatureError, UnknownKeyError
 from chartkit.network.signatures.errors import UnreachableKeyError, within
-from chartkit.network.signatures.keys import PublicKey, read_public_key
-from chartkit.network.signatures.secret_keys import SCHEME, key_text
+from chartkit.network.signatures.trust.keys import PublicKey, read_public_key
+from chartkit.network.signatures.trust.secret_keys import SCHEME, key_text
 
 
 def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:

@@ -27,7 +27,7 @@ from cryptography.x509.verification import (
 
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.network.signatures.errors import UndecidedError
-from chartkit.network.signatures.keys import PublicKey, read_pem, supported
+from chartkit.network.signatures.trust.keys import PublicKey, read_pem, supported
 
 CODE_SIGNING: Final = ExtendedKeyUsageOID.CODE_SIGNING
 TIME_STAMPING: Final = ExtendedKeyUsageOID.TIME_STAMPING

@@ -12,11 +12,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from chartkit.engine.ports.signatures import KeySource, Question, SignatureError, Verified
+from chartkit.engine.ports.signatures import (
+    KeySource,
+    SignatureError,
+    VerificationRequest,
+    Verified,
+)
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
-from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, Resolved
+from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.signatures.bundles.protojson import MessageError, load
 from chartkit.network.signatures.bundles.reader import (
@@ -27,15 +32,15 @@ from chartkit.network.signatures.bundles.reader import (
     read_bundle,
 )
 from chartkit.network.signatures.bundles.signers import Identity, Signer
-from chartkit.network.signatures.bundles.verifier import Checks, Clock, verify
+from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock, verify
 from chartkit.network.signatures.cosign.attestor_checks import verifier_of
 from chartkit.network.signatures.cosign.layers import asked, manifest_at
 from chartkit.network.signatures.errors import joined, within
-from chartkit.network.signatures.key_references import load_key
-from chartkit.network.signatures.keys import HASHES, read_public_key
-from chartkit.network.signatures.secret_keys import NO_SECRETS
-from chartkit.network.signatures.timestamps import TimestampAuthority
-from chartkit.network.signatures.trust import Authority, Trust
+from chartkit.network.signatures.trust.key_references import load_key
+from chartkit.network.signatures.trust.keys import HASHES, read_public_key
+from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
+from chartkit.network.signatures.trust.timestamps import TimestampAuthority
+from chartkit.network.signatures.trust.trusted_root import Authority, Trust
 
 _KIND: Final = "application/vnd.dev.sigstore.bundle"
 _MOST_REFERRERS: Final = 50
@@ -52,7 +57,7 @@ _NO_TRUST: Final = Trust()
 
 def verify_cluster_policy(
     artifacts: Artifacts,
-    question: Question,
+    question: VerificationRequest,
     trust: Callable[[], Trust],
     keys: KeySource = NO_SECRETS,
 ) -> Verified:
@@ -89,7 +94,7 @@ class _UnreadableError(SignatureError):
     """The image is no reference."""
 
 
-def _resolve(artifacts: Artifacts, image: str) -> Resolved:
+def _resolve(artifacts: Artifacts, image: str) -> ResolvedReference:
     try:
         return artifacts.resolve(image)
     except NoReferenceError as error:
@@ -101,14 +106,14 @@ def _resolve(artifacts: Artifacts, image: str) -> Resolved:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _AttachedBundle:
     """statement: what the bundle says before anybody verified it; empty where nobody asks."""
 
     bundle: Bundle
     statement: Body
 
 
-def _find(artifacts: Artifacts, resolved: Resolved, wanted: str) -> list[_Found]:
+def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> list[_AttachedBundle]:
     """Those of a predicate type, or all where none is wanted."""
     reference, digest = resolved.reference, resolved.document.digest
     listed = asked(lambda: artifacts.referrers(reference, digest))
@@ -130,9 +135,11 @@ def _find(artifacts: Artifacts, resolved: Resolved, wanted: str) -> list[_Found]
             except BundleError as error:
                 raise within("failed to unmarshal bundle", error) from None
     if not wanted:
-        return [_Found(one, {}) for one in bundles]
+        return [_AttachedBundle(one, {}) for one in bundles]
     pairs = ((one, _statement(one)) for one in bundles)
-    return [_Found(one, body) for one, body in pairs if body.get("predicateType") == wanted]
+    return [
+        _AttachedBundle(one, body) for one, body in pairs if body.get("predicateType") == wanted
+    ]
 
 
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:
@@ -199,7 +206,9 @@ def _subject(subject: Body) -> Json:
     return {"name": subject.get("name", ""), "digest": subject.get("digest")}
 
 
-def _checks(question: Question, trust: Callable[[], Trust], keys: KeySource) -> Checks:
+def _checks(
+    question: VerificationRequest, trust: Callable[[], Trust], keys: KeySource
+) -> BundlePolicy:
     """What Kyverno builds of an attestor's fields."""
     image, key = question.image, question.key
     subject = bool(question.subject or question.subject_regexp)
@@ -222,10 +231,12 @@ def _checks(question: Question, trust: Callable[[], Trust], keys: KeySource) -> 
     signer = _signer(question, material, keys) if key else None
     alone = key and question.ignores_log and question.ignores_sct
     trusted = _NO_TRUST if alone else trust()
-    return Checks(trusted, _clock(question), signer, identity, logged=not question.ignores_log)
+    return BundlePolicy(
+        trusted, _clock(question), signer, identity, logged=not question.ignores_log
+    )
 
 
-def _clock(question: Question) -> Clock:
+def _clock(question: VerificationRequest) -> Clock:
     """Kyverno takes `ignoreSCT` for whether anybody must have observed the time."""
     if not question.ignores_sct:
         return Clock.OBSERVED
@@ -239,7 +250,7 @@ def _clock(question: Question) -> Clock:
     )
 
 
-def _signer(question: Question, material: str, keys: KeySource) -> Signer:
+def _signer(question: VerificationRequest, material: str, keys: KeySource) -> Signer:
     if question.algorithm not in HASHES:
         raise SignatureError(f'{material}: unsupported signature algorithm "{question.algorithm}"')
     what = f"{material}: failed to load public key"
@@ -254,7 +265,7 @@ def _signer(question: Question, material: str, keys: KeySource) -> Signer:
     return Signer(key, (question.algorithm,))
 
 
-def _holds(bundle: Bundle, digest: str, checks: Checks) -> bool:
+def _holds(bundle: Bundle, digest: str, checks: BundlePolicy) -> bool:
     try:
         verify(bundle, digest, checks)
     except SignatureError:
@@ -294,7 +305,7 @@ def find_bundles(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BundleRequirements:
     """What an attestor of an ImageValidatingPolicy wants of bundles.
 
     key: who must have signed, else identities (Kyverno takes one); trust: None where a key is all
@@ -311,7 +322,9 @@ class Wanted:
     now: datetime | None = None
 
 
-def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: Wanted) -> list[Envelope]:
+def verify_bundles(
+    bundles: Sequence[Bundle], digest: str, wanted: BundleRequirements
+) -> list[Envelope]:
     """The envelopes of all bundles that hold for an image's digest.
 
     Raises SignatureError in cosign's words where there is none; LookupFailed where Kyverno 1.19
@@ -334,7 +347,7 @@ def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: Wanted) -> li
     return envelopes
 
 
-def _verified(bundle: Bundle, digest: str, wanted: Wanted) -> Envelope:
+def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelope:
     if wanted.trust is None and wanted.key is None:
         raise BundleError("a trusted root is required for identity-based verification")
     if len(wanted.identities) > 1:
@@ -352,7 +365,9 @@ def _verified(bundle: Bundle, digest: str, wanted: Wanted) -> Envelope:
     return bundle.envelope
 
 
-def _wanted_checks(bundle: Bundle, wanted: Wanted, identity: Identity | None) -> Checks:
+def _wanted_checks(
+    bundle: Bundle, wanted: BundleRequirements, identity: Identity | None
+) -> BundlePolicy:
     """What cosign asks of sigstore-go."""
     has_key, trust = wanted.key is not None, wanted.trust
     stamped = wanted.clocks is not None
@@ -364,7 +379,7 @@ def _wanted_checks(bundle: Bundle, wanted: Wanted, identity: Identity | None) ->
         is_new = bool(bundle.entries) and not any(one.integrated for one in bundle.entries)
         stamped = stamped or (is_new and not has_key)
         clock = Clock.NONE if has_key else Clock.LOGGED
-    return Checks(
+    return BundlePolicy(
         _with_clocks(trust, wanted.clocks),
         Clock.STAMPED if stamped else clock,
         wanted.key,

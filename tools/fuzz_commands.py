@@ -15,6 +15,7 @@ are printed each minute, and at the end: after the last input, the time, Ctrl-C 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -24,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -42,7 +43,7 @@ _GROUPS: Final = frozenset(("policies", "values", "eval", "vendor"))
 _COMMANDS: Final = frozenset(
     " ".join(each[: 2 if each[0] in _GROUPS else 1]) for one in SCENARIOS for each in one.arguments
 )
-_BATCH: Final = 500
+_BATCH: Final = 2_000
 _MINUTE: Final = 60.0
 _LARGEST: Final = 2_000_000
 """Letters of a mutated file, about what an API server takes of an object."""
@@ -82,7 +83,7 @@ class Totals:
 
 
 class Stop:
-    """Ctrl-C and SIGTERM end the fuzzer after the batch that runs; all its processes get it."""
+    """Ctrl-C and SIGTERM end the fuzzer after the input that runs; all its processes get it."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -147,34 +148,49 @@ def _keep(out: Path, one: Input, ended: Ended) -> None:
     (folder / "finding.json").write_text(json.dumps(body, indent=1))
 
 
-def work(given: argparse.Namespace, scenarios: Sequence[Scenario], job: int, stop: Stop) -> Totals:
-    """Run the inputs of numbers until none is left, the time is over or it is to stop."""
-    totals = Totals()
-    seeds = iter(range(given.seed + job, given.seed + given.count, given.jobs))
-    start = shown = time.monotonic()
-    with tempfile.TemporaryDirectory(dir=given.scratch) as folder:
-        while time.monotonic() - start < given.seconds and not stop.asked:
-            inputs = [make_input(seed, scenarios) for seed in islice(seeds, _BATCH)]
-            if not inputs:
-                break
-            for one, ended in judged(inputs, Path(folder)):
-                totals.add(one, ended)
-                if ended.wrong and given.out and totals.findings[ended.wrong] <= 3:
-                    _keep(given.out, one, ended)
-            totals.until = inputs[-1].seed + given.jobs
-            if time.monotonic() - shown > _MINUTE:
-                shown = time.monotonic()
-                sys.stderr.write(f"{totals.line(shown - start)}\n")
-    _show(totals, time.monotonic() - start)
-    return totals
+class Work:
+    """Runs the inputs of numbers, counts them, and keeps what broke."""
 
+    def __init__(self, given: argparse.Namespace, scenarios: Sequence[Scenario], job: int) -> None:
+        self.totals = Totals()
+        self._given, self._scenarios = given, scenarios
+        self._seeds = iter(range(given.seed + job, given.seed + given.count, given.jobs))
+        self._start = self._shown = time.monotonic()
 
-def _show(totals: Totals, seconds: float) -> None:
-    lines = [totals.line(seconds)]
-    lines += [f"{count:9,}  {name}" for name, count in totals.commands.most_common()]
-    lines += [f"{count:9,}  {wrong}" for wrong, count in totals.findings.most_common()]
-    sys.stdout.write("\n".join(lines) + "\n")
-    sys.stdout.flush()
+    def run(self, stop: Stop) -> None:
+        """Run until no number is left, the time is over or it is to stop; print the totals."""
+        with (
+            tempfile.TemporaryDirectory(dir=self._given.scratch) as folder,
+            contextlib.closing(self._judged(Path(folder))) as results,
+        ):
+            for one, ended in results:
+                self._count(one, ended)
+                if stop.asked or time.monotonic() - self._start > self._given.seconds:
+                    break
+        self._show()
+
+    def _judged(self, folder: Path) -> Generator[tuple[Input, Ended], None, None]:
+        while inputs := [make_input(each, self._scenarios) for each in islice(self._seeds, _BATCH)]:
+            yield from judged(inputs, folder)
+
+    def _count(self, one: Input, ended: Ended) -> None:
+        totals, out = self.totals, self._given.out
+        totals.add(one, ended)
+        totals.until = one.seed + self._given.jobs
+        if ended.wrong and out and totals.findings[ended.wrong] <= 3:
+            _keep(out, one, ended)
+        now = time.monotonic()
+        if now - self._shown > _MINUTE:
+            self._shown = now
+            sys.stderr.write(f"{totals.line(now - self._start)}\n")
+
+    def _show(self) -> None:
+        totals = self.totals
+        lines = [totals.line(time.monotonic() - self._start)]
+        lines += [f"{count:9,}  {name}" for name, count in totals.commands.most_common()]
+        lines += [f"{count:9,}  {wrong}" for wrong, count in totals.findings.most_common()]
+        sys.stdout.write("\n".join(lines) + "\n")
+        sys.stdout.flush()
 
 
 def _options() -> argparse.Namespace:
@@ -197,15 +213,17 @@ def main() -> int:
     scenarios = [one for one in SCENARIOS if given.only in one.name]
     prepare(scenarios)
     stop = Stop()
-    for job in range(1, given.jobs):
+    job = 0
+    for number in range(1, given.jobs):
         process = os.fork()
         if process == 0:
-            stop.workers = []
-            return 1 if work(given, scenarios, job, stop).findings else 0
+            stop.workers, job = [], number
+            break
         stop.workers.append(process)
-    code = 1 if work(given, scenarios, 0, stop).findings else 0
+    mine = Work(given, scenarios, job)
+    mine.run(stop)
     codes = [os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) for each in stop.workers]
-    return max([code, *codes])
+    return max([1 if mine.totals.findings else 0, *codes])
 
 
 if __name__ == "__main__":

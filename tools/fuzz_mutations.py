@@ -11,6 +11,7 @@ import copy
 import json
 import random
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import yaml
@@ -54,6 +55,9 @@ _TEXTS: Final = (
     "a: " * 300,
 )  # fmt: skip
 
+_SMALL: Final = 20_000
+"""Letters of a text whose documents are kept."""
+
 Pick = random.Random
 
 
@@ -62,8 +66,8 @@ def mutated(text: str, others: Sequence[str], pick: Pick) -> str:
     if pick.random() < 0.15:
         return _text_changed(text, pick)
     try:
-        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
-        donors = list(yaml.load_all(pick.choice(others), Loader=yaml.CSafeLoader)) if others else []
+        documents = list(_documents(text) if len(text) < _SMALL else _loaded(text))
+        donors = _documents(pick.choice(others)) if others else ()
     except (yaml.YAMLError, ValueError):
         return _text_changed(text, pick)
     if not documents:
@@ -71,6 +75,16 @@ def mutated(text: str, others: Sequence[str], pick: Pick) -> str:
     for _ in range(pick.choice((1, 1, 1, 2, 3))):
         documents[pick.randrange(len(documents))] = _changed(pick.choice(documents), donors, pick)
     return _written(documents, pick)
+
+
+@lru_cache(maxsize=512)
+def _documents(text: str) -> tuple[Any, ...]:
+    """Return the documents of a text, which nobody may change."""
+    return _loaded(text)
+
+
+def _loaded(text: str) -> tuple[Any, ...]:
+    return tuple(yaml.load_all(text, Loader=yaml.CSafeLoader))
 
 
 def argument(text: str, pick: Pick) -> str:

@@ -14,7 +14,7 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -172,23 +172,30 @@ def _no_constant(text: str) -> None:
     raise ValueError(text)
 
 
-def run_batch(inputs: Sequence[Input], folder: Path) -> list[Ended]:
-    """Run inputs in one forked process; the answer is shorter where it ended before the last."""
+def run_batch(inputs: Sequence[Input], folder: Path) -> Generator[Ended, None, None]:
+    """Run inputs in one forked process, and yield how they end as they do; fewer where the process
+    ended before the last. It ends with this iterator."""
     reader, writer = os.pipe()
     process = os.fork()
     if process == 0:
         os.close(reader)
         _run_all(inputs, folder, writer)
     os.close(writer)
-    with os.fdopen(reader, encoding="utf-8") as results:
-        found = [Ended(**json.loads(line)) for line in results if line.endswith("\n")]
-    _, status, used = os.wait4(process, 0)
+    try:
+        with os.fdopen(reader, encoding="utf-8") as results:
+            for line in results:
+                if line.endswith("\n"):
+                    yield Ended(**json.loads(line))
+    except GeneratorExit:
+        os.kill(process, signal.SIGKILL)
+        raise
+    finally:
+        _, status, used = os.wait4(process, 0)
+        shutil.rmtree(folder / str(process), ignore_errors=True)
     code = os.waitstatus_to_exitcode(status)
-    shutil.rmtree(folder / str(process), ignore_errors=True)
     if code:
         seconds = used.ru_utime + used.ru_stime
-        found.append(Ended(None, seconds, used.ru_maxrss // 1024, f"the process ended with {code}"))
-    return found
+        yield Ended(None, seconds, used.ru_maxrss // 1024, f"the process ended with {code}")
 
 
 def _run_all(inputs: Sequence[Input], folder: Path, writer: int) -> None:
@@ -228,16 +235,17 @@ def _limit() -> None:
         os.dup2(devnull, number)
 
 
-def judged(inputs: Sequence[Input], folder: Path) -> Iterator[tuple[Input, Ended]]:
+def judged(inputs: Sequence[Input], folder: Path) -> Generator[tuple[Input, Ended], None, None]:
     """Run inputs; what seems to break something runs again alone, and is judged by that."""
-    rest = list(inputs)
-    while rest:
-        ended = run_batch(rest, folder)
-        for one, each in zip(rest, ended, strict=False):
-            if each.wrong or each.seconds > SECONDS or each.megabytes > MEGABYTES:
-                [each] = run_batch([one], folder)
-            yield one, _with_limits(each)
-        rest = rest[len(ended) :]
+    at = 0
+    while at < len(inputs):
+        with contextlib.closing(run_batch(inputs[at:], folder)) as batch:
+            for ended in batch:
+                one = inputs[at]
+                at += 1
+                if ended.wrong or ended.seconds > SECONDS or ended.megabytes > MEGABYTES:
+                    [ended] = run_batch([one], folder)
+                yield one, _with_limits(ended)
 
 
 def _with_limits(ended: Ended) -> Ended:

@@ -175,7 +175,7 @@ def test_a_batch_that_ends_early_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("tools.fuzz_run.chartkit", run)
     inputs = [Input(at, "x", [name], {}, {}) for at, name in enumerate(["a", "die", "b"])]
-    assert len(run_batch(inputs, tmp_path)) == 2
+    assert len(list(run_batch(inputs, tmp_path))) == 2
     assert list(tmp_path.iterdir()) == []
     assert [ended.wrong for _, ended in judged(inputs, tmp_path)] == [
         "",
@@ -201,7 +201,7 @@ def test_a_process_that_has_grown_is_followed_by_another(
     monkeypatch.setattr("tools.fuzz_run.chartkit", lambda _: None)
     monkeypatch.setattr("tools.fuzz_run._GROWN", 1)
     inputs = [Input(at, "x", ["a"], {}, {}) for at in range(3)]
-    assert len(run_batch(inputs, tmp_path)) == 1
+    assert len(list(run_batch(inputs, tmp_path))) == 1
     assert [(one.seed, ended.wrong) for one, ended in judged(inputs, tmp_path)] == [
         (0, ""),
         (1, ""),

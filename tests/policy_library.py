@@ -17,7 +17,8 @@ from chartkit.engine.request.request import Operation, Request
 from chartkit.helm.choice import helm
 from chartkit.helm.model import Target
 from chartkit.library.parameters import helm_body
-from chartkit.library.policies import Library, LibraryPolicy, read_library
+from chartkit.library.policies import Library, read_library
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.scan.surroundings import around
 
@@ -31,7 +32,7 @@ def library() -> Library:
     return read_library([library_dir()])
 
 
-def render(policies: list[LibraryPolicy], parameters: Mapping[str, Json]) -> Mapping[str, Body]:
+def render(policies: list[FolderPolicy], parameters: Mapping[str, Json]) -> Mapping[str, Body]:
     """Policies by name, at these parameter values and defaults for the others.
 
     A policy that has nothing to say at these values is missing.
@@ -55,7 +56,7 @@ def render(policies: list[LibraryPolicy], parameters: Mapping[str, Json]) -> Map
     return MappingProxyType(found)
 
 
-def _template(policy: LibraryPolicy) -> str:
+def _template(policy: FolderPolicy) -> str:
     name = f"policy.{policy.name}"
     return (
         f'{{{{- define "{name}" }}}}\n{helm_body(policy)}\n{{{{- end }}}}\n'

@@ -18,8 +18,8 @@ from chartkit.catalog.needs import as_json as needs_json
 from chartkit.catalog.needs import as_lines as needs_lines
 from chartkit.documents.reader import Source, read_file, read_source
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.library.metadata import Control
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, PARAMETERS_FILE
+from chartkit.library.policy import Control
 from chartkit.model import Body, Json, Resource
 
 _WIDTH: Final = 100

@@ -13,7 +13,7 @@ from chartkit.project.monitoring import (Mode, first_monitoring)
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import read_library
+from chartkit.library.policies import (read_library)
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.library.templating import render_tree
 from chartkit.model import Location

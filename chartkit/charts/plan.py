@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Resolved
 from chartkit.output.generated_chart import GeneratedChart
 

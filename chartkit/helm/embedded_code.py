@@ -52,7 +52,7 @@ _MOST_ACTIONS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignText:
+class UpstreamText:
     """A text for the chart.
 
     template: what Helm is given; outline: what that comes to as far as can be told without Helm,
@@ -66,10 +66,10 @@ class ForeignText:
     guards: tuple[str, ...] = ()
 
 
-def read_foreign(source: Source) -> ForeignText:
+def read_upstream(source: Source) -> UpstreamText:
     """A policy's text, looked through; raises InputError for code that it may not have."""
     if OPEN not in source.text:
-        return ForeignText(source.text, source.text, False)
+        return UpstreamText(source.text, source.text, False)
     return _Reader(source).read()
 
 
@@ -91,7 +91,7 @@ class _Reader:
     has_code: bool = False
     actions: int = 0
 
-    def read(self) -> ForeignText:
+    def read(self) -> UpstreamText:
         text, position = self.source.text, 0
         while (start := text.find(OPEN, position)) >= 0:
             self._plain(text[position:start])
@@ -108,7 +108,7 @@ class _Reader:
         outline = "".join(self.outline)
         if self.has_code:
             outline = _without_code_lines(outline)
-        return ForeignText("".join(self.template), outline, self.has_code, tuple(self.guards))
+        return UpstreamText("".join(self.template), outline, self.has_code, tuple(self.guards))
 
     def _plain(self, text: str) -> None:
         self.template.append(text)

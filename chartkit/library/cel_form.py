@@ -9,7 +9,7 @@ from chartkit.documents.reader import Document
 from chartkit.errors import InputError
 from chartkit.kyverno import cel_policy_fields
 from chartkit.kyverno.cel_autogen import extends_to_controllers
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 
 API_VERSION = f"{cel_policy_fields.GROUP}/v1"
@@ -20,7 +20,7 @@ _OWN_FIELD = re.compile(
 _BY_INDEX = re.compile(r"\b(?:object|oldObject)(?:\[|\.\?)")
 
 
-def checked_cel(document: Document, policy: LibraryPolicy, rules: int) -> Body:
+def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     """A policy's form in CEL, looked through.
 
     rules: how many its ClusterPolicy has with the same parameters; a ValidatingPolicy has as many
@@ -54,7 +54,7 @@ def checked_cel(document: Document, policy: LibraryPolicy, rules: int) -> Body:
     return body
 
 
-def _require_validations(spec: Body, policy: LibraryPolicy, rules: int, place: Location) -> None:
+def _require_validations(spec: Body, policy: FolderPolicy, rules: int, place: Location) -> None:
     validations = spec.get("validations")
     if not isinstance(validations, list) or not all(
         isinstance(each, dict) and isinstance(each.get("expression"), str) for each in validations
@@ -70,7 +70,7 @@ def _require_validations(spec: Body, policy: LibraryPolicy, rules: int, place: L
         raise InputError(message, place, hint)
 
 
-def _require_pod_fields(spec: Body, policy: LibraryPolicy, place: Location) -> None:
+def _require_pod_fields(spec: Body, policy: FolderPolicy, place: Location) -> None:
     """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
     thing, and no name in a Pod's template."""
     for text in _texts(spec):

@@ -8,7 +8,8 @@ from typing import Final
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import METADATA_FILE, LibraryPolicy
+from chartkit.library.policies import METADATA_FILE
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Location
 
 API_VERSION: Final = "kyverno.io/v2"
@@ -23,7 +24,7 @@ def cleans(body: Json) -> bool:
     return isinstance(body, dict) and body.get("kind") in (KIND, DELETING)
 
 
-def check_cleanup(body: Body, policy: LibraryPolicy, place: Location) -> None:
+def check_cleanup(body: Body, policy: FolderPolicy, place: Location) -> None:
     """Raises InputError for a cleanup policy that has no schedule, matches nothing, or that an
     older Kyverno than it claims does not serve; place: where it stands."""
     spec = body.get("spec")
@@ -42,7 +43,7 @@ def check_cleanup(body: Body, policy: LibraryPolicy, place: Location) -> None:
         raise InputError(message, claimed, f'say minimumKyverno: "{SINCE}"')
 
 
-def require_same_purpose(body: Body, cel: Body, policy: LibraryPolicy, place: Location) -> None:
+def require_same_purpose(body: Body, cel: Body, policy: FolderPolicy, place: Location) -> None:
     """Raises InputError where one form deletes and the other does not; place: that in CEL."""
     if cleans(body) != cleans(cel):
         message = f"policy '{policy.name}' is a {body['kind']}, and in CEL a {cel['kind']}"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.errors import InputError
-from chartkit.library.metadata import Parameter
-from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.policies import Library
+from chartkit.library.policy import LibraryPolicy, Parameter
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion

@@ -41,8 +41,7 @@ from typing import Any
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.helm.escaping import CLOSE, OPEN, escape
-from chartkit.library.metadata import Parameter
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.templating import render_text
 from chartkit.model import Location
 
@@ -57,21 +56,21 @@ class Expression:
         return f"{OPEN} {self.code} | toJson {CLOSE}"
 
 
-def helm_body(policy: LibraryPolicy) -> str:
+def helm_body(policy: FolderPolicy) -> str:
     """The body of the policy's named template; raises RenderError or InputError for a bad one."""
     return _body(policy, policy.template)
 
 
-def helm_cel(policy: LibraryPolicy) -> str | None:
+def helm_cel(policy: FolderPolicy) -> str | None:
     """The same of its form in CEL; None where it has none."""
     return _body(policy, policy.cel) if policy.cel else None
 
 
-def _body(policy: LibraryPolicy, source: Source) -> str:
+def _body(policy: FolderPolicy, source: Source) -> str:
     return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
 
 
-def vocabulary(policy: LibraryPolicy, file: str) -> Mapping[str, Callable[..., Any]]:
+def vocabulary(policy: FolderPolicy, file: str) -> Mapping[str, Callable[..., Any]]:
     """The functions that a template of the policy may call, by name; file: the template's."""
 
     def parameter(name: str) -> Expression:
@@ -172,7 +171,7 @@ def _cel_literal(value: Expression) -> str:
     return f"({value.code} | toJson{steps})"
 
 
-def _declared(policy: LibraryPolicy, name: str, file: str) -> Parameter:
+def _declared(policy: FolderPolicy, name: str, file: str) -> Parameter:
     found = policy.parameters.get(name)
     if found is None:
         hint = "name it in metadata.yaml, under parameters or sharedParameters"

@@ -1,4 +1,4 @@
-"""The policy library: a folder a policy, read into `LibraryPolicy`.
+"""The policy library: a folder a policy, read into `FolderPolicy`.
 
 `<folder>/<category>/<name>/` holds `policy.yaml` (a template, see `library.parameters`), as a
 rule its second form `cel.yaml` (a template too, of a kind of policies.kyverno.io/v1),
@@ -7,25 +7,25 @@ must pass and must fail, in both forms), and `cases/<case>/` with `parameters.ya
 `good.yaml`, `bad.yaml` or both, where other parameter values are to be shown.
 `<folder>/parameters.yaml` holds the parameters that several policies share.
 
-Vendored libraries hold policies as Kyverno reads them (`chartkit.library.upstream`); those are
-read when somebody names them.
+Upstream policies (`chartkit.library.upstream`) have no metadata.yaml; they are read when they are
+named.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, Source, read_file, read_source
 from chartkit.errors import InputError
-from chartkit.kyverno.versions import Version, parse_version
-from chartkit.library.metadata import Control, Examples, Parameter
-from chartkit.library.upstream import PlainLibrary, PlainPolicy
-from chartkit.model import Json, Location
+from chartkit.kyverno.versions import parse_version
+from chartkit.library.policy import Control, Examples, FolderPolicy, LibraryPolicy, Parameter
+from chartkit.library.upstream import UpstreamLibrary
+from chartkit.model import Location
 from chartkit.network.downloads.lockfile import LOCK_FILE, VENDOR, read_lock
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
@@ -41,66 +41,15 @@ METADATA_SCHEMA = "policy.schema.json"
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryPolicy:
-    """One policy of the library, as its folder has it.
-
-    group: the category's folder (`baseline`); category, severity, subject, description: what its
-    annotations say; minimum_kyverno: the version that its ClusterPolicy claims to need; template:
-    `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation: what the
-    owner of a refused object changes; counterpart: policies that mend, generate or guard what this
-    one refuses, by name or reference; library: its library's name; plain: the policy itself, where
-    it is one as Kyverno reads it, without metadata.yaml; instead_of: the policies of other
-    libraries, qualified, that the reference means where the project has none of its own.
-    """
-
-    name: str
-    group: str
-    folder: Path
-    title: str
-    category: str
-    severity: str
-    subject: tuple[str, ...]
-    description: str
-    minimum_kyverno: Version
-    control: Control
-    parameters: Mapping[str, Parameter]
-    examples: tuple[Examples, ...]
-    template: Source = field(repr=False)
-    cel: Source | None = field(default=None, repr=False)
-    remediation: str = ""
-    counterpart: tuple[str, ...] = ()
-    library: str = ""
-    plain: PlainPolicy | None = field(default=None, repr=False)
-    instead_of: tuple[str, ...] = field(default=(), compare=False)
-
-    @property
-    def reference(self) -> str:
-        """How profiles name it: `baseline/disallow-privileged-containers`."""
-        if self.plain is not None:
-            return self.plain.reference
-        return f"{self.group}/{self.name}" if self.group else self.name
-
-    @property
-    def qualified(self) -> str:
-        """Its reference with its library's name, unique among all policies."""
-        return f"{self.library}/{self.reference}"
-
-    @property
-    def defaults(self) -> dict[str, Json]:
-        """Every parameter's default value."""
-        return {name: parameter.default for name, parameter in self.parameters.items()}
-
-
-@dataclass(frozen=True, slots=True)
 class Library:
     """Policies by library and reference, in the order of their references.
 
-    vendored: the libraries of policies without metadata.yaml, which are read when they are named:
-    a project's own and the vendored ones.
+    upstream: the libraries of upstream policies, a project's own and the vendored ones; they are
+    read when they are named.
     """
 
-    policies: Mapping[str, LibraryPolicy]
-    vendored: tuple[PlainLibrary, ...] = ()
+    policies: Mapping[str, FolderPolicy]
+    upstream: tuple[UpstreamLibrary, ...] = ()
 
     def find(self, reference: str, location: Location | None = None) -> LibraryPolicy:
         """The policy of a reference: `category/name`, or from the end what is enough of
@@ -124,48 +73,46 @@ class Library:
         """Return whether a project's own policy goes before the built-in one of a reference."""
         return bool(self._own(reference))
 
-    def _own(self, reference: str) -> list[LibraryPolicy]:
+    def _own(self, reference: str) -> Sequence[LibraryPolicy]:
         own = (each for each in self.policies.values() if each.library != bundled.LIBRARY)
-        return _meant(own, reference) + self._plain(reference, is_own=True)
+        return [*_meant(own, reference), *self._upstream(reference, is_own=True)]
 
-    def _built_in(self, reference: str) -> list[LibraryPolicy]:
-        own = (each for each in self.policies.values() if each.library == bundled.LIBRARY)
-        return _meant(own, reference)
+    def _built_in(self, reference: str) -> Sequence[LibraryPolicy]:
+        built_in = (each for each in self.policies.values() if each.library == bundled.LIBRARY)
+        return _meant(built_in, reference)
 
-    def _vendored(self, reference: str) -> list[LibraryPolicy]:
-        return self._plain(reference, is_own=False)
+    def _vendored(self, reference: str) -> Sequence[LibraryPolicy]:
+        return self._upstream(reference, is_own=False)
 
-    def _plain(self, reference: str, is_own: bool) -> list[LibraryPolicy]:
+    def _upstream(self, reference: str, is_own: bool) -> Sequence[LibraryPolicy]:
         return [
-            _plain(each, library)
-            for library in self.vendored
+            policy
+            for library in self.upstream
             if library.is_own == is_own
-            for each in library.find(reference)
+            for policy in library.find(reference)
         ]
 
-    def _qualified(self, reference: str) -> list[LibraryPolicy]:
+    def _qualified(self, reference: str) -> Sequence[LibraryPolicy]:
         """What a reference means in the library that it names."""
-        named = reference.partition("/")[0]
-        found = [self.policies[reference]] if reference in self.policies else []
-        plain = [library for library in self.vendored if library.name == named]
-        # A vendored library of the same name as one of the project's own is passed over.
-        plain = [library for library in plain if library.is_own] or plain
-        return found + [
-            _plain(each, library) for library in plain for each in library.find(reference)
-        ]
+        name = reference.partition("/")[0]
+        policies = [self.policies[reference]] if reference in self.policies else []
+        named = [library for library in self.upstream if library.name == name]
+        # A vendored library of the same name as one of the project's own is ignored.
+        named = [library for library in named if library.is_own] or named
+        return [*policies, *(policy for library in named for policy in library.find(reference))]
 
     def _instead(self, policy: LibraryPolicy, reference: str) -> LibraryPolicy:
         """A policy of a project's own, with those that its name would mean without it."""
-        others = self._built_in(reference)
-        with contextlib.suppress(InputError):  # What nobody asks for need not be usable.
-            others = others + self._vendored(reference)
+        others = list(self._built_in(reference))
+        with contextlib.suppress(InputError):  # A policy that is not used need not be usable.
+            others += self._vendored(reference)
         return replace(policy, instead_of=tuple(each.qualified for each in others))
 
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
         """A policy that was named as a whole, with that of a vendored library of the same name,
         which no name means."""
-        found: list[LibraryPolicy] = []
-        if any(each.is_own and each.name == policy.library for each in self.vendored):
+        found: Sequence[LibraryPolicy] = ()
+        if any(each.is_own and each.name == policy.library for each in self.upstream):
             with contextlib.suppress(InputError):
                 found = self._vendored(policy.qualified)
         same = tuple(each.qualified for each in found if each.qualified == policy.qualified)
@@ -174,13 +121,13 @@ class Library:
     def _unknown(self, reference: str, location: Location | None) -> InputError:
         known = [each.reference for each in self.policies.values()]
         known += [each.name for each in self.policies.values()]
-        known += [each for library in self.vendored for each in library.references]
-        there = [each for library in self.vendored for each in library.below(reference)]
+        known += [each for library in self.upstream for each in library.references]
+        there = [each for library in self.upstream for each in library.below(reference)]
         if there:
             hint: str | None = f"it is a folder, say which of it: {', '.join(there)}"
         else:
             hint = suggestion(reference, known)
-        for library in self.vendored:
+        for library in self.upstream:
             if library.has_own_format(reference):
                 message = (
                     f"policy '{reference}' is in chartkit's own format, whose templates are run"
@@ -202,47 +149,25 @@ def _single(
     return found[0]
 
 
-def _meant(policies: Iterable[LibraryPolicy], reference: str) -> list[LibraryPolicy]:
+def _meant(policies: Iterable[FolderPolicy], reference: str) -> list[FolderPolicy]:
     return [each for each in policies if f"/{each.qualified}".endswith(f"/{reference}")]
 
 
-def _plain(policy: PlainPolicy, library: PlainLibrary) -> LibraryPolicy:
-    """A policy as Kyverno reads it: its annotations say what metadata.yaml would."""
-    subjects = (part.strip() for part in policy.about("subject").split(","))
-    return LibraryPolicy(
-        name=policy.name,
-        group=policy.reference.rpartition("/")[0],
-        folder=Path(policy.location.file).parent,
-        title=policy.about("title") or policy.name,
-        category=policy.about("category"),
-        severity=policy.about("severity"),
-        subject=tuple(filter(None, subjects)),
-        description=policy.about("description"),
-        minimum_kyverno=policy.minimum,
-        control=Control("", ""),
-        parameters=MappingProxyType({}),
-        examples=(),
-        template=Source(policy.location.file, policy.text),
-        library=library.name,
-        plain=policy,
-    )
-
-
-def vendored_libraries(root: Path) -> list[PlainLibrary]:
+def vendored_libraries(root: Path) -> list[UpstreamLibrary]:
     """The libraries in `vendor/` of a project's folder: those that have a lock file. Raises
     InputError for a damaged one."""
     folder = root / VENDOR
     found = sorted(folder.iterdir()) if folder.is_dir() else []
     return [
-        PlainLibrary(each.name, each, read_lock(each).files)
+        UpstreamLibrary(each.name, each, read_lock(each).files)
         for each in found
         if (each / LOCK_FILE).is_file()
     ]
 
 
-def plain_library(root: Path) -> PlainLibrary:
-    """What a library of a project's own has of policies without metadata.yaml."""
-    return PlainLibrary(library_name(root), root)
+def upstream_library(root: Path) -> UpstreamLibrary:
+    """Return the upstream policies of a project's own library."""
+    return UpstreamLibrary(library_name(root), root)
 
 
 def library_name(root: Path) -> str:
@@ -253,13 +178,13 @@ def library_name(root: Path) -> str:
 def read_library(
     folders: Sequence[Path],
     named_at: Mapping[Path, Location] | None = None,
-    vendored: Sequence[PlainLibrary] = (),
+    upstream: Sequence[UpstreamLibrary] = (),
 ) -> Library:
     """Every policy below the folders; raises InputError, also for two policies of one reference.
 
     named_at: where a project file names the folders.
     """
-    found: dict[str, LibraryPolicy] = {}
+    found: dict[str, FolderPolicy] = {}
     for root in folders:
         for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
             other = found.get(policy.qualified)
@@ -272,16 +197,16 @@ def read_library(
             found[policy.qualified] = policy
     ordered = sorted(found.values(), key=lambda policy: policy.reference)
     policies = {policy.qualified: policy for policy in ordered}
-    return Library(MappingProxyType(policies), tuple(vendored))
+    return Library(MappingProxyType(policies), tuple(upstream))
 
 
-def _policies(root: Path, place: Location) -> Iterator[LibraryPolicy]:
+def _policies(root: Path, place: Location) -> Iterator[FolderPolicy]:
     if not root.is_dir():
         hint = "make the folder, or take it out of the list"
         raise InputError(f"there is no policy library '{root}'", place, hint)
     shared = read_shared_parameters(root)
     folders = sorted(path.parent for path in root.rglob(POLICY_FILE))
-    if not folders and not plain_library(root).references:
+    if not folders and not upstream_library(root).references:
         hint = f"a policy is a folder with {POLICY_FILE} and {METADATA_FILE}"
         raise InputError(f"the policy library '{root}' is empty", place, hint)
     library = library_name(root)
@@ -294,7 +219,7 @@ def read_policy(
     group: str = "",
     shared: Mapping[str, Parameter] | None = None,
     library: str = "",
-) -> LibraryPolicy:
+) -> FolderPolicy:
     """One policy folder; shared: the library's shared parameters by name; library: its name.
 
     Raises InputError.
@@ -303,9 +228,11 @@ def read_policy(
     json_schema.require(document, json_schema.load(METADATA_SCHEMA))
     body = document.body
     minimum = body["minimumKyverno"]
-    return LibraryPolicy(
+    group = "" if group == "." else group
+    return FolderPolicy(
         name=folder.name,
-        group="" if group == "." else group,
+        reference=f"{group}/{folder.name}".lstrip("/"),
+        group=group,
         folder=folder,
         title=body["title"],
         category=body["category"],

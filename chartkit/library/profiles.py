@@ -16,7 +16,8 @@ from chartkit import bundled
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.library.parameter_values import check_for_all, check_for_policy
-from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.policies import Library
+from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.project.project import Action, Environment, Exclusion, PolicySettings
 from chartkit.schemas import json_schema

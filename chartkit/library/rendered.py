@@ -1,4 +1,4 @@
-"""Library policies as Kyverno reads them, apart from any chart: what their templates come to."""
+"""Library policies rendered by Helm, apart from any chart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from chartkit.library.cel_form import checked_cel
 from chartkit.library.cleanup_form import KIND as CLEANUP
 from chartkit.library.cleanup_form import check_cleanup, cleans, require_same_purpose
 from chartkit.library.parameters import helm_body, helm_cel
-from chartkit.library.policies import METADATA_FILE, LibraryPolicy
+from chartkit.library.policies import METADATA_FILE
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 from chartkit.output.generated_chart import GeneratedChart
 
@@ -28,10 +30,10 @@ _CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
-    """A policy's Helm text, and what it comes to with its defaults and its examples' parameters.
+class RenderedPolicy:
+    """A policy's Helm text, and its objects with its defaults and its examples' parameters.
 
-    cel: the Helm text of its form in CEL, None where it has none; cel_bodies: what that comes to.
+    cel: the Helm text of its form in CEL, None where it has none; cel_bodies: the objects of that.
     """
 
     policy: LibraryPolicy
@@ -57,25 +59,25 @@ class Template:
         return str(self.cel_bodies[0]["kind"]) if self.cel_bodies else None
 
 
-def read_templates(policies: Sequence[LibraryPolicy]) -> list[Template]:
-    """The templates of policies, each rendered and looked through; in one run of Helm. A policy
-    without metadata.yaml is known as it is written, and needs none.
+def read_templates(policies: Sequence[LibraryPolicy]) -> list[RenderedPolicy]:
+    """The templates of policies, each rendered and looked through; in one run of Helm. Upstream
+    policies are what their files say.
 
     Raises InputError or RenderError for a policy that is no ClusterPolicy or whose second form is
     of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
     fields do.
     """
-    rendered = {each.policy.name: each for each in _rendered(policies)}
-    return [rendered.get(policy.name) or _as_written(policy) for policy in policies]
+    templates = _rendered([policy for policy in policies if isinstance(policy, FolderPolicy)])
+    rendered = {template.policy.name: template for template in templates}
+    return [
+        RenderedPolicy(policy, policy.template.text, (policy.body,))
+        if isinstance(policy, UpstreamPolicy)
+        else rendered[policy.name]
+        for policy in policies
+    ]
 
 
-def _as_written(policy: LibraryPolicy) -> Template:
-    plain = policy.plain
-    return Template(policy, policy.template.text, (plain.body,) if plain else ())
-
-
-def _rendered(found: Sequence[LibraryPolicy]) -> list[Template]:
-    policies = [policy for policy in found if policy.plain is None]
+def _rendered(policies: Sequence[FolderPolicy]) -> list[RenderedPolicy]:
     if not policies:
         return []
     for policy in policies:
@@ -96,8 +98,8 @@ def _rendered(found: Sequence[LibraryPolicy]) -> list[Template]:
 
 
 def _read_template(
-    policy: LibraryPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
-) -> Template:
+    policy: FolderPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
+) -> RenderedPolicy:
     parts = _parts(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
     bodies = [
         [_checked(document, policy) for document in read_text(part, policy.template.file)]
@@ -105,7 +107,7 @@ def _read_template(
     ]
     plain = tuple(body for found in bodies for body in found)
     if cel is None or policy.cel is None:
-        return Template(policy, text, plain)
+        return RenderedPolicy(policy, text, plain)
     cel_bodies = []
     for found, part in zip(
         bodies, _parts(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
@@ -117,10 +119,10 @@ def _read_template(
         for body, cel_body in zip(found, checked, strict=False):
             require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
         cel_bodies += checked
-    return Template(policy, text, plain, cel, tuple(cel_bodies))
+    return RenderedPolicy(policy, text, plain, cel, tuple(cel_bodies))
 
 
-def _require_both(policy: LibraryPolicy, plain: int, cel: int) -> None:
+def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
     """A parameter that leaves nothing of one form leaves nothing of the other."""
     if bool(plain) != bool(cel) or cel > 1:
         place = Location(policy.cel.file if policy.cel else "", 1)
@@ -139,7 +141,7 @@ def _parts(text: str) -> list[str]:
     return [part.removesuffix(_SEPARATOR) for part in text.split(_MARK)[1:]]
 
 
-def _require_name(policy: LibraryPolicy) -> None:
+def _require_name(policy: FolderPolicy) -> None:
     # The name goes into templates and file names as it stands.
     if not _NAME.fullmatch(policy.name):
         hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
@@ -147,7 +149,7 @@ def _require_name(policy: LibraryPolicy) -> None:
         raise InputError(message, Location(str(policy.folder)), hint)
 
 
-def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapping[str, str]:
+def _render(files: Mapping[str, str], policies: Sequence[FolderPolicy]) -> Mapping[str, str]:
     chart = GeneratedChart("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
     try:
         return render_chart(chart).texts
@@ -161,7 +163,7 @@ def _render(files: Mapping[str, str], policies: Sequence[LibraryPolicy]) -> Mapp
         raise
 
 
-def _template(policy: LibraryPolicy, text: str, suffix: str) -> str:
+def _template(policy: FolderPolicy, text: str, suffix: str) -> str:
     name = policy.name + suffix
     cases: list[Mapping[str, Json]] = [each.parameters for each in policy.examples] or [{}]
     calls = "".join(_call(name, {**policy.defaults, **parameters}) for parameters in cases)
@@ -173,7 +175,7 @@ def _call(name: str, parameters: Mapping[str, Json]) -> str:
     return f'{_SEPARATOR}{_MARK}{{{{ include "{name}" (dict "parameters" (fromJson {given})) }}}}\n'
 
 
-def _checked(document: Document, policy: LibraryPolicy) -> Body:
+def _checked(document: Document, policy: FolderPolicy) -> Body:
     body = document.body
     place = Location(policy.template.file, 1)
     if not isinstance(body, dict) or body.get("kind") not in ("ClusterPolicy", "Policy", CLEANUP):
@@ -197,7 +199,7 @@ def _is_rule(rule: Json) -> bool:
     return isinstance(rule, dict) and isinstance(rule.get("name"), str)
 
 
-def check_minimum(policy: LibraryPolicy, body: Body) -> None:
+def check_minimum(policy: FolderPolicy, body: Body) -> None:
     """Raises InputError where a policy's fields are younger than the Kyverno that it claims."""
     computed, use = cluster_policy_fields.minimum_version(body)
     if use is None or computed <= policy.minimum_kyverno:

@@ -1,8 +1,7 @@
-"""Policies as Kyverno reads them, found by reference in a library's folder.
+"""Upstream policies, found by reference in a library's folder.
 
-A library from elsewhere has no metadata.yaml: a policy is a document of a file, and its annotations
-say what it is. It is named by its folder; where a folder has several, by their files and own names
-too.
+They have no metadata.yaml: a policy is a document of a file, as Kyverno reads it. Its reference is
+its folder; where a folder has several, with their files and own names too.
 """
 
 from __future__ import annotations
@@ -21,11 +20,12 @@ from typing import Final
 
 from chartkit.documents.reader import Document, Source, read_source, read_text
 from chartkit.errors import InputError
-from chartkit.helm.embedded_code import UNKNOWN, ForeignText, read_foreign
+from chartkit.helm.embedded_code import UNKNOWN, UpstreamText, read_upstream
 from chartkit.helm.escaping import escape_all
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
 from chartkit.kyverno.cel_autogen import extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
+from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
 from chartkit.network.downloads.lockfile import digest
 
@@ -41,8 +41,8 @@ _ANNOTATION: Final = "policies.kyverno.io/"
 _SEPARATOR: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:#[^\n]*)?$", re.MULTILINE)
 
 
-class PlainForm(StrEnum):
-    """How the chart writes a policy of a kind; the chart's templates have these words."""
+class UpstreamForm(StrEnum):
+    """The form that a policy of a kind has in the chart; the chart's templates have these words."""
 
     RULES = "ClusterPolicy"
     CEL = "ValidatingPolicy"
@@ -51,37 +51,32 @@ class PlainForm(StrEnum):
 
 
 _ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
-FORMS: Final[Mapping[str, tuple[str, PlainForm]]] = MappingProxyType(
+FORMS: Final[Mapping[str, tuple[str, UpstreamForm]]] = MappingProxyType(
     {
-        "ClusterPolicy": ("kyverno.io", PlainForm.RULES),
-        "Policy": ("kyverno.io", PlainForm.RULES),
-        "ClusterCleanupPolicy": ("kyverno.io", PlainForm.CLEANUP),
-        "CleanupPolicy": ("kyverno.io", PlainForm.CLEANUP),
-        **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, PlainForm.CEL)),
-        "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, PlainForm.ADMISSION),
-        "MutatingAdmissionPolicy": (_ADMISSION_GROUP, PlainForm.ADMISSION),
+        "ClusterPolicy": ("kyverno.io", UpstreamForm.RULES),
+        "Policy": ("kyverno.io", UpstreamForm.RULES),
+        "ClusterCleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
+        "CleanupPolicy": ("kyverno.io", UpstreamForm.CLEANUP),
+        **dict.fromkeys(cel_policy_fields.KINDS, (cel_policy_fields.GROUP, UpstreamForm.CEL)),
+        "ValidatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
+        "MutatingAdmissionPolicy": (_ADMISSION_GROUP, UpstreamForm.ADMISSION),
     }
 )
-"""The API group of each kind of policy, and how the chart writes it."""
+"""The API group of each kind of policy, and its form in the chart."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlainPolicy:
-    """One policy as its file has it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpstreamPolicy(LibraryPolicy):
+    """A policy as its file has it, without metadata.yaml: its annotations describe it.
 
-    reference: folder and name, unique in its library; document: the policy, of a text with Helm
-    code what can be told of it without Helm; text: its text for Helm; bound: the bindings next to
-    an admission policy; guards: see `ForeignText`; minimum: the oldest Kyverno that runs it, by
-    what it claims and by its fields.
+    template: its text for Helm; document: the policy, of a text with Helm code what is known
+    without Helm; bound: the bindings next to an admission policy; guards: see `UpstreamText`.
     """
 
-    reference: str
     document: Document = field(repr=False, compare=False)
-    text: str = field(repr=False)
     bound: tuple[Document, ...] = field(repr=False, compare=False)
     has_code: bool
     guards: tuple[str, ...]
-    minimum: Version
 
     @property
     def location(self) -> Location:
@@ -100,32 +95,22 @@ class PlainPolicy:
         return tuple(map(_text, self.bound))
 
     @property
-    def name(self) -> str:
-        """What it calls itself."""
-        return str(self.body["metadata"]["name"])
-
-    @property
     def kind(self) -> str:
-        """Its kind, as written."""
+        """The kind in its file."""
         return str(self.body["kind"])
 
     @property
-    def form(self) -> PlainForm:
-        """How the chart writes it."""
+    def form(self) -> UpstreamForm:
+        """The form that it has in the chart."""
         return FORMS[self.kind][1]
 
-    def about(self, key: str) -> str:
-        """What an annotation `policies.kyverno.io/KEY` says, in one line; empty for nothing."""
-        value = _mapping(self.body["metadata"].get("annotations")).get(_ANNOTATION + key)
-        if value is None or isinstance(value, dict | list):
-            return ""
-        return " ".join(str(value).split())
 
+def about(policy: UpstreamPolicy, group: str) -> Body:
+    """Return what the chart's templates know of a policy; see `kyverno-policies.about`.
 
-def written_about(policy: PlainPolicy, group: str) -> Body:
-    """What the chart's templates know of a policy; group: the standard's group that it stands in,
-    `other` for none. See `kyverno-policies.about`."""
-    about: Body = {
+    group: the standard's group that it is in, `other` for none.
+    """
+    known: Body = {
         "group": group if group in ("baseline", "restricted") else "other",
         "standard": False,
         "upstream": True,
@@ -134,16 +119,16 @@ def written_about(policy: PlainPolicy, group: str) -> Body:
         "apiGroup": FORMS[policy.kind][0],
         "code": policy.has_code,
         "bindings": len(policy.bindings),
-        "minimum": str(policy.minimum),
+        "minimum": str(policy.minimum_kyverno),
         "shared": [],
         "defaults": {},
         "annotations": {},
     }
-    if policy.form is PlainForm.CEL:
+    if policy.form is UpstreamForm.CEL:
         minimum = cel_policy_fields.minimum_version(policy.body)[0]
         pods = extends_to_controllers(policy.body)
-        return about | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
-    return about | {"cel": None}
+        return known | {"cel": policy.kind, "celMinimum": str(minimum), "pods": pods}
+    return known | {"cel": None}
 
 
 def is_policy(body: Json) -> bool:
@@ -168,7 +153,7 @@ def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield f"{reference}/{name}" if files[file] > 1 else reference
 
 
-class PlainLibrary:
+class UpstreamLibrary:
     """A library's folder, looked through when it is first asked for a policy."""
 
     def __init__(self, name: str, root: Path, locked: Mapping[str, str] | None = None) -> None:
@@ -178,7 +163,7 @@ class PlainLibrary:
         self.root = root
         self._locked = locked
         self._read: dict[str, list[_Found]] = {}
-        self._answers: dict[str, list[PlainPolicy]] = {}
+        self._answers: dict[str, list[UpstreamPolicy]] = {}
 
     @property
     def is_own(self) -> bool:
@@ -200,7 +185,7 @@ class PlainLibrary:
                 found.setdefault(step, []).append(folder)
         return found
 
-    def find(self, wanted: str) -> list[PlainPolicy]:
+    def find(self, wanted: str) -> list[UpstreamPolicy]:
         """The policies that a name means; raises InputError for one that cannot be used.
 
         wanted: what follows from the end of `library/folder/name`, or else what the policy calls
@@ -211,7 +196,7 @@ class PlainLibrary:
             found = self._find(wanted)
             for each in found:
                 self._require_locked(Path(each.document.source.file))
-            answer = self._answers[wanted] = [_checked(each) for each in found]
+            answer = self._answers[wanted] = [_policy(each, self.name) for each in found]
         return answer
 
     def _require_locked(self, file: Path) -> None:
@@ -298,7 +283,7 @@ class _Found:
     """A policy's document; beside: its file's documents, of which alone is the only policy."""
 
     reference: str
-    foreign: ForeignText
+    upstream: UpstreamText
     document: Document
     beside: tuple[Document, ...]
     alone: bool
@@ -307,21 +292,21 @@ class _Found:
 def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
     read = []
     for file, text in _texts(root / folder, files):
-        foreign, documents = read_policy_text(Source(str(root / folder / file), text))
+        upstream, documents = read_policy_text(Source(str(root / folder / file), text))
         policies = [each for each in documents if is_policy(each.body)]
-        read += [(file, foreign, each, documents, len(policies) == 1) for each in policies]
+        read += [(file, upstream, each, documents, len(policies) == 1) for each in policies]
     names = references(folder, [(file, _own_name(each.body)) for file, _, each, _, _ in read])
     return [
-        _Found(reference, foreign, document, tuple(documents), alone)
-        for reference, (_, foreign, document, documents, alone) in zip(names, read, strict=True)
+        _Found(reference, upstream, document, tuple(documents), alone)
+        for reference, (_, upstream, document, documents, alone) in zip(names, read, strict=True)
     ]
 
 
-def read_policy_text(source: Source) -> tuple[ForeignText, list[Document]]:
+def read_policy_text(source: Source) -> tuple[UpstreamText, list[Document]]:
     """A file's text, and its documents as far as they can be told without Helm; raises
     InputError."""
-    foreign = read_foreign(source)
-    return foreign, read_text(foreign.outline, source.file)
+    upstream = read_upstream(source)
+    return upstream, read_text(upstream.outline, source.file)
 
 
 def _own_name(body: Json) -> str:
@@ -329,8 +314,9 @@ def _own_name(body: Json) -> str:
     return str(_mapping(metadata).get("name") or "")
 
 
-def _checked(found: _Found) -> PlainPolicy:
-    document, has_code = found.document, found.foreign.has_code
+def _policy(found: _Found, library: str) -> UpstreamPolicy:
+    """Return the policy of a document; raise InputError for one that the chart cannot have."""
+    document, has_code = found.document, found.upstream.has_code
     body: Body = document.body
     name = _own_name(body)
     is_text = isinstance(_mapping(body.get("metadata")).get("name"), str)
@@ -343,15 +329,33 @@ def _checked(found: _Found) -> PlainPolicy:
         raise InputError(message, document.location, "give each policy a file of its own")
     _require_rules(document)
     bindings = [each for each in found.beside if not has_code and _binds(each.body, body)]
-    return PlainPolicy(
+    file = document.source.file
+    return UpstreamPolicy(
+        name=name,
         reference=found.reference,
+        group=found.reference.rpartition("/")[0],
+        folder=Path(file).parent,
+        title=_annotation(body, "title") or name,
+        category=_annotation(body, "category"),
+        severity=_annotation(body, "severity"),
+        subject=tuple(filter(None, map(str.strip, _annotation(body, "subject").split(",")))),
+        description=_annotation(body, "description"),
+        minimum_kyverno=_minimum(body),
+        template=Source(file, found.upstream.template if has_code else _text(document)),
+        library=library,
         document=document,
-        text=found.foreign.template if has_code else _text(document),
         bound=tuple(bindings),
         has_code=has_code,
-        guards=found.foreign.guards,
-        minimum=_minimum(body),
+        guards=found.upstream.guards,
     )
+
+
+def _annotation(body: Body, key: str) -> str:
+    """Return the annotation `policies.kyverno.io/KEY` as one line; empty where there is none."""
+    value = _mapping(body["metadata"].get("annotations")).get(_ANNOTATION + key)
+    if value is None or isinstance(value, dict | list):
+        return ""
+    return " ".join(str(value).split())
 
 
 def _text(document: Document) -> str:
@@ -369,7 +373,7 @@ def _binds(body: Json, policy: Body) -> bool:
 def _require_rules(document: Document) -> None:
     """Rules of a ClusterPolicy are named by values, so that each needs a name."""
     body = document.body
-    if FORMS[body["kind"]][1] is not PlainForm.RULES:
+    if FORMS[body["kind"]][1] is not UpstreamForm.RULES:
         return
     rules = body["spec"].get("rules")
     for index, rule in enumerate(rules if isinstance(rules, list) else [None]):
@@ -383,9 +387,9 @@ def _minimum(body: Body) -> Version:
     kind = str(body["kind"])
     found = [cluster_policy_fields.OLDEST]
     form = FORMS[kind][1]
-    if form is PlainForm.CEL:
+    if form is UpstreamForm.CEL:
         found.append(cel_policy_fields.minimum_version(body)[0])
-    elif form is PlainForm.RULES:
+    elif form is UpstreamForm.RULES:
         found.append(cluster_policy_fields.minimum_version(body)[0])
     annotations = _mapping(body["metadata"].get("annotations"))
     # A claim that is no version says nothing.

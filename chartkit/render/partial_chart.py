@@ -15,7 +15,7 @@ from typing import Final
 
 from chartkit.charts.policies.chart import template_file
 from chartkit.charts.policies.values_schema import SCHEMA_FILE, parameters_alone
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import LibraryPolicy
 from chartkit.render.chart import Chart
 
 _PARTS: Final = "parts"

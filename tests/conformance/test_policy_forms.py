@@ -18,8 +18,7 @@ from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressi
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.kyverno.cel_functions import kyverno_call
-from chartkit.library.metadata import Examples
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
 from chartkit.scan.surroundings import around
@@ -39,7 +38,7 @@ ALL = list(library().policies.values())
 IN_CEL = (VALIDATING, ADMISSION)
 
 
-def _kind(policy: LibraryPolicy) -> str:
+def _kind(policy: FolderPolicy) -> str:
     found = re.search(r"^kind: (\w+)$", policy.cel.text if policy.cel else "", re.MULTILINE)
     assert found, policy.name
     return found[1]
@@ -51,7 +50,7 @@ EXAMPLES = [(policy, examples) for policy in POLICIES for examples in policy.exa
 EVERY_EXAMPLE = [(policy, examples) for policy in ALL for examples in policy.examples]
 
 
-def _name(value: LibraryPolicy | Examples) -> str:
+def _name(value: FolderPolicy | Examples) -> str:
     return value.name or "own"
 
 
@@ -60,7 +59,7 @@ each_example = pytest.mark.parametrize(("policy", "examples"), EXAMPLES, ids=_na
 each_form = pytest.mark.parametrize("form", FORMS)
 
 
-def _rendered(form: str, policy: LibraryPolicy, examples: Examples) -> tuple[Resource, ...]:
+def _rendered(form: str, policy: FolderPolicy, examples: Examples) -> tuple[Resource, ...]:
     """A policy at an example's values. Renders are shared: one has all policies at default values,
     another each policy at those of its first example with any, and so on."""
     given = [each.parameters for each in policy.examples if each.parameters]
@@ -81,7 +80,7 @@ def _round(number: int) -> Parameters:
 
 
 @pytest.mark.parametrize("policy", ALL, ids=_name)
-def test_every_policy_has_a_form_in_cel(policy: LibraryPolicy) -> None:
+def test_every_policy_has_a_form_in_cel(policy: FolderPolicy) -> None:
     kind, first = _kind(policy), policy.examples[0]
     assert {each.kind for each in _rendered(CLUSTER, policy, first)} == {CLUSTER}
     rendered = _rendered(VALIDATING, policy, first)
@@ -97,7 +96,7 @@ def test_every_policy_has_a_form_in_cel(policy: LibraryPolicy) -> None:
 @each_form
 @pytest.mark.parametrize(("policy", "examples"), EVERY_EXAMPLE, ids=_name)
 def test_good_and_bad_resources_come_out_right(
-    policy: LibraryPolicy, examples: Examples, form: str
+    policy: FolderPolicy, examples: Examples, form: str
 ) -> None:
     rendered = _rendered(form, policy, examples)
     policies = compiled(rendered)
@@ -114,7 +113,7 @@ def test_good_and_bad_resources_come_out_right(
 
 
 @each_example
-def test_forms_refuse_in_the_same_words(policy: LibraryPolicy, examples: Examples) -> None:
+def test_forms_refuse_in_the_same_words(policy: FolderPolicy, examples: Examples) -> None:
     """A policy in CEL tells the first rule that fails, a ClusterPolicy each of them."""
     ready = {form: compiled(_rendered(form, policy, examples)) for form in FORMS}
     for resource in read(examples.bad):
@@ -141,7 +140,7 @@ def _without_path(message: str) -> str:
 
 
 @each_example
-def test_a_validation_for_each_rule(policy: LibraryPolicy, examples: Examples) -> None:
+def test_a_validation_for_each_rule(policy: FolderPolicy, examples: Examples) -> None:
     """Values may speak of single rules, so the validations stand in the rules' order."""
     rules = [each.body["spec"]["rules"] for each in _rendered(CLUSTER, policy, examples)]
     for form in IN_CEL:
@@ -150,7 +149,7 @@ def test_a_validation_for_each_rule(policy: LibraryPolicy, examples: Examples) -
 
 
 @each_policy
-def test_every_validation_is_pinned_down(policy: LibraryPolicy) -> None:
+def test_every_validation_is_pinned_down(policy: FolderPolicy) -> None:
     """Without a validation some bad resource passes."""
     first = policy.examples[0]
     rendered = _rendered(VALIDATING, policy, first)
@@ -173,7 +172,7 @@ def _holding(policy: Resource, index: int) -> Resource:
 
 @pytest.mark.parametrize("form", IN_CEL)
 @each_policy
-def test_what_is_null_is_not_there(policy: LibraryPolicy, form: str) -> None:
+def test_what_is_null_is_not_there(policy: FolderPolicy, form: str) -> None:
     """Helm charts write fields with nothing behind them; an API server drops those."""
     policies = compiled(_rendered(form, policy, policy.examples[0]))
     for resource in (*read(policy.examples[0].good), *read(policy.examples[0].bad)):
@@ -242,7 +241,7 @@ def _holders(value: Json, path: tuple[str | int, ...]) -> Iterator[tuple[str | i
 
 
 @each_example
-def test_an_api_server_warns_of_no_expression(policy: LibraryPolicy, examples: Examples) -> None:
+def test_an_api_server_warns_of_no_expression(policy: FolderPolicy, examples: Examples) -> None:
     """It checks expressions against the kinds they speak of and writes what it finds into the
     policy's status; for its own kinds and for what the chart derives of them there is nothing."""
     for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):
@@ -250,7 +249,7 @@ def test_an_api_server_warns_of_no_expression(policy: LibraryPolicy, examples: E
 
 
 @each_example
-def test_an_api_server_compiles_every_expression(policy: LibraryPolicy, examples: Examples) -> None:
+def test_an_api_server_compiles_every_expression(policy: FolderPolicy, examples: Examples) -> None:
     """It refuses a policy with one that does not compile. It has `orValue` of optional values
     alone, with types; Kyverno's, which scans use, takes anything."""
     for each in _for_api_servers(_rendered(ADMISSION, policy, examples)):

@@ -12,8 +12,7 @@ import pytest
 from chartkit.engine.request.request import Operation
 from chartkit.errors import CompileError
 from chartkit.kyverno.cluster_policy_fields import minimum_version
-from chartkit.library.metadata import Examples
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from tests.policy_library import library, read, render, verdicts
 
@@ -27,7 +26,7 @@ EXAMPLES = [(policy, examples) for policy in POLICIES for examples in policy.exa
 BROKEN = {Status.FAIL, Status.ERROR}
 
 
-def _name(value: LibraryPolicy | Examples) -> str:
+def _name(value: FolderPolicy | Examples) -> str:
     return value.name or "own"
 
 
@@ -40,7 +39,7 @@ def _render_all(parameters: tuple[tuple[str, Json], ...]) -> Mapping[str, Body]:
     return render(POLICIES, dict(parameters))
 
 
-def _rendered(policy: LibraryPolicy, examples: Examples) -> Body | None:
+def _rendered(policy: FolderPolicy, examples: Examples) -> Body | None:
     if any(isinstance(value, list) for value in examples.parameters.values()):
         return render([policy], examples.parameters).get(policy.name)
     return _render_all(tuple(examples.parameters.items())).get(policy.name)
@@ -66,7 +65,7 @@ def _text(result: RuleResult) -> str:
 
 
 @each_example
-def test_own_resources_come_out_right(policy: LibraryPolicy, examples: Examples) -> None:
+def test_own_resources_come_out_right(policy: FolderPolicy, examples: Examples) -> None:
     good, bad = read(examples.good), read(examples.bad)
     assert good, "a set of examples shows what is allowed"
     rendered = _rendered(policy, examples)
@@ -77,13 +76,13 @@ def test_own_resources_come_out_right(policy: LibraryPolicy, examples: Examples)
 
 
 @each_policy
-def test_shows_what_is_refused_at_default_values(policy: LibraryPolicy) -> None:
+def test_shows_what_is_refused_at_default_values(policy: FolderPolicy) -> None:
     assert len(read(policy.examples[0].good)) > 1
     assert len(read(policy.examples[0].bad)) > 1
 
 
 @each_example
-def test_messages_of_failures_are_resolved(policy: LibraryPolicy, examples: Examples) -> None:
+def test_messages_of_failures_are_resolved(policy: FolderPolicy, examples: Examples) -> None:
     rendered = _rendered(policy, examples)
     found = verdicts(rendered, read(examples.bad)) if rendered else {}
     for name, results in found.items():
@@ -95,7 +94,7 @@ def test_messages_of_failures_are_resolved(policy: LibraryPolicy, examples: Exam
 
 
 @each_policy
-def test_every_leaf_of_a_pattern_is_pinned_down(policy: LibraryPolicy) -> None:
+def test_every_leaf_of_a_pattern_is_pinned_down(policy: FolderPolicy) -> None:
     pinned: set[tuple[str, ...]] = set()
     known: set[tuple[str, ...]] = set()
     for examples in policy.examples:
@@ -172,7 +171,7 @@ def _without(part: Any, path: tuple[Any, ...]) -> Any:
 
 
 @each_policy
-def test_metadata_is_complete(policy: LibraryPolicy) -> None:
+def test_metadata_is_complete(policy: FolderPolicy) -> None:
     rendered = _rendered(policy, policy.examples[0])
     assert rendered is not None
     extension = {"pod-policies.kyverno.io/autogen-controllers": "none"}
@@ -193,7 +192,7 @@ def test_metadata_is_complete(policy: LibraryPolicy) -> None:
 
 
 @each_policy
-def test_claims_a_version_that_has_its_fields(policy: LibraryPolicy) -> None:
+def test_claims_a_version_that_has_its_fields(policy: FolderPolicy) -> None:
     rendered = _rendered(policy, policy.examples[0])
     assert rendered is not None
     needed, _ = minimum_version(rendered)
@@ -201,7 +200,7 @@ def test_claims_a_version_that_has_its_fields(policy: LibraryPolicy) -> None:
 
 
 @each_policy
-def test_rules_tell_what_to_do(policy: LibraryPolicy) -> None:
+def test_rules_tell_what_to_do(policy: FolderPolicy) -> None:
     rendered = _rendered(policy, policy.examples[0])
     assert rendered is not None
     for rule in rendered["spec"]["rules"]:

@@ -21,7 +21,7 @@ from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.helm.render import lint_chart, render_chart
-from chartkit.library.upstream import PlainForm, PlainLibrary, PlainPolicy
+from chartkit.library.upstream import UpstreamForm, UpstreamLibrary, UpstreamPolicy
 from chartkit.model import Body, Severity
 from chartkit.network.downloads.vendored_folder import verify
 from chartkit.project.project import read_project
@@ -53,7 +53,7 @@ class Trip:
     """A vendored library, its policies, and what Kubernetes gets of each by its file."""
 
     root: Path
-    policies: tuple[PlainPolicy, ...]
+    policies: tuple[UpstreamPolicy, ...]
     rendered: Mapping[Path, list[Body]]
 
 
@@ -75,19 +75,19 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def trip(project: Path) -> Trip:
     root = project / "vendor" / "kyverno"
-    library = PlainLibrary("kyverno", root)
+    library = UpstreamLibrary("kyverno", root)
     policies = [policy for each in library.references for policy in library.find(each)]
     rendered: dict[Path, list[Body]] = {}
     for form, chart in _charts(policies):
-        go = _by_command if form is PlainForm.CEL else _in_process
+        go = _by_command if form is UpstreamForm.CEL else _in_process
         for name, bodies in go(project, chart).items():
             rendered[Path(chart[name].location.file)] = bodies
     return Trip(root, tuple(policies), rendered)
 
 
-def _charts(policies: list[PlainPolicy]) -> list[tuple[PlainForm, dict[str, PlainPolicy]]]:
+def _charts(policies: list[UpstreamPolicy]) -> list[tuple[UpstreamForm, dict[str, UpstreamPolicy]]]:
     """The policies by name, a generation a chart; a chart more where a name is taken."""
-    charts: list[tuple[PlainForm, dict[str, PlainPolicy]]] = []
+    charts: list[tuple[UpstreamForm, dict[str, UpstreamPolicy]]] = []
     for policy in policies:
         fits = (names for form, names in charts if form is policy.form and policy.name not in names)
         names = next(fits, None)
@@ -98,20 +98,20 @@ def _charts(policies: list[PlainPolicy]) -> list[tuple[PlainForm, dict[str, Plai
     return charts
 
 
-def _name_all(project: Path, policies: Mapping[str, PlainPolicy]) -> None:
+def _name_all(project: Path, policies: Mapping[str, UpstreamPolicy]) -> None:
     (project / "chartkit.yaml").write_text(_PROJECT)
     lines = "".join(f"    kyverno/{each.reference}: {{}}\n" for each in policies.values())
     (project / "all.yaml").write_text(_PROFILE + lines)
 
 
-def _in_process(project: Path, policies: Mapping[str, PlainPolicy]) -> dict[str, list[Body]]:
+def _in_process(project: Path, policies: Mapping[str, UpstreamPolicy]) -> dict[str, list[Body]]:
     _name_all(project, policies)
     chart = plan(read_project(project))
     assert [each for each in lint_chart(chart) if each.severity is not Severity.NOTE] == []
     return _by_name(policies, (each.body for each in render_chart(chart).resources))
 
 
-def _by_command(project: Path, policies: Mapping[str, PlainPolicy]) -> dict[str, list[Body]]:
+def _by_command(project: Path, policies: Mapping[str, UpstreamPolicy]) -> dict[str, list[Body]]:
     _name_all(project, policies)
     done = chartkit(project, "render")
     assert done.code == 0, done.out + done.err
@@ -121,7 +121,9 @@ def _by_command(project: Path, policies: Mapping[str, PlainPolicy]) -> dict[str,
     return _by_name(policies, (each.body for file in files for each in read_file(file)))
 
 
-def _by_name(policies: Mapping[str, PlainPolicy], bodies: Iterable[Body]) -> dict[str, list[Body]]:
+def _by_name(
+    policies: Mapping[str, UpstreamPolicy], bodies: Iterable[Body]
+) -> dict[str, list[Body]]:
     found: dict[str, list[Body]] = {}
     for each in bodies:
         name = each["metadata"]["name"]

@@ -15,7 +15,8 @@ from chartkit.catalog.search import find, others
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
-from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.policies import Library
+from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profile_edits import new_profile, with_policy, with_profile, write_files
 from chartkit.library.profiles import (
     Profile,

@@ -9,7 +9,8 @@ from chartkit.catalog.authoring.forms import Form, rule_names
 from chartkit.catalog.model import FORMS, Kind
 from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
-from chartkit.library.policies import BAD_FILE, POLICY_FILE, LibraryPolicy
+from chartkit.library.policies import BAD_FILE, POLICY_FILE
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import Verdict, judge
@@ -21,7 +22,7 @@ UNSEEN: Final = "CK516"
 _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 
-def decided(policy: LibraryPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """What is wrong about the objects of one example; forms: the policy's, at its parameters."""
     if not forms or not any(form.bodies for form in forms):
         return
@@ -70,7 +71,7 @@ def _wrong(
 
 
 def _unseen(
-    policy: LibraryPolicy, form: Form, acted: set[str], looked_at: bool
+    policy: FolderPolicy, form: Form, acted: set[str], looked_at: bool
 ) -> Iterator[Diagnostic]:
     """Rules that no example of the policy's own shows, and a policy that none of its good ones
     is about."""

@@ -26,7 +26,6 @@ from chartkit.engine.cluster_policy.generate.background import unmatched_in_back
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
-from chartkit.library.metadata import Parameter
 from chartkit.library.policies import (
     BAD_FILE,
     CEL_FILE,
@@ -34,10 +33,10 @@ from chartkit.library.policies import (
     METADATA_FILE,
     PARAMETERS_FILE,
     POLICY_FILE,
-    LibraryPolicy,
     read_policy,
     read_shared_parameters,
 )
+from chartkit.library.policy import FolderPolicy, Parameter
 from chartkit.library.upstream import is_policy
 from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at
 from chartkit.network.downloads.lockfile import LOCK_FILE
@@ -142,7 +141,7 @@ def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnost
     return found + list(_counterparts(policy))
 
 
-def _description(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
     file = policy.folder / METADATA_FILE
     missing = says_why(policy.title, policy.description)
     if missing:
@@ -151,7 +150,7 @@ def _description(policy: LibraryPolicy) -> Iterator[Diagnostic]:
         yield _error(DESCRIPTION, missing, place, hint)
 
 
-def _remediation(policy: LibraryPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
+def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
     """Who is refused wants to know what to change; only policies that refuse are asked."""
     if policy.remediation or not any(_REFUSING.intersection(_kinds(each)) for each in forms):
         return
@@ -169,7 +168,7 @@ def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     return [replace(each, severity=Severity.ERROR) for each in once]
 
 
-def _counterparts(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
     """They must be other policies of the library."""
     if not policy.counterpart:
         return
@@ -193,7 +192,7 @@ def _neighbours(folder: Path) -> set[str]:
     return names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
 
 
-def _files(policy: LibraryPolicy) -> Iterator[Diagnostic]:
+def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
     if policy.cel is None:
         hint = f"write it to {CEL_FILE}, as a kind of {cel_policy_fields.GROUP}"
         yield _error(FORMS, "has no form in CEL", Location(str(policy.folder)), hint)
@@ -215,7 +214,7 @@ def _documents(file: Path) -> bool:
         return True
 
 
-def _made(policy: LibraryPolicy, source: Source) -> tuple[list[Form], list[Diagnostic]]:
+def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagnostic]]:
     try:
         forms = forms_of(policy, source)
     except CompileError as error:
@@ -231,7 +230,7 @@ def _made(policy: LibraryPolicy, source: Source) -> tuple[list[Form], list[Diagn
     return ([] if problems else forms), problems + beside
 
 
-def _named(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """Its form must be a policy of its name, of the generation that the file is for."""
     place = Location(source.file, 1)
     bodies = [body for form in forms for body in form.bodies]
@@ -257,7 +256,7 @@ def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
     yield from dict.fromkeys(each for each in warned if each.severity is Severity.WARNING)
 
 
-def _minimum(policy: LibraryPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
+def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """The ClusterPolicy must not need a newer Kyverno than metadata.yaml claims."""
     for body in (body for form in forms for body in form.bodies):
         if source is policy.template and body.get("kind") in ("ClusterPolicy", "Policy"):

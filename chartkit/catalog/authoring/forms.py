@@ -10,9 +10,8 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_text, resources
 from chartkit.engine.policies import NOTHING_AROUND, AnyPolicy, Cleaner, sorted_out
 from chartkit.helm.render import render_chart
-from chartkit.library.metadata import Examples
 from chartkit.library.parameters import helm_body, helm_cel
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Location, Resource
 from chartkit.scan.policies import compile_one
 
@@ -40,7 +39,7 @@ class Form:
         return str(self.bodies[0].get("kind")) if self.bodies else self.source.file
 
 
-def forms_of(policy: LibraryPolicy, source: Source) -> list[Form]:
+def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
     """One form of a policy, for each of its examples; source: its template or its `cel`.
 
     Raises the error of what is wrong with it: InputError, RenderError or CompileError.
@@ -49,7 +48,7 @@ def forms_of(policy: LibraryPolicy, source: Source) -> list[Form]:
     return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
 
 
-def default_bodies(policy: LibraryPolicy, source: Source) -> list[Body]:
+def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
     """What one form of a policy is for Kubernetes at its parameters' defaults, not compiled.
 
     source: its template or its `cel`. Raises InputError or RenderError.
@@ -58,7 +57,7 @@ def default_bodies(policy: LibraryPolicy, source: Source) -> list[Body]:
     return [each.body for each in resources(read_text(text, source.file))]
 
 
-def _rendered(policy: LibraryPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
+def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
     """A form's text at the parameters of each of some examples."""
     text = helm_cel(policy) if source is policy.cel else helm_body(policy)
     calls = "".join(_call({**policy.defaults, **case.parameters}) for case in cases)

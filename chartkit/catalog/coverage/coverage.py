@@ -14,7 +14,8 @@ from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
-from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.policies import Library
+from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import resolve_environment
 from chartkit.project.project import Action, Project
 

@@ -12,7 +12,7 @@ from typing import Any
 from chartkit import bundled
 from chartkit.charts.rbac import permissions
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
-from chartkit.library.rendered import Template, read_templates
+from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.library.cel_form import VALIDATING
 from chartkit.kyverno.matrix import (
     ADMISSION_POLICIES,
@@ -24,14 +24,10 @@ from chartkit.helm.escaping import escape, escape_all
 from chartkit.kyverno.cel_autogen import extends_to_controllers
 from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.kyverno.cel_functions import kyverno_call
-from chartkit.library.policies import (
-    Library,
-    LibraryPolicy,
-    plain_library,
-    read_library,
-    vendored_libraries,
-)
-from chartkit.library.upstream import PlainPolicy, written_about
+from chartkit.library.policies import (Library, upstream_library, read_library, vendored_libraries)
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library import upstream
+from chartkit.library.upstream import UpstreamPolicy
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.values_schema import (
     BASELINE,
@@ -84,7 +80,7 @@ def read_libraries(project: Project | None = None) -> Library:
         return read_library([bundled.library_dir()])
     own = project.library
     named_at = {folder: project.locate("library", at) for at, folder in enumerate(own)}
-    vendored = [*map(plain_library, own), *vendored_libraries(project.root)]
+    vendored = [*map(upstream_library, own), *vendored_libraries(project.root)]
     return read_library([bundled.library_dir(), *own], named_at, vendored)
 
 
@@ -186,7 +182,7 @@ class _Chart:
             each.name: each.group for each in library.policies.values() if is_standard(each)
         }
         standing = {each.name: standards.get(each.name, each.group) for each in policies}
-        standing |= {each.name: each.group for each in policies if each.plain is None}
+        standing |= {each.name: each.group for each in policies if isinstance(each, FolderPolicy)}
         self._catalogue = Catalogue(policies, rules, cel, standing)
         self._schema = values_schema(self._catalogue)
 
@@ -260,16 +256,16 @@ class _Chart:
 def template_file(policy: LibraryPolicy) -> str:
     """Where the chart has a policy's template."""
     folder = policy.group or "policies"
-    if policy.plain is not None:
+    if isinstance(policy, UpstreamPolicy):
         folder = _UNSAFE.sub("-", policy.library)
     return f"templates/{folder}/{policy.name}.yaml"
 
 
-def _permissions(template: Template) -> Body:
+def _permissions(template: RenderedPolicy) -> Body:
     """What Kyverno's controllers need for a policy, by its form; at its defaults and at all its
     examples' parameters."""
-    written = template.policy.plain is not None
-    cel = template.bodies if written else template.cel_bodies
+    is_upstream = isinstance(template.policy, UpstreamPolicy)
+    cel = template.bodies if is_upstream else template.cel_bodies
     forms = {"plain": template.bodies, "cel": cel}
     known = permissions.definitions_beside(template.policy.folder)
     found = {
@@ -279,7 +275,7 @@ def _permissions(template: Template) -> Body:
     return found if any(found.values()) else {}
 
 
-def _minimum(template: Template, form: PolicyType) -> Version:
+def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:
     """The oldest Kyverno that serves a policy in a form."""
     if form is PolicyType.VALIDATING and template.cel_bodies:
         return max(cel_policy_fields.minimum_version(each)[0] for each in template.cel_bodies)
@@ -290,7 +286,7 @@ def _minimum(template: Template, form: PolicyType) -> Version:
 
 
 def _too_old(
-    environment: Environment, template: Template, needed: Version, others: int
+    environment: Environment, template: RenderedPolicy, needed: Version, others: int
 ) -> InputError:
     name = template.policy.name
     more = f" (and {others} more)" if others else ""
@@ -324,11 +320,11 @@ def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPoli
     return sorted(found, key=lambda policy: policy.reference)
 
 
-def _policy_context(template: Template, group: str) -> Body:
+def _policy_context(template: RenderedPolicy, group: str) -> Body:
     """What the policy's template is made of; group: the standard's group that it stands in."""
     policy = template.policy
-    if policy.plain is not None:
-        return _written_context(policy.plain, group)
+    if isinstance(policy, UpstreamPolicy):
+        return _upstream_context(policy, group)
     shared = [name for name, parameter in policy.parameters.items() if parameter.shared]
     about: Body = {
         "group": group if group in (BASELINE, RESTRICTED) else "other",
@@ -357,11 +353,11 @@ def _policy_context(template: Template, group: str) -> Body:
     }
 
 
-def _written_context(policy: PlainPolicy, group: str) -> Body:
+def _upstream_context(policy: UpstreamPolicy, group: str) -> Body:
     return {
         "name": policy.name,
-        "about": escape_all(_json_text(written_about(policy, group))),
-        "body": _apart(policy.text),
+        "about": escape_all(_json_text(upstream.about(policy, group))),
+        "body": _apart(policy.template.text),
         "cel": "",
         "upstream": True,
         "bindings": tuple(map(_apart, policy.bindings)),
@@ -374,7 +370,7 @@ def _apart(text: str) -> str:
     return f"{text}\n" if text.endswith("{") else text
 
 
-def _cel_context(template: Template) -> Body:
+def _cel_context(template: RenderedPolicy) -> Body:
     """What the chart knows of a policy's form in CEL: its kind (null for none), the oldest Kyverno
     that has its fields, whether it speaks of Pods alone, and what it asks of Kyverno that an API
     server has not (null for nothing)."""

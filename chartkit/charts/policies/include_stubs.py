@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from chartkit.library.rendered import Template
+from chartkit.library.upstream import UpstreamPolicy
+from chartkit.library.rendered import RenderedPolicy
 from chartkit.errors import InputError
 
 GUARDS_FILE: Final = "templates/_guards.tpl"
@@ -18,16 +19,16 @@ _HEAD: Final = "{{/* What guards ask: the chart reads a policy's text where it i
 _DEFINED: Final = re.compile(r"\{\{-? *define +\"([^\"]+)\"")
 
 
-def guard_templates(templates: Iterable[Template], files: Mapping[str, str]) -> str:
+def guard_templates(templates: Iterable[RenderedPolicy], files: Mapping[str, str]) -> str:
     """The text that defines the templates which guards ask; empty for none.
 
     files: the chart's. Raises InputError for a guard that asks a template of the chart's own.
     """
     asked = {
-        name: each.policy.plain.location
-        for each in templates
-        if each.policy.plain is not None
-        for name in each.policy.plain.guards
+        name: policy.location
+        for policy in (template.policy for template in templates)
+        if isinstance(policy, UpstreamPolicy)
+        for name in policy.guards
     }
     if not asked:
         return ""

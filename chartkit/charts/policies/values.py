@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping, Sequence
 
 from chartkit.output.commented_yaml import Path, comment, commented
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import LibraryPolicy
 from chartkit.charts.policies.values_schema import BASELINE, Catalogue, RESTRICTED
 from chartkit.library.profiles import Resolved
 from chartkit.project.project import Environment, Exclusion

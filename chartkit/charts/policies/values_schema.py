@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chartkit import bundled
-from chartkit.library.policies import LibraryPolicy
-from chartkit.library.upstream import PlainForm
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
+from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.charts.policies.forms import filters_of_cel, rulings
 from chartkit.model import Body
 
@@ -26,10 +26,10 @@ _STANDARD_CATEGORY = "Pod Security Standards"
 
 def is_standard(policy: LibraryPolicy) -> bool:
     """Whether the policy is one of the Pod Security Standards'."""
-    return policy.plain is None and policy.category.startswith(_STANDARD_CATEGORY)
+    return isinstance(policy, FolderPolicy) and policy.category.startswith(_STANDARD_CATEGORY)
 
 
-_IN_CEL = (PlainForm.CEL, PlainForm.ADMISSION)
+_IN_CEL = (UpstreamForm.CEL, UpstreamForm.ADMISSION)
 _OWN_VALUES: Body = {
     "description": "What Helm code of the policy itself finds in .Values, over the chart's values.",
     "type": "object",
@@ -57,15 +57,14 @@ class Catalogue:
         return [policy.name for policy in self.policies if self.standing.get(policy.name) == name]
 
     @property
-    def written(self) -> list[LibraryPolicy]:
-        """The policies without metadata.yaml."""
-        return [policy for policy in self.policies if policy.plain is not None]
+    def upstream(self) -> list[UpstreamPolicy]:
+        """The upstream policies."""
+        return [policy for policy in self.policies if isinstance(policy, UpstreamPolicy)]
 
     @property
     def only_cel(self) -> list[str]:
         """The names of those that are in CEL whatever policyType says."""
-        forms = {each.name: each.plain.form for each in self.written if each.plain is not None}
-        return [name for name, form in forms.items() if form in _IN_CEL]
+        return [policy.name for policy in self.upstream if policy.form in _IN_CEL]
 
     @property
     def shared_parameters(self) -> dict[str, Body]:
@@ -83,7 +82,7 @@ def values_schema(catalogue: Catalogue) -> Body:
     file = bundled.chart_source_dir(CHART_NAME) / SCHEMA_FILE
     schema: Body = json.loads(file.read_text("utf-8"))
     properties = schema["properties"]
-    if not catalogue.written:
+    if not catalogue.upstream:
         del properties[KEEP_ACTIONS]
     _open_by_name(properties.values(), catalogue)
     restricted = catalogue.group(RESTRICTED)
@@ -163,7 +162,7 @@ def _policy_schema(policy: LibraryPolicy, template: Body) -> Body:
     }
     parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
     properties["parameters"] = {**template["properties"]["parameters"], "properties": parameters}
-    if policy.plain is not None and policy.plain.has_code:
+    if isinstance(policy, UpstreamPolicy) and policy.has_code:
         properties["values"] = _OWN_VALUES
     description = f"{policy.title}. {policy.description}"
     return {**template, "description": description, "properties": properties}

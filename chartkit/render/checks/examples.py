@@ -17,8 +17,9 @@ from chartkit.documents.reader import read_file, resources
 from chartkit.engine.configuration import Reason
 from chartkit.engine.policies import is_policy
 from chartkit.helm.render import Rendered
-from chartkit.library.metadata import Examples
-from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE, LibraryPolicy
+from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE
+from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy
+from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.project import Action
 from chartkit.render.checks.exclusions import Exclusions
@@ -44,11 +45,11 @@ def examples(
 ) -> Iterable[Row]:
     """Do the policies' own good and bad resources come out right, and can they here?
 
-    carried: the policies of the chart; those without metadata.yaml have no examples; here: the
+    carried: the policies of the chart; upstream policies have no examples; here: the
     policies as the environment has them.
     """
     rendered = [each.name for each in subject.policies.rendered().resources if is_policy(each)]
-    known = {each.name: each for each in carried if each.plain is None}
+    known = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
     policies = [known[name] for name in rendered if name in known]
     shown = {each.name: _Shown(each) for each in policies}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
@@ -66,8 +67,8 @@ def examples(
     found += _left_out(shown.values(), exclusions)
     decided = _only_reported(subject)
     found += [each for one in shown.values() for each in _speechless(one, unsent, decided)]
-    plain = {each.name for each in carried if each.plain is not None}
-    found += unreachable(here, unsent, plain)
+    upstream = {policy.name for policy in carried if isinstance(policy, UpstreamPolicy)}
+    found += unreachable(here, unsent, upstream)
     found += [_without_examples(each) for each in policies if not shown[each.name].judged]
     right = [one for one in shown.values() if one.judged]
     count = counted(sum(one.judged for one in right), "example", "examples")
@@ -82,19 +83,19 @@ def without_examples(subject: Subject) -> Iterable[Row]:
     yield Row(subject.environment.name, "examples", Outcome.NOTE, message, place)
 
 
-def _without_examples(policy: LibraryPolicy) -> Diagnostic:
+def _without_examples(policy: FolderPolicy) -> Diagnostic:
     message = f"policy {policy.name} has no examples, and nothing shows what it does"
     place = Location(str(policy.folder / POLICY_FILE), 1)
     hint = f"put objects that it accepts into {GOOD_FILE} beside it, and others into {BAD_FILE}"
     return Diagnostic("examples", Severity.NOTE, message, place, hint)
 
 
-_Round = Sequence[tuple[LibraryPolicy, Examples]]
+_Round = Sequence[tuple[FolderPolicy, Examples]]
 _Rendering = Callable[[Subject], Future[Rendered]]
 
 
 def _rounds(
-    subject: Subject, policies: Sequence[LibraryPolicy]
+    subject: Subject, policies: Sequence[FolderPolicy]
 ) -> Iterator[tuple[_Round, _Rendering]]:
     """Examples that one render serves: those at the environment's own values first, then every
     policy's first other ones, its second …"""
@@ -119,20 +120,18 @@ def _rounds(
         yield round_, partial(_render, round_, policies)
 
 
-def _wanted(policy: LibraryPolicy, example: Examples) -> Body:
+def _wanted(policy: FolderPolicy, example: Examples) -> Body:
     return {**policy.defaults, **example.parameters}
 
 
-def _effective(policy: LibraryPolicy, values: Body) -> Body:
+def _effective(policy: FolderPolicy, values: Body) -> Body:
     """The values of a policy's parameters in an environment: its own before the shared ones."""
     shared = values.get("parameters") or {}
     own = ((values.get("policies") or {}).get(policy.name) or {}).get("parameters") or {}
     return {name: own.get(name, shared.get(name)) for name in policy.parameters}
 
 
-def _render(
-    round_: _Round, policies: Sequence[LibraryPolicy], subject: Subject
-) -> Future[Rendered]:
+def _render(round_: _Round, policies: Sequence[FolderPolicy], subject: Subject) -> Future[Rendered]:
     """The policies of a round at their examples' values, and no others."""
     settings: Body = {policy.name: {"enabled": False} for policy in policies}
     for policy, example in round_:
@@ -189,7 +188,7 @@ class _Shown:
     evaluates it when objects are admitted, cleans: whether Kyverno does so on a schedule.
     """
 
-    def __init__(self, policy: LibraryPolicy) -> None:
+    def __init__(self, policy: FolderPolicy) -> None:
         self.policy = policy
         self.judged = 0
         self.wrong: list[Diagnostic] = []

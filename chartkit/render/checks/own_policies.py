@@ -18,9 +18,9 @@ from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import ResolvedPolicy
-from chartkit.library.upstream import PlainForm, PlainPolicy
+from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource
 from chartkit.project.project import Action
 from chartkit.render.checks.exclusions import Exclusions
@@ -48,7 +48,7 @@ class _Own:
 
 
 def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator[Row]:
-    """What of their own text do policies without metadata.yaml keep here?"""
+    """Return rows for what upstream policies keep of their own text."""
     exclusions = Exclusions(subject)
     rendered: dict[str, list[Resource]] = {}
     for each in subject.policies.rendered().resources:
@@ -56,9 +56,9 @@ def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
         yield from _instead(subject, resolved)
     for policy in carried:
-        if policy.plain is not None:
-            yield from _rows(subject, policy.plain, rendered, exclusions)
-        elif policy.name in rendered:
+        if isinstance(policy, UpstreamPolicy):
+            yield from _rows(subject, policy, rendered, exclusions)
+        elif isinstance(policy, FolderPolicy) and policy.name in rendered:
             yield from _ignored(subject, policy)
 
 
@@ -78,7 +78,7 @@ def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
         yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
 
 
-def _ignored(subject: Subject, policy: LibraryPolicy) -> Iterator[Row]:
+def _ignored(subject: Subject, policy: FolderPolicy) -> Iterator[Row]:
     """A warning for each action in a policy of chartkit's own format, where values alone decide."""
     for source in filter(None, (policy.template, policy.cel)):
         for found in _ACTION.finditer(source.text):
@@ -90,7 +90,7 @@ def _ignored(subject: Subject, policy: LibraryPolicy) -> Iterator[Row]:
 
 def _rows(
     subject: Subject,
-    policy: PlainPolicy,
+    policy: UpstreamPolicy,
     rendered: Mapping[str, Sequence[Resource]],
     exclusions: Exclusions,
 ) -> Iterator[Row]:
@@ -110,7 +110,7 @@ def _rows(
         yield Row(name, CHECK, Outcome.NOTE, message, given.location)
 
 
-def _changed(subject: Subject, policy: PlainPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+def _changed(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
     """A warning for what is refused no longer, a note for what is refused in addition."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
         parts = [
@@ -130,7 +130,7 @@ def _where(each: _Own) -> str:
     return f" for {each.namespaces}" if each.namespaces else ""
 
 
-def _kept(subject: Subject, policy: PlainPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
     """A row where a policy's own action is another than the environment's."""
     env = subject.environment
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
@@ -150,7 +150,7 @@ def _kept(subject: Subject, policy: PlainPolicy, found: Sequence[_Own]) -> Itera
     yield Row(env.name, CHECK, outcome, message, place, hint)
 
 
-def _switched_off(subject: Subject, policy: PlainPolicy) -> Iterator[Row]:
+def _switched_off(subject: Subject, policy: UpstreamPolicy) -> Iterator[Row]:
     """A note on a policy that the environment has, and does not install."""
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
     if resolved is not None and not resolved.enabled:
@@ -180,21 +180,21 @@ def _given_at(subject: Subject, name: str) -> Location:
     return values.locate(path)
 
 
-def _compared(policy: PlainPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterable[_Own]:
+def _compared(policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterable[_Own]:
     there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
     if not there:
         return ()
-    if policy.form is PlainForm.RULES:
+    if policy.form is UpstreamForm.RULES:
         return _of_rules(policy, there[0])
-    if policy.form is PlainForm.CEL:
+    if policy.form is UpstreamForm.CEL:
         split = rendered.get(f"{policy.name}-audit", ())
         return _of_cel(policy, there[0], split)
-    if policy.form is PlainForm.ADMISSION:
+    if policy.form is UpstreamForm.ADMISSION:
         return _of_bindings(policy, rendered)
     return ()
 
 
-def _of_rules(policy: PlainPolicy, there: Resource) -> Iterator[_Own]:
+def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_Own]:
     """The action of each rule that judges: elsewhere, and where an override speaks."""
     try:
         before = read_policy(Resource(policy.body, policy.location))
@@ -232,14 +232,14 @@ def _one(
     return _Own(was, now, place, namespaces)
 
 
-def _rule_place(policy: PlainPolicy, index: int, rule: Body) -> Location:
+def _rule_place(policy: UpstreamPolicy, index: int, rule: Body) -> Location:
     if "failureAction" in mapping(rule, "validate"):
         return policy.document.locate("spec", "rules", index, "validate", "failureAction")
     return policy.document.locate("spec", "validationFailureAction")
 
 
 def _overrides(
-    policy: PlainPolicy, read: Policy, index: int
+    policy: UpstreamPolicy, read: Policy, index: int
 ) -> Iterator[tuple[ActionOverride, Location]]:
     in_rule = ("spec", "rules", index, "validate", "failureActionOverrides")
     for at, one in enumerate(read.rules[index].validate.failure_action_overrides):
@@ -268,7 +268,7 @@ def _labels(selector: LabelSelector) -> dict[str, str]:
     return named
 
 
-def _of_cel(policy: PlainPolicy, there: Resource, split: Sequence[Resource]) -> Iterator[_Own]:
+def _of_cel(policy: UpstreamPolicy, there: Resource, split: Sequence[Resource]) -> Iterator[_Own]:
     own = mapping(policy.body, "spec").get("validationActions")
     if UNKNOWN in str(own) or "validations" not in policy.body["spec"]:
         return
@@ -279,7 +279,9 @@ def _of_cel(policy: PlainPolicy, there: Resource, split: Sequence[Resource]) -> 
         yield _Own(before, AUDIT, place, "some namespaces")
 
 
-def _of_bindings(policy: PlainPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterator[_Own]:
+def _of_bindings(
+    policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
+) -> Iterator[_Own]:
     for document in policy.bound:
         name = str(document.body["metadata"]["name"])
         place = document.locate("spec", "validationActions")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chartkit.library.policies import LibraryPolicy
+from chartkit.library.policy import LibraryPolicy
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.generators import going_generators

@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import read_text
-from chartkit.library.policies import read_library
+from chartkit.library.policies import (read_library)
 from chartkit.project.project import parse_project
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
-from chartkit.helm.embedded_code import ForeignText, read_foreign
+from chartkit.helm.embedded_code import UpstreamText, read_upstream
 from chartkit.helm.render import render_chart
 
 _GUARDED = """\
@@ -33,8 +33,8 @@ mode: lax
 """
 
 
-def _read(text: str) -> ForeignText:
-    return read_foreign(Source("a.yaml", text))
+def _read(text: str) -> UpstreamText:
+    return read_upstream(Source("a.yaml", text))
 
 
 def _rendered(template: str, **values: object) -> str:

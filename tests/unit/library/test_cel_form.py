@@ -11,7 +11,7 @@ from chartkit.kyverno import cel_policy_fields
 from chartkit.kyverno.cel_autogen import extends_to_controllers
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
-from chartkit.library.rendered import Template, read_templates
+from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body
 from tests.unit.project.project_files import POLICY, write_policy
 
@@ -25,7 +25,7 @@ _PODS = (
 _ONE = "  validations: [{message: no, expression: 'true'}]\n"
 
 
-def _template(tmp_path: Path, cel: str, policy: str = POLICY) -> Template:
+def _template(tmp_path: Path, cel: str, policy: str = POLICY) -> RenderedPolicy:
     folder = write_policy(tmp_path, "mine", policy)
     (folder / "cel.yaml").write_text(cel)
     (found,) = read_templates(list(read_library([tmp_path]).policies.values()))

@@ -8,7 +8,8 @@ import pytest
 
 from chartkit.errors import InputError, RenderError
 from chartkit.library.parameters import helm_body
-from chartkit.library.policies import LibraryPolicy, read_library
+from chartkit.library.policies import read_library
+from chartkit.library.policy import FolderPolicy
 from chartkit.model import Json
 from tests.policy_library import render
 from tests.unit.project.project_files import write_policy
@@ -23,11 +24,12 @@ parameters:
 """
 
 
-def _policy(tmp_path: Path, text: str) -> LibraryPolicy:
+def _policy(tmp_path: Path, text: str) -> FolderPolicy:
     if not (tmp_path / "mine").exists():
         write_policy(tmp_path, "mine", more=_PARAMETERS)
     (tmp_path / "mine" / "policy.yaml").write_text(text)
-    return read_library([tmp_path]).find("mine")
+    (policy,) = read_library([tmp_path]).policies.values()
+    return policy
 
 
 def _value(tmp_path: Path, expression: str, **parameters: Json) -> Json:

@@ -10,7 +10,8 @@ from chartkit.bundled import library_dir, profiles_dir
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import LibraryPolicy, read_library, read_policy
+from chartkit.library.policies import read_library, read_policy
+from chartkit.library.policy import FolderPolicy
 from chartkit.library.profiles import read_profile
 from tests.unit.project.project_files import write_policy
 
@@ -18,7 +19,7 @@ _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How man
 _SHARED = "standard: {type: string, default: latest, description: The version.}\n"
 
 
-def _read(folder: Path, **files: str) -> LibraryPolicy:
+def _read(folder: Path, **files: str) -> FolderPolicy:
     for name, text in files.items():
         (folder / f"{name}.yaml").write_text(text)
     return read_policy(folder)
@@ -56,7 +57,8 @@ def test_cases_have_parameters_and_resources_of_their_own(tmp_path: Path) -> Non
     case.mkdir(parents=True)
     (case / "parameters.yaml").write_text("minimum: 3\n")
     (case / "bad.yaml").write_text("kind: Pod\n")
-    found = read_library([tmp_path]).find("mine").examples
+    (policy,) = read_library([tmp_path]).policies.values()
+    found = policy.examples
     assert [each.name for each in found] == ["", "three"]
     assert found[1].parameters == {"minimum": 3}
     assert (found[1].good, found[1].bad) == (None, case / "bad.yaml")

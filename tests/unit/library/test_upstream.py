@@ -10,8 +10,8 @@ from chartkit.catalog.index import read_index
 from chartkit.charts.policies.chart import plan, read_libraries
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import Library, plain_library, read_library, vendored_libraries
-from chartkit.library.upstream import PlainForm, PlainLibrary
+from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
+from chartkit.library.upstream import UpstreamForm, UpstreamLibrary
 from chartkit.project.project import read_project
 from tests.unit.library.upstream_files import CLUSTER_POLICY, GUARDED, VALIDATING, vendored
 from tests.unit.project.project_files import write_policy, write_profile
@@ -40,7 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_references_are_the_catalogue_s(root: Path) -> None:
-    found = PlainLibrary("theirs", root).references
+    found = UpstreamLibrary("theirs", root).references
     assert sorted(found) == [
         "a/deep/two",
         "a/one",
@@ -84,17 +84,17 @@ def test_references_are_the_catalogue_s(root: Path) -> None:
 def test_a_name_is_the_end_of_a_reference_or_the_policy_s_own(
     root: Path, wanted: str, found: list[str]
 ) -> None:
-    assert [each.reference for each in PlainLibrary("theirs", root).find(wanted)] == found
+    assert [each.reference for each in UpstreamLibrary("theirs", root).find(wanted)] == found
 
 
 def test_what_is_known_of_a_policy(root: Path) -> None:
-    (policy,) = PlainLibrary("theirs", root).find("b/one")
-    assert (policy.form, policy.kind, policy.minimum) == (
-        PlainForm.CEL,
+    (policy,) = UpstreamLibrary("theirs", root).find("b/one")
+    assert (policy.form, policy.kind, policy.minimum_kyverno) == (
+        UpstreamForm.CEL,
         "ValidatingPolicy",
         Version(1, 14),
     )
-    (policy,) = PlainLibrary("theirs", root).find("why")
+    (policy,) = UpstreamLibrary("theirs", root).find("why")
     assert policy.location.line == 29
     found = _library(root).find("why")
     assert (found.title, found.severity, found.subject) == (
@@ -109,9 +109,9 @@ def test_a_claimed_version_counts_where_it_is_one(tmp_path: Path) -> None:
     claims = CLUSTER_POLICY.replace("/severity: high", "/minversion: {name}")
     root = vendored(tmp_path, "theirs", {"1.12.0": claims})
     file = root / "1.12.0" / "1.12.0.yaml"
-    assert PlainLibrary("theirs", root).find("1.12.0")[0].minimum == Version(1, 12)
+    assert UpstreamLibrary("theirs", root).find("1.12.0")[0].minimum_kyverno == Version(1, 12)
     file.write_text(claims.format(name="soon"))
-    assert PlainLibrary("theirs", root).find("1.12.0")[0].minimum == Version(1, 6)
+    assert UpstreamLibrary("theirs", root).find("1.12.0")[0].minimum_kyverno == Version(1, 6)
 
 
 def _library(root: Path, *own: Path) -> Library:
@@ -144,7 +144,7 @@ def test_a_name_that_a_variable_of_helm_gives_is_the_policy_s_own(tmp_path: Path
     folder.mkdir(parents=True)
     (folder / "injection.yaml").write_text(GUARDED.format(name="inject-scripts"), "utf-8")
     (folder / "other.yaml").write_text(CLUSTER_POLICY.format(name="other"), "utf-8")
-    found = PlainLibrary("ours", tmp_path / "ours").find("inject-scripts")
+    found = UpstreamLibrary("ours", tmp_path / "ours").find("inject-scripts")
     assert [each.reference for each in found] == ["team/injection"]
 
 
@@ -158,7 +158,7 @@ def test_a_library_of_one_s_own_may_hold_such_policies_too(tmp_path: Path) -> No
     own = tmp_path / "own"
     (own / "a" / "mine").mkdir(parents=True)
     (own / "a" / "mine" / "mine.yaml").write_text(CLUSTER_POLICY.format(name="mine"))
-    assert plain_library(own).references == ["a/mine"]
+    assert upstream_library(own).references == ["a/mine"]
     write_profile(tmp_path / "all.yaml", "policies: {own/a/mine: {}}")
     (tmp_path / "chartkit.yaml").write_text(
         "profiles: [./all.yaml]\nlibrary: [own]\n"
@@ -174,7 +174,7 @@ def test_a_name_is_one_that_kubernetes_takes(tmp_path: Path, name: str) -> None:
     text = CLUSTER_POLICY.replace("  name: {name}\n", f"  name: {name}\n")
     root = vendored(tmp_path, "theirs", {"a/one": text})
     with pytest.raises(InputError, match=r"one.yaml:5:3: .* cannot be the name of a policy"):
-        PlainLibrary("theirs", root).find("a/one")
+        UpstreamLibrary("theirs", root).find("a/one")
 
 
 def test_a_vendored_policy_is_as_its_lock_file_has_it(root: Path) -> None:
@@ -196,7 +196,7 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
     (root / "a" / "link").mkdir()
     (root / "a" / "link" / "outside.yaml").symlink_to(outside)
     (root / "a" / "elsewhere").symlink_to(tmp_path)
-    library = PlainLibrary("theirs", root)
+    library = UpstreamLibrary("theirs", root)
     assert library.find("outside") == []
     assert not any("elsewhere" in each for each in library.references)
 
@@ -204,7 +204,7 @@ def test_links_are_not_followed(root: Path, tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_says_so_when_it_is_asked_for(root: Path) -> None:
     (root / "a" / "bad").mkdir()
     (root / "a" / "bad" / "bad.yaml").write_text("kind: ClusterPolicy\na: [\n")
-    library = PlainLibrary("theirs", root)
+    library = UpstreamLibrary("theirs", root)
     assert "a/bad" not in library.references
     with pytest.raises(InputError, match=r"bad.yaml:3:1: is not YAML"):
         library.find("a/bad")

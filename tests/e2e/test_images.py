@@ -1,5 +1,5 @@
-"""The page `images.md`, with a registry and signers of the tests' own in place of those that it
-names."""
+"""The pages about images, with a registry and signers of the tests in place of those that they
+name."""
 
 from __future__ import annotations
 
@@ -75,8 +75,11 @@ def _with_key(policy: str) -> str:
     return _KEY.sub(written, policy)
 
 
-def test_the_page(tmp_path: Path, registry: Registry, request: pytest.FixtureRequest) -> None:
-    for policy in _POLICIES.findall((DOCS / "how-to/images.md").read_text("utf-8")):
+@pytest.mark.parametrize("page", ["how-to/verify-images.md", "reference/images.md"])
+def test_images_pages(
+    page: str, tmp_path: Path, registry: Registry, request: pytest.FixtureRequest
+) -> None:
+    for policy in _POLICIES.findall((DOCS / page).read_text("utf-8")):
         name = yaml.safe_load(policy)["metadata"]["name"]
         (tmp_path / f"{name}.yaml").write_text(_with_key(policy))
     pods = [_pod("scanned", "app"), _pod("severe", "old"), _pod("unsigned", "tool")]
@@ -96,7 +99,7 @@ def test_the_page(tmp_path: Path, registry: Registry, request: pytest.FixtureReq
         "BASH_FUNC_chartkit%%": MIRRORED.replace("HOST", registry.host),
     }
     check_page(
-        "how-to/images.md",
+        page,
         tmp_path,
         request.config.getoption("--update-golden"),
         environment,

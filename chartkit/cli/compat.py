@@ -24,10 +24,10 @@ from chartkit.render import compatibility
 def check_compat(
     path: Path | None, kyverno: str | None, kubernetes: str | None, output: str
 ) -> None:
-    """Say whether Kyverno supports the clusters of a project or chart at PATH, or one pair.
+    """Check whether Kyverno supports the clusters of a project or chart at PATH, or one pair.
 
-    PATH is a folder with chartkit.yaml (the one here if nothing is given), a project file, or the
-    folder of a chart. Exits 1 where a pair is not supported, 2 where a version is not known.
+    PATH is a folder with chartkit.yaml (the current one if not given), a project file, or the
+    folder of a chart. Exits 1 if a pair is not supported, 2 if a version is not known.
     """
     subjects = _subjects(path, kyverno, kubernetes)
     if output == "json":
@@ -54,7 +54,7 @@ def _subjects(
         return [compatibility.chart(path, cluster, today)]
     if cluster is not None:
         if path is not None:
-            raise InputError("--kubernetes goes with --kyverno, or with a chart folder")
+            raise InputError("--kubernetes needs --kyverno or a chart folder")
         return [compatibility.cluster(cluster)]
     project_path = path or Path()
     if not (project_path.is_file() or (project_path / FILE_NAME).exists()):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("environments", nargs=-1, metavar="[ENV…]")
 @click.option("--from", "start", metavar="ENV", help="The environment to compare with.")
-@click.option("--to", "target", metavar="ENV", help="The environment that is compared.")
+@click.option("--to", "target", metavar="ENV", help="The environment to compare.")
 @click.option(
     "--against",
     metavar="REV|DIR",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--fail-on",
     type=click.Choice(["low", "medium", "high"]),
-    help="Exit 1 where a change of this risk, or graver, is there.",
+    help="Exit 1 if there is a change of this risk or a higher one.",
 )
 @helm_option()
 @output_option("text", "markdown", "json")
@@ -45,10 +45,10 @@ def diff(
     fail_on: str | None,
     output: str,
 ) -> None:
-    """Say which objects differ between two renders, by field, the riskiest first.
+    """List the objects that differ between two renders, by field, the riskiest first.
 
-    Either --from and --to, or --against with the environments that are meant (all if none is
-    named). The charts are rendered as they stand on disk; Secrets' values are not shown.
+    Give --from and --to, or --against with the environments to compare (default: all). The charts
+    are rendered as they are on disk; values of Secrets are not shown.
     """
     from chartkit.compare.report import FORMATS
     from chartkit.compare.risk import Level

@@ -1,4 +1,4 @@
-"""`chartkit eval`: tries an expression on a value."""
+"""`chartkit eval`: evaluate an expression on a value."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _TEXT_WIDTH: Final = 60
 _VALUE_WIDTH: Final = 80
-"""How wide an explanation's columns grow: of texts, and of values, which are cut there."""
+"""The greatest width of an explanation's columns; longer values are cut."""
 
 
 @click.group("eval")
 def evaluate() -> None:
-    """Try an expression of a policy on a value."""
+    """Evaluate an expression of a policy on a value."""
 
 
 @evaluate.command(short_help="Evaluate a JMESPath expression as Kyverno does.")
@@ -33,13 +33,13 @@ def evaluate() -> None:
     "--input",
     "source",
     metavar="FILE",
-    help="A YAML or JSON file, or - for standard input; null where none is given.",
+    help="A YAML or JSON file, or - for standard input; null if not given.",
 )
 @click.option("--list", "listed", is_flag=True, help="Show every function, with an example.")
 def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     """Evaluate the JMESPath expression EXPR as Kyverno does; the result is printed as JSON.
 
-    Exits 1 where the expression cannot be evaluated.
+    Exits 1 if the expression cannot be evaluated.
     """
     if listed:
         click.echo(_functions(), nl=False)
@@ -74,16 +74,17 @@ def jmespath(expression: str | None, source: str | None, listed: bool) -> None:
     default="k8s",
     show_default=True,
     metavar="NAME",
-    help="Which functions and variables there are: those of k8s (Kubernetes' admission policies), "
+    help="The functions and variables to offer: those of k8s (Kubernetes' admission policies), "
     "vap, map (as Kyverno runs them), vpol, mpol, gpol, dpol, ivpol (Kyverno's kinds; nvpol and so "
-    "on for the namespaced ones) or standard.",
+    "on for the namespaced ones), ivpol-json, matchimage (an ImageValidatingPolicy for JSON, and "
+    "its matchImageReferences) or standard.",
 )
 @click.option(
     "--var",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="One more variable: a YAML value, or @FILE; repeatable.",
+    help="A further variable: a YAML value, or @FILE; repeatable.",
 )
 @click.option("--explain", "explained", is_flag=True, help="Show the value of each part.")
 @click.option("--list", "listed", is_flag=True, help="Show every function of the environment.")
@@ -97,7 +98,7 @@ def cel(
 ) -> None:
     """Evaluate the CEL expression EXPR as Kubernetes and Kyverno do.
 
-    The result is printed as a CEL value. Exits 1 where the expression does not compile or has no
+    The result is printed as a CEL value. Exits 1 if the expression does not compile or has no
     value.
     """
     from chartkit.engine.cel import CelCompileError, CelError, compile_expression
@@ -134,7 +135,7 @@ def _environment(name: str) -> Environment:
 
 
 def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[str, Json]:
-    """What the input and the options bind; raises InputError."""
+    """Return the variables that the input and the options bind; raise InputError."""
     found: dict[str, Json] = {}
     if source is not None:
         body = _read(source)
@@ -160,7 +161,7 @@ def _variable(setting: str) -> tuple[str, Json]:
 
 
 def _warn(program: Program, body: Json) -> None:
-    """Tells of fields that the kind of the object has not."""
+    """Print a warning for each field that the object's kind does not have."""
     from chartkit.engine.cel.shapes.misspelt import misspelt
     from chartkit.engine.kubernetes.kinds import kind_of
     from chartkit.model import Resource
@@ -173,7 +174,7 @@ def _warn(program: Program, body: Json) -> None:
 
 
 def _explanation(program: Program, variables: Mapping[str, Json]) -> str:
-    """A line a part: the text, indented by how deep it stands, and what it came to."""
+    """Return a line for each part: its text, indented by its depth, and its value."""
     from chartkit.engine.cel.explain import explain
     from chartkit.engine.cel.notation import notation
 

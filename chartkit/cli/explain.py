@@ -18,7 +18,7 @@ def explain(subject: str | None) -> None:
     """Explain the finding ID (CK001 …), or the error message TEXT of a cluster, Helm or Kyverno.
 
     Quote TEXT, or pipe it in with `-`. Prints what it means, why it matters and what to do. Without
-    an argument, lists every id.
+    an argument, lists every ID.
     """
     from chartkit.values.lint.explain import as_list, as_text, explanation
 

@@ -24,19 +24,25 @@ if TYPE_CHECKING:
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """The options that both commands have."""
     for option in (
-        click.option("--yes", is_flag=True, help="Do it; without, only the plan is printed."),
+        click.option(
+            "--yes",
+            is_flag=True,
+            help="Carry out the plan; without this option it is only printed.",
+        ),
         click.option(
             "--timeout",
             type=click.IntRange(1, 7200),
             default=300,
             show_default=True,
             metavar="SECONDS",
-            help="How long each thing that is waited for may take.",
+            help="The time limit of each step that waits.",
         ),
         project_option,
         helm_option(),
         click.option(
-            "--context", metavar="NAME", help="The kubeconfig's context; the current one."
+            "--context",
+            metavar="NAME",
+            help="The kubeconfig's context; the current one if not given.",
         ),
         click.argument("environment", metavar="ENV"),
     ):
@@ -51,17 +57,17 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="When an unfinished run of chartkit's counts as cut short, and is repaired.",
+    help="The age at which an unfinished run of chartkit counts as interrupted and is repaired.",
 )
 @click.option(
     "--allow-drift",
     is_flag=True,
-    help="Install the charts as they stand, even where chartkit.yaml says otherwise by now.",
+    help="Install the charts as they are on disk, even if chartkit.yaml has changed since.",
 )
 @click.option(
     "--force-conflicts",
     is_flag=True,
-    help="Take over fields that another program wrote, such as `helm` by hand.",
+    help="Take over fields that another program owns, such as `helm` run by hand.",
 )
 @_options
 def install(
@@ -76,7 +82,7 @@ def install(
 ) -> None:
     """Install or upgrade Kyverno and the policies of ENV in a cluster, and wait until they work.
 
-    Prints the plan, and with --yes does it; it is safe to repeat. Exits 1 where the pair of
+    Prints the plan, and carries it out with --yes; it is safe to repeat. Exits 1 where the pair of
     versions is not supported, the charts have drifted or a step fails.
     """
     from chartkit.install import report
@@ -107,15 +113,15 @@ def install(
 @click.option(
     "--crds",
     is_flag=True,
-    help="Remove the CRDs too, and with them every policy, exception and report.",
+    help="Remove the CRDs as well, and with them every policy, exception and report.",
 )
 @_options
 def uninstall(
     environment: str, context: str | None, path: Path, timeout: int, yes: bool, crds: bool
 ) -> None:
-    """Remove the policies and Kyverno of ENV from a cluster, and every webhook of theirs.
+    """Remove the policies and Kyverno of ENV from a cluster, and all their webhooks.
 
-    Prints what is removed, and with --yes does it; it is safe to repeat. Custom resource
+    Prints what is removed, and removes it with --yes; it is safe to repeat. Custom resource
     definitions stay without --crds. Exits 1 where a step fails.
     """
     from chartkit.install import report

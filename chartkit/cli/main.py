@@ -1,4 +1,4 @@
-"""The `chartkit` command: finds the sub-command and imports that one alone."""
+"""The `chartkit` command, which imports only the sub-command that is called."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from chartkit.errors import InputError
 from chartkit.suggestions import suggestion
 
 COMMANDS = {
-    "init": ("chartkit.cli.init:init", "Start a project: chartkit.yaml and a first workload."),
+    "init": ("chartkit.cli.init:init", "Start a project with chartkit.yaml and a first workload."),
     "render": ("chartkit.cli.render:render", "Write the charts and check every environment."),
     "check-compat": (
         "chartkit.cli.compat:check_compat",
-        "Say whether a Kyverno version supports a Kubernetes version.",
+        "Check whether Kyverno supports a version of Kubernetes.",
     ),
     "diff": (
         "chartkit.cli.diff:diff",
-        "Say what differs between two environments, or since a revision.",
+        "Compare two environments, or an environment with a revision.",
     ),
     "plan": (
         "chartkit.cli.plan:plan",
@@ -35,24 +35,24 @@ COMMANDS = {
     ),
     "uninstall": (
         "chartkit.cli.install:uninstall",
-        "Remove an environment from a cluster, webhooks and all.",
+        "Remove an environment from a cluster, with its webhooks.",
     ),
-    "scan": ("chartkit.cli.scan:scan", "Say what Kyverno would say of manifests and charts."),
-    "preview": ("chartkit.cli.preview:preview", "Show what policies would make of objects."),
+    "scan": ("chartkit.cli.scan:scan", "Evaluate manifests, charts or a cluster as Kyverno does."),
+    "preview": ("chartkit.cli.preview:preview", "Show how policies would change objects."),
     "test": ("chartkit.cli.test:test", "Run kyverno-test.yaml files."),
     "policies": (
         "chartkit.cli.policies:policies",
-        "Find policies, take whole libraries of them, start and check your own.",
+        "Find policies, vendor libraries, write and check your own.",
     ),
-    "vendor": ("chartkit.cli.vendor:vendor", "Take upstream's own charts in place of chartkit's."),
-    "values": ("chartkit.cli.values:values", "Check values files, and mend them."),
+    "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
+    "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
     "explain": (
         "chartkit.cli.explain:explain",
-        "Explain the id of a finding, or a cluster's error message.",
+        "Explain the ID of a finding, or a cluster's error message.",
     ),
-    "eval": ("chartkit.cli.eval:evaluate", "Try an expression on a value."),
+    "eval": ("chartkit.cli.eval:evaluate", "Evaluate an expression on a value."),
 }
-"""Sub-commands: where each is (`module:attribute`) and what it does, for `chartkit --help`."""
+"""Each sub-command's place (`module:attribute`) and its summary for `chartkit --help`."""
 
 
 class _Commands(click.Group):
@@ -91,7 +91,7 @@ def cli() -> None:
 
 
 def _check_text(arguments: Sequence[str]) -> None:
-    """Refuse arguments that are no text: what is not UTF-8 comes as lone surrogates."""
+    """Refuse arguments that are not UTF-8, which Python gives as lone surrogates."""
     for each in arguments:
         try:
             each.encode("utf-8")
@@ -101,7 +101,7 @@ def _check_text(arguments: Sequence[str]) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs the command line and exits; arguments: those of the process if None."""
+    """Run the command line and exit; arguments: those of the process if None."""
     terminal.open_closed()
 
     def run() -> Any:

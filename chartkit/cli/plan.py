@@ -10,13 +10,13 @@ from chartkit.cli.options.output import output_option
 @click.command()
 @click.option("--from", "start", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.12/1.27.")
 @click.option("--to", "target", required=True, metavar="KYVERNO/KUBERNETES", help="As 1.18/1.34.")
-@click.option("--skip-minors", is_flag=True, help="Kyverno may skip minor versions in a step.")
-@click.option("--eks", is_flag=True, help="Say when EKS ends its support of each cluster version.")
+@click.option("--skip-minors", is_flag=True, help="Let a step of Kyverno skip minor versions.")
+@click.option("--eks", is_flag=True, help="Show when EKS ends its support of each cluster version.")
 @output_option("text", "markdown", "json")
 def plan(start: str, target: str, skip_minors: bool, eks: bool, output: str) -> None:
     """Print the shortest order of upgrades in which every step is a supported pair.
 
-    Kubernetes rises by one minor version at a time, and so does Kyverno without --skip-minors.
+    Kubernetes is upgraded by one minor version at a time, and so is Kyverno without --skip-minors.
     Each step of Kyverno says what it changes. Exits 1 where there is no such order, 2 for a
     version that is not known.
     """

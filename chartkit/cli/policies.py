@@ -1,4 +1,4 @@
-"""`chartkit policies`: finds policies, takes whole libraries, starts and checks one's own."""
+"""`chartkit policies`: find policies, vendor libraries, write and check your own."""
 
 from __future__ import annotations
 
@@ -25,29 +25,46 @@ _timeout = click.option(
     "--timeout",
     type=click.FloatRange(min=0.1),
     metavar="SECONDS",
-    help="How long a server may say nothing; 20 if not given.",
+    help="The time limit for a server's answer; 20 if not given.",
 )
 
 
 def _traits(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("--library", default="", metavar="NAME", help="Those of one library."),
+        click.option(
+            "--library", default="", metavar="NAME", help="Only policies of this library."
+        ),
         click.option(
             "--kyverno",
             "--minimum",
             metavar="VERSION",
-            help="Those that this Kyverno runs: the version that they need is not newer.",
+            help="Only policies that this version of Kyverno can run.",
         ),
         click.option(
             "--kind",
             default="",
             metavar="KIND",
-            help="What they do (validate, mutate, generate, image, cleanup), or a form such as "
-            "ValidatingPolicy.",
+            help="Only policies that do this (validate, mutate, generate, image, cleanup), or that "
+            "have this form, such as ValidatingPolicy.",
         ),
-        click.option("--subject", default="", metavar="KIND", help="What they speak of, as Pod."),
-        click.option("--severity", default="", metavar="NAME", help="critical … info."),
-        click.option("--category", default="", metavar="TEXT", help="A part of their category."),
+        click.option(
+            "--subject",
+            default="",
+            metavar="KIND",
+            help="Only policies for this kind of object, such as Pod.",
+        ),
+        click.option(
+            "--severity",
+            default="",
+            metavar="NAME",
+            help="Only policies of this severity: critical, high, medium, low or info.",
+        ),
+        click.option(
+            "--category",
+            default="",
+            metavar="TEXT",
+            help="Only policies with this text in their category.",
+        ),
         _project,
         _output,
     ):
@@ -57,7 +74,7 @@ def _traits(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def policies() -> None:
-    """Find policies, take whole libraries of them, start and check your own."""
+    """Find policies, vendor libraries, write and check your own."""
 
 
 @policies.command("list", short_help="List the policies of every library.")
@@ -67,13 +84,13 @@ def list_policies(**given: Any) -> None:
     _list((), **given)
 
 
-@policies.command(short_help="List the policies that say every WORD.")
+@policies.command(short_help="List the policies that have every WORD.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
 @_traits
 def search(words: Sequence[str], **given: Any) -> None:
-    """List the policies that say every WORD in their name, title, category or description.
+    """List the policies that have every WORD in their name, title, category or description.
 
-    Exits 1 where there is none.
+    Exits 1 if there are none.
     """
     _list(words, **given)
 
@@ -111,8 +128,8 @@ def _complain(catalogue: Catalogue) -> None:
 def show(name: str, project: Path, output: str) -> None:
     """Show the policy NAME: its text and parameters, an object it refuses and one it accepts.
 
-    NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
-    name alone, where that is enough.
+    NAME is folder/name, such as best-practices/require-probes, with the library's name in front if
+    several have it; the name alone is enough if it is unique.
     """
     from chartkit.catalog.libraries import libraries, ranks, read_catalogue
     from chartkit.catalog.search import find, others, passed_over
@@ -131,14 +148,14 @@ def show(name: str, project: Path, output: str) -> None:
             click.echo(problem, err=True)
 
 
-@policies.command(short_help="Take a whole library into vendor/.")
+@policies.command(short_help="Vendor a library into vendor/.")
 @click.argument("source")
 @click.option("--name", default="", help="The library's name; what SOURCE suggests if not given.")
 @click.option("--ref", default="", help="A branch, tag or commit of a git checkout.")
 @_timeout
 @_project
 def vendor(source: str, name: str, ref: str, timeout: float | None, project: Path) -> None:
-    """Take a whole library into vendor/ from SOURCE, with a lock file.
+    """Vendor the library at SOURCE into vendor/, with a lock file.
 
     SOURCE is a folder, a git checkout, or an archive (tar.gz or zip) by its path or URL.
     """
@@ -154,12 +171,12 @@ def vendor(source: str, name: str, ref: str, timeout: float | None, project: Pat
     )
 
 
-@policies.command(short_help="Take what changed at a library's source.")
+@policies.command(short_help="Update a vendored library from its source.")
 @click.argument("name", required=False)
-@click.option("--source", default="", help="Another source from now on; needs NAME.")
-@click.option("--ref", default="", help="Another branch, tag or commit from now on; needs NAME.")
-@click.option("--yes", is_flag=True, help="Take what changed without asking.")
-@click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file, too.")
+@click.option("--source", default="", help="The new source from now on; needs NAME.")
+@click.option("--ref", default="", help="The new branch, tag or commit from now on; needs NAME.")
+@click.option("--yes", is_flag=True, help="Apply the changes without asking.")
+@click.option("--diff", "diffs", is_flag=True, help="Show the differences of every file as well.")
 @_timeout
 @_project
 def update(
@@ -171,10 +188,10 @@ def update(
     timeout: float | None,
     project: Path,
 ) -> None:
-    """Show what changed at the source of the vendored library NAME, or of all, and take it.
+    """Show the changes at the source of the vendored library NAME (default: all), and apply them.
 
-    Without --yes it asks, and where nobody can be asked nothing is taken. Exits 1 where there are
-    changes that were not taken.
+    Asks for confirmation; without a terminal, nothing is applied unless --yes is given. Exits 1 if
+    changes were not applied.
     """
     import sys
 
@@ -219,7 +236,7 @@ def update(
     "--library",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where it goes; the first library of chartkit.yaml, or policies/, if not given.",
+    help="The library for it; the first one of chartkit.yaml, or policies/, if not given.",
 )
 @_project
 def new(name: str, kind: str, library: Path | None, project: Path) -> None:
@@ -237,16 +254,16 @@ def new(name: str, kind: str, library: Path | None, project: Path) -> None:
     click.echo(f"next: edit them, then chartkit policies check {folder}")
 
 
-@policies.command(short_help="Check what a good library asks for.")
+@policies.command(short_help="Check the quality of policies.")
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path), metavar="[PATH]…")
 @_project
 @_output
 def check(paths: Sequence[Path], project: Path, output: str) -> None:
-    """Check what a good library asks for, of the policies at and below each PATH.
+    """Check the quality of the policies at and below each PATH.
 
-    Metadata are complete, the description says why, both forms are there and agree, good and bad
-    objects come out as they should. A vendored library must be as its lock file has it. Without a
-    PATH: the built-in library, yours, and the vendored ones. Exits 1 where something is wrong.
+    Metadata must be complete, the description must give reasons, both forms must exist and agree,
+    and examples must have the expected results. A vendored library must match its lock file. All
+    libraries are checked if no PATH is given. Exits 1 if something is wrong.
     """
     from chartkit.catalog.authoring.check import check_path, check_project, together
     from chartkit.catalog.authoring.findings import FORMATS
@@ -256,7 +273,7 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     raise SystemExit(1 if found.failed else 0)
 
 
-@policies.command(short_help="Put a policy into a profile of your own.")
+@policies.command(short_help="Add a policy to a profile of your own.")
 @click.argument("name")
 @click.option(
     "--profile",
@@ -265,13 +282,13 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
     help="A profile of your own, by path or name; the first that chartkit.yaml names, or a new "
     "one, if not given.",
 )
-@click.option("--new-profile", "new", is_flag=True, help="Make the profile that --profile names.")
+@click.option("--new-profile", "new", is_flag=True, help="Create the profile that --profile names.")
 @_project
 def add(name: str, profile: str, new: bool, project: Path) -> None:
-    """Put the policy NAME into a profile of your own, and say what else it needs.
+    """Add the policy NAME to a profile of your own, and list what else it needs.
 
     NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
-    name alone, where that is enough. Comments in the profile and in chartkit.yaml stay.
+    name alone, where that is enough. Comments in the profile and in chartkit.yaml are kept.
     """
     from chartkit.catalog.authoring.add import add
     from chartkit.catalog.authoring.add_report import as_text
@@ -286,17 +303,17 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     "--standard",
     required=True,
     metavar="NAME|FILE",
-    help="cis, eks, nsa or pss; or a file of your own.",
+    help="A built-in standard (cis, eks, nsa, pss) or a file of your own.",
 )
 @click.option(
     "--project",
     type=click.Path(path_type=Path, exists=True),
     metavar="FOLDER|FILE",
-    help="A project, whose environments are looked at too.",
+    help="A project whose environments are included.",
 )
 @output_option("text", "json", "markdown")
 def coverage(standard: str, project: Path | None, output: str) -> None:
-    """Show which controls of a standard policies cover, and why some no policy can.
+    """Show which controls of a standard policies cover, and why policies cannot cover others.
 
     With a project: which of them each environment has in force, and whether a violation is
     reported (Audit) or refused (Enforce).
@@ -317,16 +334,18 @@ def coverage(standard: str, project: Path | None, output: str) -> None:
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
     metavar="FOLDER",
-    help="Where the pages go; it may hold nothing else.",
+    help="The folder for the pages, which may contain nothing else.",
 )
-@click.option("--check", "compare", is_flag=True, help="Only tell which pages are not in step.")
+@click.option(
+    "--check", "compare", is_flag=True, help="Write nothing; list the pages that are out of date."
+)
 @_project
 def docs(names: Sequence[str], output: Path, compare: bool, project: Path) -> None:
     """Write a page of Markdown for each policy at and below each PATH or in each LIBRARY, and an
     index; without any, for every library.
 
     A page has what the policy asks for and why, what to change, parameters, an object that it
-    refuses and one that it accepts. With --check it exits 1 where pages are not in step.
+    refuses and one that it accepts. With --check it exits 1 if pages are out of date.
     """
     from chartkit.catalog.pages.folder import differences, documented, publish
     from chartkit.catalog.pages.page import pages

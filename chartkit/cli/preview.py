@@ -1,4 +1,4 @@
-"""`chartkit preview`: what policies would make of objects."""
+"""`chartkit preview`: show how policies would change objects."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from chartkit.scan.options import RequestOptions
 @takes(RequestOptions, *REQUEST_OPTIONS)
 @output_option("text", "json")
 def preview(options: RequestOptions, output: str) -> None:
-    """Show what Kyverno would make of the objects at PATH: mutated ones as a diff, new ones whole.
+    """Show how Kyverno would change the objects at PATH: mutated ones as a diff, new ones in full.
 
-    Exits 1 where a rule that mutates or generates cannot, or a policy cannot be compiled.
+    Exits 1 if a rule fails to mutate or generate, or if a policy cannot be compiled.
     """
     from chartkit.scan.preview import FORMATS, run_preview
     from chartkit.scan.requests import load_requests

@@ -1,4 +1,4 @@
-"""`chartkit render`: writes the charts and checks every environment."""
+"""`chartkit render`: write the charts and check every environment."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("environments", nargs=-1, metavar="[ENV…]")
 @project_option
-@click.option("--check", is_flag=True, help="Write nothing; fail with a diff where charts drift.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; print a diff and fail if the charts have drifted."
+)
 @click.option(
     "--workloads",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="A manifest, folder or chart to scan besides those of chartkit.yaml; repeatable.",
+    help="A manifest, folder or chart to scan in addition to those of chartkit.yaml; repeatable.",
 )
 @click.option(
     "--prefer",
     type=click.Choice(["edits", "generated"]),
-    help="Which side wins where a values file was edited and is generated differently.",
+    help="Which side wins if a values file was edited and its generated values have changed.",
 )
 @click.option(
     "--kustomize",
@@ -52,7 +54,7 @@ def render(
 ) -> None:
     """Write both charts and the manifests, and check every environment (or those named ENV).
 
-    A failed check writes nothing. Exits 1 where a check fails or --check finds a difference.
+    A failed check writes nothing. Exits 1 if a check fails or --check finds a difference.
     """
     from chartkit.output.values_merge import Prefer
     from chartkit.project.project import Workload, read_project
@@ -60,7 +62,7 @@ def render(
 
     if kustomize and environments:
         raise click.UsageError(
-            "--kustomize goes with all environments: what they share is its base"
+            "--kustomize needs all environments, which share one base: name no ENV"
         )
     project = read_project(path)
     chosen = [project.environment(name) for name in dict.fromkeys(environments)]

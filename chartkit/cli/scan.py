@@ -1,4 +1,4 @@
-"""`chartkit scan`: what Kyverno would say of manifests, folders and charts."""
+"""`chartkit scan`: evaluate manifests, folders, charts or a cluster as Kyverno does."""
 
 from __future__ import annotations
 
@@ -30,43 +30,45 @@ from chartkit.scan.options import ScanOptions
         multiple=True,
         default=("text",),
         metavar="FORMAT[=FILE]",
-        help=f"{one_of(FORMATS)}; repeatable; without =FILE to standard output.",
+        help=f"{one_of(FORMATS)}; repeatable. Without =FILE it goes to standard output.",
     ),
     click.option(
         "--json",
         "is_json",
         is_flag=True,
-        help="What is at PATH is any JSON or YAML, judged by policies of evaluation mode JSON.",
+        help="Take PATH as plain JSON or YAML, for policies of evaluation mode JSON.",
     ),
     click.option(
         "--report-per",
         type=click.Choice(["namespace", "object"]),
         default="namespace",
         show_default=True,
-        help="What each report of policyreport and openreports is about; object: as Kyverno writes "
+        help="The scope of each report of policyreport and openreports; object: as Kyverno writes "
         "them, named after the object's UID.",
     ),
     click.option(
         "--detailed",
         is_flag=True,
-        help="Show passes and skips too, and name kinds of policies that Kyverno will remove.",
+        help="Show passes and skips as well, and kinds of policies that Kyverno will remove.",
     ),
     click.option(
-        "--audit-warn", is_flag=True, help="Failures of policies that only audit are warnings."
+        "--audit-warn",
+        is_flag=True,
+        help="Report failures of policies that only audit as warnings.",
     ),
     click.option(
         "--at",
         metavar="TIME",
-        help="Say, too, what cleanup policies and TTL labels delete next after TIME (now, a date "
-        "or 2030-01-31T12:00:00Z).",
+        help="Show what cleanup policies and TTL labels delete next after TIME (now, a date or "
+        "2030-01-31T12:00:00Z).",
     ),
 )
 def scan(options: ScanOptions) -> None:
-    """Say what Kyverno would say of the objects at PATH: manifests, folders, charts, or - (stdin);
-    or, with --cluster, of those of a live cluster.
+    """Evaluate the objects at PATH as Kyverno does: manifests, folders, charts, or - (stdin); or,
+    with --cluster, those of a live cluster.
 
-    Exits 1 where anything fails, is in error, or a policy cannot be compiled; of a cluster, too,
-    where something could not be read.
+    Exits 1 if anything fails or is in error, if a policy cannot be compiled, or if something of a
+    cluster cannot be read.
     """
     from chartkit.scan import pipeline
     from chartkit.scan.reporting import Console

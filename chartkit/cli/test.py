@@ -1,4 +1,4 @@
-"""`chartkit test`: Kyverno's test files through the bundled engine."""
+"""`chartkit test`: run Kyverno's test files with the bundled engine."""
 
 from __future__ import annotations
 
@@ -14,21 +14,25 @@ from chartkit.cli.terminal import wants_colour
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH…")
 @click.option(
-    "-f", "--file-name", default="kyverno-test.yaml", show_default=True, help="Test files' name."
+    "-f",
+    "--file-name",
+    default="kyverno-test.yaml",
+    show_default=True,
+    help="The name of test files.",
 )
 @output_option("text", "json", "junit", "markdown")
-@click.option("--detailed", is_flag=True, help="Show what passed, too.")
+@click.option("--detailed", is_flag=True, help="Show passed results as well.")
 @click.option(
     "--coverage",
     is_flag=True,
-    help="Say which rules no test reaches, which match nothing, which never failed.",
+    help="List the rules that no test reaches, that match nothing, or that never failed.",
 )
 def test(
     paths: Sequence[Path], file_name: str, output: str, detailed: bool, coverage: bool
 ) -> None:
     """Run the kyverno-test.yaml files at and below PATH, as `kyverno test` runs them.
 
-    Exits 1 where a result is not the one wanted, 2 where a test cannot be run.
+    Exits 1 if a result is not the expected one, 2 if a test cannot be run.
     """
     from chartkit.testing.coverage import coverage_of
     from chartkit.testing.report import FORMATS, Options

@@ -13,10 +13,10 @@ from chartkit.cli.options.output import output_option
 
 @click.group()
 def values() -> None:
-    """Check values files, mend them, and take them over from older charts."""
+    """Check values files, fix them, and migrate them from older charts."""
 
 
-@values.command("lint", short_help="Say what is wrong with values files, and mend it.")
+@values.command("lint", short_help="Check values files, and fix them.")
 @click.argument(
     "files",
     nargs=-1,
@@ -28,15 +28,17 @@ def values() -> None:
     "--chart",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     metavar="FOLDER",
-    help="The chart that they are for; Kyverno's engine if not given.",
+    help="The chart that the values are for; Kyverno's engine if not given.",
 )
 @click.option(
     "--layer",
     is_flag=True,
-    help="The FILEs are one set of values, the last wins, as with Helm's -f; not each by itself.",
+    help="Take the FILEs as one set of values, as Helm's -f does; the last one wins.",
 )
 @click.option("--ha", "available", is_flag=True, help="The engine must be highly available.")
-@click.option("--fix", is_flag=True, help="Mend what can be mended without changing what works.")
+@click.option(
+    "--fix", is_flag=True, help="Fix what can be fixed without changing the effective values."
+)
 @helm_option()
 @output_option("text", "json")
 def lint_values(
@@ -47,9 +49,9 @@ def lint_values(
     fix: bool,
     output: str,
 ) -> None:
-    """Say what is wrong with values files, each by itself; `chartkit explain ID` says more.
+    """Check values files, each by itself; `chartkit explain ID` explains a finding.
 
-    Exits 1 where there is an error.
+    Exits 1 if there is an error.
     """
     from chartkit.model import Severity
     from chartkit.values.lint.files import check_each, check_files, defaults
@@ -63,9 +65,14 @@ def lint_values(
     raise SystemExit(1 if any(each.severity is Severity.ERROR for each in found) else 0)
 
 
-@values.command("migrate", short_help="Make values of an older chart into today's.")
+@values.command("migrate", short_help="Migrate values of an older chart.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="OLD.yaml")
-@click.option("--from", "given", metavar="VERSION", help="The old chart's, as 2.5; seen from keys.")
+@click.option(
+    "--from",
+    "given",
+    metavar="VERSION",
+    help="The old chart's version, such as 2.5; otherwise derived from the keys.",
+)
 @click.option(
     "--chart",
     type=click.Choice(["kyverno", "kyverno-policies", "policy-reporter"]),
@@ -78,7 +85,7 @@ def lint_values(
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Where the new values go; standard output if not given.",
+    help="The file for the new values; standard output if not given.",
 )
 @click.option("--write", is_flag=True, help="Write the new values in place of the old ones.")
 @click.option(
@@ -86,15 +93,15 @@ def lint_values(
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="How standard error says what became of each key.",
+    help="The format of the report about each key, on standard error.",
 )
 def migrate_values(
     file: Path, given: str | None, chart: str, output: Path | None, write: bool, report: str
 ) -> None:
-    """Make values of an older chart into values of the chart as it is now.
+    """Migrate values of an older chart to the current one.
 
-    Prints the new values, and on standard error what became of each key, why, and what is left to
-    do. Comments stay. Exits 1 where something is left for you to decide.
+    Prints the new values, and on standard error what changed for each key, why, and what is left to
+    do. Comments are kept. Exits 1 if something is left for you to decide.
     """
     from chartkit.kyverno.versions import parse_version
     from chartkit.report.outputs import write_over, write_whole

@@ -9,7 +9,7 @@ import click
 
 @click.group()
 def vendor() -> None:
-    """Take upstream's own charts into the project; `chartkit policies vendor` takes policies."""
+    """Vendor upstream's charts; `chartkit policies vendor` does so for policies."""
 
 
 @vendor.command("chart", short_help="Put upstream's chart in place of chartkit's.")
@@ -26,7 +26,7 @@ def vendor() -> None:
     "--timeout",
     type=click.FloatRange(min=0.1),
     metavar="SECONDS",
-    help="How long a server may say nothing; 20 if not given.",
+    help="The time limit for a server's answer; 20 if not given.",
 )
 @click.option(
     "--project",

@@ -12,7 +12,7 @@ from chartkit.model import single_line
 from chartkit.render.model import Outcome, Row
 from chartkit.shown import shown
 
-_HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "WHERE", "WHAT")
+_HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
 _COLOURS = {
     Outcome.PASS: "green",
     Outcome.NOTE: "cyan",
@@ -22,7 +22,7 @@ _COLOURS = {
 
 
 def as_text(rows: Sequence[Row], colour: bool = False) -> str:
-    """A table, a row a line with its hint below it, and the totals; ends with a newline."""
+    """Return a table with a hint below its row, and the totals; it ends with a newline."""
     cells = [_HEADINGS, *(_cells(row) for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(_HEADINGS) - 1)]
     lines = [_line(_HEADINGS, widths, None)]

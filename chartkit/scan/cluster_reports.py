@@ -128,9 +128,9 @@ class Comparison:
         yield f"reports: {self._equal} results are the same, {len(found)} differ"
         yield from (f"  {each}" for each in found)
         if self._in_no_report:
-            yield f"  objects that no report speaks of: {self._in_no_report}"
+            yield f"  objects in no report: {self._in_no_report}"
         if self._theirs:
-            yield f"  objects that only reports speak of: {_some(list(map(str, self._theirs)))}"
+            yield f"  objects only in reports: {_some(list(map(str, self._theirs)))}"
         unnamed = sorted(policy for source, policy in self._known - self._reported)
         if unnamed:
             yield f"  policies that no report names: {_some(unnamed)}"

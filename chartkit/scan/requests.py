@@ -110,7 +110,7 @@ def _with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs
     if not options.asks_registries:
         for option, value in _REFINING.items():
             if value(options):
-                message = f"{option} says how registries are asked, and nobody asks them"
+                message = f"{option} has no effect: registries are not asked"
                 raise InputError(message, hint="add --registry")
         return inputs
     from chartkit.network.registry import Registries, read_settings

@@ -11,8 +11,8 @@ CLUSTER_OPTIONS: Final = (
     click.option(
         "--cluster",
         is_flag=True,
-        help="Scan a live cluster, which is only read, in the place of PATH; a PATH that --record "
-        "wrote stands for a cluster, too.",
+        help="Scan a live cluster, read-only, instead of PATH. A PATH that --record wrote is "
+        "scanned as a cluster without this option.",
     ),
     click.option(
         "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
@@ -20,21 +20,21 @@ CLUSTER_OPTIONS: Final = (
     click.option(
         "--cluster-policies",
         is_flag=True,
-        help="Judge by the policies that are installed in the cluster.",
+        help="Evaluate the policies that are installed in the cluster.",
     ),
     click.option(
         "--reports",
         is_flag=True,
-        help="Compare with the PolicyReports of the cluster and list what differs.",
+        help="Compare the results with the PolicyReports of the cluster, and list the differences.",
     ),
     click.option(
-        "--fail-on-differences", is_flag=True, help="As --reports; exit 1 where anything differs."
+        "--fail-on-differences", is_flag=True, help="Like --reports; exit 1 if anything differs."
     ),
     click.option(
         "--record",
         type=click.Path(path_type=Path),
         metavar="DIR",
-        help="Write what is read to DIR, which the same scan takes as PATH without the cluster; "
-        "the data of Secrets is left out, but for public keys of signers.",
+        help="Write everything that is read to DIR, for the same scan to take as PATH without the "
+        "cluster. Data of Secrets is left out, except public keys of signers.",
     ),
 )

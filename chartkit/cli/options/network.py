@@ -12,14 +12,14 @@ NETWORK_OPTIONS: Final = (
         "allowed_hosts",
         multiple=True,
         metavar="HOST[:PORT][=HOST[:PORT]]",
-        help="Call the services that policies ask at this host, and at no other; behind = who is "
-        "called in its place, a forwarded port for example; repeatable.",
+        help="Let policies call services at this host, and at no other; after =, the host to call "
+        "instead, such as a forwarded port; repeatable.",
     ),
     click.option(
         "--allow-http-in-namespaced-policies",
         "allows_http",
         is_flag=True,
-        help="Policies of a namespace may call services, too, as where Kyverno's controllers have "
-        "--allowHTTPInNamespacedPolicies; hosts are named by --allow-network.",
+        help="Let namespaced policies call services as well, as Kyverno's controllers do with "
+        "--allowHTTPInNamespacedPolicies; --allow-network names the hosts.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The option that chooses what is written to standard output."""
+"""The option that chooses the format of standard output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def output_option(*formats: str) -> Callable[[Any], Any]:
         type=click.Choice(formats),
         default=formats[0],
         show_default=True,
-        help="What to write to standard output.",
+        help="The format of standard output.",
     )
 
 

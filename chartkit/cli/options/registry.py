@@ -12,38 +12,38 @@ REGISTRY_OPTIONS: Final = (
         "--registry",
         "asks_registries",
         is_flag=True,
-        help="Ask registries for what policies want to know of images, as the user of Docker's "
-        "configuration; nobody is asked without it.",
+        help="Ask registries about images, with the credentials of Docker's configuration; without "
+        "this option no registry is asked.",
     ),
     click.option(
         "--registry-mirror",
         "registry_mirrors",
         multiple=True,
         metavar="REGISTRY=HOST",
-        help="The host that is asked in a registry's place; repeatable.",
+        help="A host to ask in place of a registry; repeatable.",
     ),
     click.option(
         "--registry-ca",
         "registry_authorities",
         type=click.Path(path_type=Path),
-        help="A file of certificates (PEM) that are trusted besides the system's.",
+        help="A file of certificates (PEM) to trust in addition to the system's.",
     ),
     click.option(
         "--registry-plain-http",
         "registry_plain",
         multiple=True,
         metavar="HOST",
-        help="A registry that is asked without encryption; repeatable.",
+        help="A registry to ask over HTTP without TLS; repeatable.",
     ),
     click.option(
         "--registry-cache",
         type=click.Path(path_type=Path),
-        help="A folder that keeps what registries said, by digest.",
+        help="A folder in which to cache registries' answers by digest.",
     ),
     click.option(
         "--trusted-root",
         type=click.Path(path_type=Path),
-        help="A Sigstore instance's trusted_root.json, in place of the public one's that is built "
-        "in.",
+        help="The trusted_root.json of a Sigstore instance, in place of the public instance's, "
+        "which is built in.",
     ),
 )

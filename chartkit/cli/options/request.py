@@ -35,7 +35,7 @@ REQUEST_OPTIONS: Final = (
         type=click.Choice(["ClusterPolicy", "ValidatingPolicy", "ValidatingAdmissionPolicy"]),
         default="ClusterPolicy",
         show_default=True,
-        help="The form of a profile's policies; one that has no such form stays a ClusterPolicy.",
+        help="The form of a profile's policies; a policy without it stays a ClusterPolicy.",
     ),
     click.option(
         "--exceptions",
@@ -48,33 +48,33 @@ REQUEST_OPTIONS: Final = (
         "--values",
         multiple=True,
         type=click.Path(path_type=Path),
-        help="A values file for the charts among the paths, the last wins; or one of Kyverno's "
-        "(cli.kyverno.io, kind Values) for the policies' variables; repeatable.",
+        help="A values file for the charts among the paths (the last one wins), or a file of kind "
+        "Values (cli.kyverno.io) for the policies' variables; repeatable.",
     ),
     click.option(
         "--set",
         "settings",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A variable of the policies, above the values file; repeatable.",
+        help="A variable of the policies, which overrides the values file; repeatable.",
     ),
     click.option(
         "--userinfo",
         type=click.Path(path_type=Path),
-        help="A file that says who asks (cli.kyverno.io, kind UserInfo).",
+        help="A file of kind UserInfo (cli.kyverno.io) with the user who makes the requests.",
     ),
     click.option(
         "--context-file",
         type=click.Path(path_type=Path),
-        help="A file with objects and images that CEL policies ask for (cli.kyverno.io, kind "
-        "Context).",
+        help="A file of kind Context (cli.kyverno.io) with objects and images that CEL policies "
+        "look up.",
     ),
     click.option(
         "-n",
         "--namespace",
         "named_namespace",
-        help="The charts' namespace; of a cluster the only one that is read, all by default. "
-        f"Default: {DEFAULT_NAMESPACE}.",
+        help="The namespace that charts are rendered for. Of a cluster, the only namespace to "
+        f"read. Default: {DEFAULT_NAMESPACE}.",
     ),
     click.option(
         "--release", default="release", show_default=True, help="The charts' release name."
@@ -83,7 +83,7 @@ REQUEST_OPTIONS: Final = (
     click.option(
         "--api-defaults",
         is_flag=True,
-        help="Take objects as an API server stores them, with what it fills in.",
+        help="Fill in the defaults that an API server sets before it stores objects.",
     ),
     helm_option(),
     *REGISTRY_OPTIONS,

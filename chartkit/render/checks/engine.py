@@ -182,6 +182,6 @@ def _violation(
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
     message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"
-    hint = "mend it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
+    hint = "fix it, exclude it, or set the policy to Audit" if refused else "Audit: reported only"
     severity = Severity.ERROR if refused else Severity.WARNING
     return Diagnostic(name, severity, message, resource.location, hint)

@@ -86,7 +86,7 @@ def without_examples(subject: Subject) -> Iterable[Row]:
 def _without_examples(policy: FolderPolicy) -> Diagnostic:
     message = f"policy {policy.name} has no examples, and nothing shows what it does"
     place = Location(str(policy.folder / POLICY_FILE), 1)
-    hint = f"put objects that it accepts into {GOOD_FILE} beside it, and others into {BAD_FILE}"
+    hint = f"put objects that it accepts into {GOOD_FILE} next to it, and others into {BAD_FILE}"
     return Diagnostic("examples", Severity.NOTE, message, place, hint)
 
 

@@ -42,7 +42,7 @@ def going_generators(subject: Subject) -> Iterable[Row]:
     except InputError as error:
         place = error.location or Location(str(file))
         message = f"generating policies were not compared with the last render: {error.message}"
-        hint = "render writes the file anew"
+        hint = "`chartkit render` replaces the file"
         yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, place, hint)
         return
     if before:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 
 import click
 import pytest
 
+from chartkit.catalog.coverage.standards import built_in_standards
+from chartkit.catalog.model import SEVERITIES, Kind
+from chartkit.charts.names import NAMES
 from chartkit.cli.main import cli
+from chartkit.compare.risk import Level
+from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.output.values_merge import Prefer
+from chartkit.project.project import PolicyType
+from chartkit.report import FORMATS, ReportPer
+from chartkit.scan.preview import FORMATS as PREVIEW_FORMATS
+from chartkit.testing.report import FORMATS as TEST_FORMATS
 
 
 def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -38,3 +49,42 @@ def test_every_option_says_what_it_is(path: str) -> None:
 def test_nothing_is_cut_off(path: str) -> None:
     context = click.Context(COMMANDS[path], info_name=path, terminal_width=80)
     assert "..." not in COMMANDS[path].get_help(context).replace("[ARGS]...", "")
+
+
+def help_of(path: str, option: str) -> str:
+    (found,) = (each for each in COMMANDS[path].params if option in each.opts)
+    assert isinstance(found, click.Option)
+    choices = found.type.choices if isinstance(found.type, click.Choice) else ()
+    return f"{found.help} {' '.join(choices)}"
+
+
+@pytest.mark.parametrize(
+    ("path", "option", "table"),
+    [
+        ("chartkit scan", "--output", FORMATS),
+        ("chartkit scan", "--report-per", ReportPer),
+        ("chartkit scan", "--policy-type", PolicyType),
+        ("chartkit preview", "--output", PREVIEW_FORMATS),
+        ("chartkit test", "--output", TEST_FORMATS),
+        ("chartkit policies list", "--kind", Kind),
+        ("chartkit policies list", "--severity", SEVERITIES),
+        ("chartkit policies coverage", "--standard", built_in_standards()),
+        ("chartkit values migrate", "--chart", NAMES),
+        ("chartkit diff", "--fail-on", Level),
+        ("chartkit render", "--prefer", [each for each in Prefer if each is not Prefer.NEITHER]),
+    ],
+)
+def test_help_names_each_entry_of_the_table(path: str, option: str, table: Iterable[str]) -> None:
+    text = help_of(path, option)
+    assert not [str(each) for each in table if not re.search(rf"\b{each}\b", text)]
+
+
+def test_help_of_eval_names_each_environment() -> None:
+    text = help_of("chartkit eval cel", "--env")
+    known = set(re.findall(r"[\w-]+", text))
+    namespaced = {name for name in ENVIRONMENTS if name.startswith("n")}
+    assert not [name for name in ENVIRONMENTS if name not in known | namespaced]
+
+
+def test_help_of_vendor_names_each_chart() -> None:
+    assert all(name in (COMMANDS["chartkit vendor chart"].help or "") for name in NAMES)

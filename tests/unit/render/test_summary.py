@@ -33,7 +33,7 @@ def test_a_finding_without_a_place_stands_where_the_check_does() -> None:
 
 
 TABLE = """\
-ENVIRONMENT  CHECK   RESULT  WHERE              WHAT
+ENVIRONMENT  CHECK   RESULT  LOCATION           MESSAGE
 dev          values  pass    chartkit.yaml:3:5  all right
 prd          helm    fail                       it broke
                                                 → mend it

@@ -43,8 +43,8 @@ def test_what_differs(world: World) -> None:
         "  other/rule  Pod/shop/a  theirs: none  ours: fail",
         "  other/rule  Pod/shop/b  theirs: none  ours: pass",
         "  other/rule  Pod/shop/c  theirs: pass  ours: fail",
-        "  objects that no report speaks of: 1",
-        "  objects that only reports speak of: Pod/shop/gone",
+        "  objects in no report: 1",
+        "  objects only in reports: Pod/shop/gone",
     ]
 
 

@@ -264,7 +264,7 @@ def _by_key() -> Any:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--registry-mirror", "a.io=b.io"), "nobody asks them (add --registry)"),
+        (("--registry-mirror", "a.io=b.io"), "registries are not asked (add --registry)"),
         (("--registry", "--registry-mirror", "a.io"), "takes REGISTRY=HOST"),
         (("--registry", "--registry-mirror", "a.io=https://b.io"), "'https://b.io' is no host"),
         (("--registry", "--registry-plain-http", "a/b"), "'a/b' is no host"),

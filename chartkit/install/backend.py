@@ -1,4 +1,4 @@
-"""Which Helm works on releases: its library, or its program where there is no library."""
+"""The choice of Helm for releases: its library, or its program where there is no library."""
 
 from __future__ import annotations
 

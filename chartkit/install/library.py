@@ -13,7 +13,7 @@ from chartkit.model import Body
 from chartkit.network.cluster.client import Cluster
 
 _ENDING_SECONDS: Final = 10
-"""How long an operation may take to end after Ctrl-C."""
+"""Seconds that an operation may take to end after Ctrl-C."""
 _Answer = TypeVar("_Answer")
 _LOOK_SECONDS: Final = 0.05
 _BURST: Final = 200

@@ -1,4 +1,5 @@
-"""What there is to do in a cluster so that an environment runs there, and what forbids it."""
+"""The plan of an installation: the steps until an environment runs in a cluster, and the
+refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ ENGINE = engine_chart.CHART_NAME
 
 
 class Action(StrEnum):
-    """What is to be done with a release."""
+    """The action on a release."""
 
     INSTALL = "install"
     UPGRADE = "upgrade"
@@ -60,11 +61,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What there is to do.
-
-    kubernetes: the cluster's version as it calls it; refusals: why nothing of it may be done;
-    notes: what the user should know.
-    """
+    """The steps of an installation. kubernetes: the cluster's version as it calls it; refusals: why
+    nothing of it may be done; notes: what the user should know."""
 
     environment: str
     cluster: str
@@ -75,7 +73,7 @@ class Plan:
 
     @property
     def needed(self) -> bool:
-        """Whether anything has to be done."""
+        """Tell whether anything has to be done."""
         return any(step.action is not Action.NOTHING for step in self.steps)
 
     def step(self, name: str) -> Step | None:
@@ -169,7 +167,7 @@ def _step(
 
 
 def _before(there: Release | None, cluster: Cluster) -> Sequence[Resource]:
-    """What a release has installed: of one that failed, what was deployed before."""
+    """Return the installed version of a release; of a failed one, the version deployed before."""
     if there is None:
         return ()
     if there.status is not Status.FAILED:
@@ -197,8 +195,9 @@ def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Act
 
 
 def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
-    """Why an engine may not be put there: the chart's version is not that of chartkit.yaml, and
-    not supported, or a newer one runs, whose stored versions an older one does not know."""
+    """Return why an engine may not be installed: the chart's version is neither that of
+    chartkit.yaml nor supported, or a newer one runs, whose stored versions an older one does not
+    know."""
     wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
     if wanted is None:
         return []
@@ -219,7 +218,7 @@ def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
 
 
 def _leftovers(steps: Sequence[Step], cluster: Cluster) -> Iterator[str]:
-    """What stands in the way of an engine that is to be installed, and is deleted before."""
+    """Return the leftovers that block an engine's installation and are deleted before it."""
     for step in steps:
         if step.wanted.name == ENGINE and step.action is Action.INSTALL:
             for name in ownerless(cluster, step.roles):

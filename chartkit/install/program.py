@@ -12,7 +12,7 @@ from chartkit.network.cluster.errors import ReleaseError
 from chartkit.temporary import temporary_folder
 
 _GRACE_SECONDS: Final = 60
-"""What the program may take beyond its own timeout for hooks."""
+"""Seconds that the program may take beyond its own timeout, for hooks."""
 _ADVICE: Final = "\n\nUse --debug flag"
 
 

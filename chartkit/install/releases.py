@@ -40,7 +40,7 @@ class Status(StrEnum):
 
     @property
     def pending(self) -> bool:
-        """Whether Helm was at work on it, and refuses to work on it again."""
+        """Tell whether an operation of Helm's is unfinished, which blocks others."""
         return self in (Status.PENDING_INSTALL, Status.PENDING_UPGRADE, Status.PENDING_ROLLBACK)
 
 
@@ -70,7 +70,7 @@ class Release:
 
 
 _OBJECT: Final = "server-side apply failed for object "
-"""What Helm says before each object that was not taken."""
+"""Helm's words before each object that failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class DesiredRelease:
 
 
 class Releases(Protocol):
-    """What is asked of Helm; every method raises ReleaseError with Helm's text."""
+    """A port to Helm; every method raises ReleaseError with Helm's text."""
 
     def read(self, name: str) -> Release | None:
         """A release, None where there is none."""
@@ -105,7 +105,7 @@ class Releases(Protocol):
 
 
 def failure(text: str) -> ReleaseError:
-    """What Helm says, as an error; with the way out where another program wrote a field."""
+    """Return Helm's error, with a hint where another program owns a field."""
     hint = None
     if "conflict with " in text:
         hint = "--force-conflicts takes over what others wrote"
@@ -117,10 +117,8 @@ def failure(text: str) -> ReleaseError:
 
 
 def driver() -> str:
-    """Where releases are kept, `secret` or `config_map`; HELM_DRIVER says which.
-
-    Raises InputError for any other place, whose unfinished releases chartkit cannot repair.
-    """
+    """Return the storage of releases, `secret` or `config_map`, by HELM_DRIVER. Raises InputError
+    for any other place, whose unfinished releases chartkit cannot repair."""
     named = os.environ.get("HELM_DRIVER", "")
     if named not in _DRIVERS:
         hint = "chartkit knows releases in Secrets and ConfigMaps"

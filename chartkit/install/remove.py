@@ -23,17 +23,15 @@ PODS: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
 _HELM: Final = "app.kubernetes.io/managed-by=Helm"
 _SETTLED: Final = 2
-"""How often in a row no webhook must be found: one that runs still writes them anew."""
+"""The times in a row that no webhook must be found: a running engine writes them again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What there is to remove.
-
-    releases: those that are there, in the order of their removal; webhooks: configurations that
-    Kyverno wrote while it ran; roles: those that an earlier removal left; definitions: the
-    engine's CRDs; objects: how many custom objects of these there are.
-    """
+    """The steps of an uninstallation. releases: those that are there, in the order of their
+    removal; webhooks: configurations that Kyverno wrote while it ran; roles: those that an earlier
+    removal left; definitions: the engine's CRDs; objects: how many custom objects of these there
+    are."""
 
     environment: str
     cluster: str
@@ -46,7 +44,7 @@ class Removal:
 
     @property
     def needed(self) -> bool:
-        """Whether there is anything to remove."""
+        """Tell whether there is anything to remove."""
         gone = self.definitions if self.with_definitions else ()
         return bool(self.releases or self.webhooks or self.roles or gone)
 
@@ -54,10 +52,8 @@ class Removal:
 def removal(
     environment: str, engine: bool, cluster: Cluster, releases: Releases, with_definitions: bool
 ) -> Removal:
-    """What there is to remove of an environment; engine: whether the project installs it.
-
-    Raises ClusterError and ReleaseError where the cluster cannot be asked.
-    """
+    """Return the uninstallation of an environment; engine: whether the project installs it. Raises
+    ClusterError and ReleaseError where the cluster cannot be asked."""
     names = [POLICIES, ENGINE] if engine else [POLICIES]
     there = [found for name in names if (found := releases.read(name)) is not None]
     crds = _definitions(cluster) if engine else []

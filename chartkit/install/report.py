@@ -1,4 +1,4 @@
-"""What `chartkit install` and `chartkit uninstall` say."""
+"""Texts of `chartkit install` and `chartkit uninstall`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _risks(changes: Sequence[ObjectChange]) -> Iterator[str]:
 
 
 def removal_text(removal: Removal) -> str:
-    """What an uninstallation removes."""
+    """Return the plan of an uninstallation."""
     lines = [f"cluster      {removal.cluster}", f"environment  {removal.environment}"]
     lines += [f"{each.name}: {described(each)}: remove" for each in removal.releases]
     if removal.webhooks:
@@ -81,7 +81,7 @@ def removal_text(removal: Removal) -> str:
 
 
 def failure_lines(error: CutShortError) -> list[str]:
-    """What failed, what stands, and how to go on."""
+    """Return the failure, the state of the releases, and how to continue."""
     hint = f" ({error.hint})" if error.hint else ""
     lines = [f"{' '.join(error.message.split())}{hint}"]
     lines += [f"stands: {each}" for each in error.stands]
@@ -89,7 +89,7 @@ def failure_lines(error: CutShortError) -> list[str]:
 
 
 def running_text(plan: Plan, cluster: Cluster) -> str:
-    """What runs, after an installation."""
+    """Return the state after an installation."""
     lines = [f"Kyverno runs in {plan.cluster}, Kubernetes {plan.kubernetes}:"]
     for body in cluster.objects(DEPLOYMENTS, NAMESPACE):
         there, wanted = replicas(body)

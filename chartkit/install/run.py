@@ -20,24 +20,21 @@ from chartkit.network.cluster.errors import CutShortError, NotReadyError, Releas
 from chartkit.render.model import counted
 
 FOREIGN_SECONDS = 900
-"""How old an unfinished operation that was not chartkit's own must be to count as cut short."""
+"""The age from which an unfinished operation that is not chartkit's own counts as interrupted."""
 
 _ATTEMPTS = 5
-"""How often policies are written where Kyverno is too late to judge some of them."""
+"""The attempts to write policies, some of which Kyverno may not evaluate in time."""
 _LATE = ("failed calling webhook", "context deadline exceeded")
 
 _LOOK_SECONDS = 2
-"""How often an operation that may be under way is looked at."""
+"""The interval between looks at an operation that may still run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """What a run works with.
-
-    say: takes a line on what goes on; stale: seconds after which an unfinished operation of
-    chartkit's counts as cut short; again: the command that does the same once more; force: take
-    over what another program wrote.
-    """
+    """The tools of a run. say: takes a line on what goes on; stale: seconds after which an
+    unfinished operation of chartkit's counts as cut short; again: the command that does the same
+    once more; force: take over what another program wrote."""
 
     cluster: Cluster
     releases: Releases
@@ -76,7 +73,7 @@ def cut_short(error: ChartkitError | KeyboardInterrupt, tools: Tools) -> CutShor
 
 
 def standing(releases: Releases, names: Iterable[str]) -> Iterable[str]:
-    """What stands of some releases, a line each."""
+    """Return the state of some releases, a line each."""
     for name in names:
         try:
             there = releases.read(name)
@@ -199,7 +196,7 @@ def _repaired(there: Release, tools: Tools) -> Release | None:
 
 
 def _left(release: Release, tools: Tools) -> float:
-    """How long an unfinished operation may still be under way; raises ReleaseError where it is
+    """Return the time that an unfinished operation may still run; raises ReleaseError where it is
     another program's and not old."""
     age = (tools.now() - release.since).total_seconds()
     if release.marked:

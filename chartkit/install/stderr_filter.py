@@ -1,7 +1,7 @@
-"""What Go's client writes to standard error behind Python's back: the API server's warnings.
+"""A filter of standard error for warnings of the API server, which Go's client writes past Python.
 
-It writes one for every object, in a form of its own (`I1121 20:14:39.1 2465 warnings.go:107]
-"Warning: …"`). Each text is shown once; what is not of that form passes as it is.
+It writes one for every object, in its own form (`I1121 20:14:39.1 2465 warnings.go:107] "Warning:
+…"`). Each text is shown once; other lines pass as they are.
 """
 
 from __future__ import annotations

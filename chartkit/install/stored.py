@@ -1,4 +1,4 @@
-"""What an API server has stored, next to what a chart wanted it to store.
+"""Objects as an API server has stored them, next to those of a chart.
 
 A release that Helm calls deployed may be otherwise in the cluster: items of lists that another
 program wrote stay under server-side apply (`validationActions` of Deny and of Audit add up), and
@@ -36,7 +36,7 @@ class Difference:
 
     @property
     def decides(self) -> bool:
-        """Whether the object says what is refused: then the difference is an error."""
+        """Tell whether the object decides what is refused: then the difference is an error."""
         return self.resource.kind.endswith(_REFUSING)
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def _lists(wanted: list[Any], stored: list[Any], path: Path) -> Iterator[tuple[P
 
 
 def _same(wanted: Json, stored: Json) -> bool:
-    """Whether two values are one to an API server, which writes quantities in its own way."""
+    """Tell whether two values are equal to an API server, which normalizes quantities."""
     if wanted == stored:
         return True
     if isinstance(wanted, dict | list) or isinstance(stored, dict | list):

@@ -14,7 +14,7 @@ from chartkit.documents.reader import read_file
 
 _FILE: Final = Path(__file__).parent / "messages.yaml"
 _MOST_CHARACTERS: Final = 1 << 20
-"""How much of a text is searched."""
+"""The characters of a text that are searched."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Clust
 from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
 
 WEBHOOK_LABEL: Final = "webhook.kyverno.io/managed-by=kyverno"
-"""What Kyverno labels the webhook configurations with that it writes while it runs."""
+"""The label of the webhook configurations that Kyverno writes while it runs."""
 POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io")
 _POLICY_WEBHOOK: Final = "kyverno-policy-validating-webhook-cfg"
 _SERVER_FAILS: Final = 500
@@ -172,7 +172,7 @@ class Waiter:
         return crd is not None and _condition(crd, "Established")
 
     def _plurals(self) -> dict[str, str]:
-        """What Kyverno's kinds that are established are called in paths, by `Kind.group`."""
+        """Return the names of Kyverno's established kinds in paths, by `Kind.group`."""
         specs = [
             crd["spec"] for crd in self.cluster.objects(CRDS) if _condition(crd, "Established")
         ]
@@ -184,7 +184,7 @@ class Waiter:
 
 
 def is_policy(resource: Resource) -> bool:
-    """Whether an object is of a kind that Kyverno reads and reports on."""
+    """Tell whether an object is of a kind that Kyverno reads and reports on."""
     return _group(resource) in POLICY_GROUPS and resource.kind.endswith("Policy")
 
 
@@ -220,7 +220,7 @@ def _by_name(bodies: Iterable[Body]) -> dict[tuple[str, str], Body]:
 
 
 def _is_ready(body: Body) -> bool:
-    """What either generation of policies says of itself."""
+    """Return the readiness that either generation of policies reports."""
     own = (body.get("status") or {}).get("conditionStatus") or {}
     return own.get("ready") is True or _condition(body, "Ready")
 

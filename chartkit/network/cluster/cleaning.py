@@ -1,5 +1,5 @@
-"""What is kept of a cluster's objects: not who wrote what, and in a recording no data of
-Secrets but public keys."""
+"""Objects of a cluster without what no policy needs: no field managers, and in a recording no data
+of Secrets but public keys."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Cluster:
 
     @property
     def shown(self) -> str:
-        """How a report calls it: the context and the API server's host."""
+        """The name of the cluster in reports: the context and the API server's host."""
         host = urlsplit(self.server).netloc.rpartition("@")[2]
         return f"{self.context or _IN_CLUSTER} ({host})"
 
@@ -131,7 +131,7 @@ class Cluster:
             self._answer(call, *self._place(collection, ""), name)
 
     def tries(self, collection: Collection, body: Body) -> int:
-        """What a dry run of creating an object is answered: its HTTP status."""
+        """Return the HTTP status of a dry run that creates an object."""
         exceptions = self._client.exceptions
         try:
             with self._explained("to try a policy", refused=True):
@@ -143,7 +143,7 @@ class Cluster:
         return 201
 
     def get(self, path: str) -> Body | None:
-        """What a path of the API server has, None where there is nothing."""
+        """Return the response of a path of the API server, None where there is nothing."""
         return self._request("GET", path, None, f"to read {path}")
 
     def merge(self, path: str, patch: Body) -> None:

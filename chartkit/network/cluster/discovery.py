@@ -1,4 +1,4 @@
-"""What an API server serves: every resource that can be listed, by group, version and kind."""
+"""Resources of an API server: every one that can be listed, by group, version and kind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ApiResource:
         return f"{self.plural}.{self.kind.group}" if self.kind.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Where its objects are; namespace: empty for those of all."""
+        """Return the path of its objects. namespace: empty for those of all namespaces."""
         root = f"/apis/{self.api_version}" if self.kind.group else f"/api/{self.api_version}"
         place = f"/namespaces/{_part(namespace)}" if namespace and self.namespaced else ""
         return f"{root}{place}/{self.plural}" + (f"/{_part(name)}" if name else "")

@@ -1,4 +1,4 @@
-"""What can go wrong with a live cluster; the boundary in `chartkit.cli` makes lines of it."""
+"""Errors of live clusters and releases; the boundary in `chartkit.cli` turns them into lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of Kyverno's stands in a cluster: policies, exceptions, entries of the global context."""
+"""Kyverno's objects in a cluster: policies, exceptions, entries of the global context."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagno
 
 
 def joined(one: Surroundings, other: Surroundings) -> Surroundings:
-    """What stands in either."""
+    """Return the objects of both."""
     return Surroundings(
         one.exceptions + other.exceptions,
         one.cel_exceptions + other.cel_exceptions,
@@ -68,7 +68,7 @@ def _is_entry(one: Resource) -> bool:
 
 
 def _is_made(one: Resource) -> bool:
-    """Whether Kyverno made one of Kubernetes' own policies of a policy of its own."""
+    """Tell whether Kyverno generated a Kubernetes policy from one of its own."""
     labels = one.body["metadata"].get("labels")
     by = labels.get(_MANAGED_BY) if isinstance(labels, dict) else None
     return by == "kyverno" and one.api_version.startswith("admissionregistration.k8s.io/")
@@ -90,7 +90,7 @@ def _all(reader: Reader, kinds: Iterable[ApiResource]) -> Iterator[Resource]:
 
 
 def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
-    """What concerns one namespace: of a kind that is in namespaces what is there."""
+    """Return the objects of one namespace, and those of kinds outside namespaces."""
     if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))
     return list(reader.everywhere(served))

@@ -1,4 +1,4 @@
-"""Which kinds of a cluster are read: those that the policies speak of."""
+"""Kinds of a cluster to read: those that the policies can match."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[A
 
 
 def _speaks(policy: AnyPolicy, served: ApiResource) -> bool:
-    """Whether a policy may say something of an object of this kind, by its kind alone."""
+    """Tell whether a policy can match an object of this kind, by its kind alone."""
     if isinstance(policy, CompiledPolicy):
         return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)
     attributes = Attributes(Request(Resource(sample(served)), plural=served.plural))

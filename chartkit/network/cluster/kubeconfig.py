@@ -66,7 +66,7 @@ def _check_part(document: Document, part: str) -> None:
 
 
 def _is_text(value: Json) -> bool:
-    """Whether a value is a text without control characters."""
+    """Tell whether a value is a text without control characters."""
     return isinstance(value, str) and all(each.isprintable() for each in value.rstrip().split("\n"))
 
 

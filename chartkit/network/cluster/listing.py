@@ -65,7 +65,8 @@ def _items(page: Body) -> Iterator[Body]:
 
 
 def _is_named(metadata: Json) -> bool:
-    """Whether this is the metadata of an object: its name is a text, and so is its namespace."""
+    """Tell whether this is the metadata of an object: its name is a text, and so is its
+    namespace."""
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return False
     return isinstance(metadata.get("namespace"), str | None)

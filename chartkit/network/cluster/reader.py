@@ -17,11 +17,8 @@ _CLUSTER_WIDE = "needs the right to list in all namespaces; --namespace NAME rea
 
 
 class Reader:
-    """What is read of a cluster, or of one of its namespaces.
-
-    unread: what was to be read and could not be, with the reason; is_recorded: whether that is a
-    recording.
-    """
+    """A reader of a cluster, or of one of its namespaces. unread: what was to be read and could not
+    be, with the reason; is_recorded: whether that is a recording."""
 
     def __init__(self, source: Source, namespace: str = "") -> None:
         """Raises SourceError, and InputError where the server does not say what it serves, or has
@@ -115,7 +112,7 @@ class Reader:
 
 
 def config_map_path(namespace: str, name: str) -> str:
-    """Where a ConfigMap is."""
+    """Return the path of a ConfigMap."""
     return CONFIG_MAPS.path(namespace, name)
 
 

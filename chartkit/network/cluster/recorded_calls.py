@@ -37,7 +37,8 @@ _FAILURES: Final[Mapping[str, type[LookupFailed]]] = {
 
 
 def services_of(source: Source, given: ServiceSource | None) -> ServiceSource | None:
-    """Who calls services in a scan of a cluster; given: who does without a recording."""
+    """Return what calls services in a scan of a cluster; given: what does so without a
+    recording."""
     if isinstance(source, Recorder) and given is not None:
         return RecordingServices(source, given)
     if isinstance(source, RecordedSource) and source.has_calls:
@@ -71,7 +72,8 @@ class RecordingServices:
 
 
 class RecordedServices:
-    """What was recorded; then, for what was not, who is called where the user allows it."""
+    """Recorded answers of services; for others, the services themselves where the user allows
+    it."""
 
     def __init__(self, source: RecordedSource, beside: ServiceSource | None) -> None:
         self._source = source

@@ -31,7 +31,7 @@ _PRIVATE: Final = 0o700
 
 
 def is_recording(path: Path) -> bool:
-    """Whether a folder holds what was recorded of a cluster."""
+    """Tell whether a folder is a recording of a cluster."""
     return is_file(path / INDEX)
 
 
@@ -49,7 +49,7 @@ class Recorder:
 
     @property
     def fault(self) -> SourceError | None:
-        """That of the source."""
+        """The fault of the source."""
         return self.source.fault
 
     def get(self, path: str, /) -> Body:
@@ -135,7 +135,7 @@ class RecordedSource:
 
     @property
     def has_calls(self) -> bool:
-        """Whether calls of services were recorded."""
+        """Tell whether calls of services were recorded."""
         return bool(self._calls)
 
     def calls(self, key: str) -> Mapping[str, Json]:
@@ -156,7 +156,7 @@ class RecordedSource:
         raise RefusedError(status, str(entry.get("said") or ""))
 
     def entry(self, name: Json) -> Body:
-        """What a file holds; raises SourceError."""
+        """Return the content of a file; raises SourceError."""
         if not isinstance(name, str) or not _FILE.fullmatch(name):
             raise self._broken(Location(str(self._folder / INDEX)), "names no file of a recording")
         try:

@@ -1,4 +1,4 @@
-"""Where answers of an API server come from, as a port: a live server, or a recording of one."""
+"""A port for answers of an API server: from a live server, or from a recording of one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Source(Protocol):
 
     @property
     def fault(self) -> SourceError | None:
-        """Why nothing can be asked any more; None as long as it can."""
+        """The reason why nothing can be asked any more; None as long as it can."""
         ...
 
     def get(self, path: str, /) -> Body:

@@ -1,4 +1,4 @@
-"""What policies ask of a cluster, read when they ask for it and remembered by its URL."""
+"""The world of a live cluster: answers are read when a policy asks, and remembered by their URL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
 _LASTING: Final = frozenset((0, FORBIDDEN, MISSING, TOO_LARGE))
-"""What is refused in this way is refused again."""
+"""Statuses that stay: another request would be refused in the same way."""
 
 
 class UnreadableError(EvaluationError, LookupFailed):
@@ -42,7 +42,7 @@ class CachedReads:
 
     @property
     def discovery(self) -> Discovery:
-        """What the server serves."""
+        """The resources that the server serves."""
         return self._reader.discovery
 
     def get(self, path: str, tries: int = 1) -> Body:

@@ -54,7 +54,7 @@ def _no_file(name: str, what: str, source: str) -> InputError:
 
 
 class _LimitedGzip(io.RawIOBase):
-    """What a gzip archive unpacks to, until that is too much."""
+    """The content of a gzip archive, up to a limit."""
 
     def __init__(self, content: bytes, source: str, limits: Limits) -> None:
         self._packed = len(content)
@@ -145,10 +145,8 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
 
 
 def _check_directory(content: bytes, source: str, limits: Limits) -> int:
-    """How many entries a zip archive says it has.
-
-    Its directory is not read before this is known: that takes memory for every entry.
-    """
+    """Return the number of entries of a zip archive; raises InputError for too many. Its directory
+    is not read before, because that takes memory for every entry."""
     at = content.rfind(_END, max(0, len(content) - _END_SIZE - _COMMENT))
     if at < 0 or at + _END_SIZE > len(content):
         raise _damaged(source)

@@ -36,7 +36,7 @@ _SECONDS: Final = 120.0
 
 
 def is_checkout(path: Path) -> bool:
-    """Whether a folder is a git checkout."""
+    """Tell whether a folder is a git checkout."""
     return (path / ".git").exists()
 
 

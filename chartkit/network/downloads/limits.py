@@ -1,4 +1,4 @@
-"""How much is taken from elsewhere, and how long is waited for it."""
+"""Limits of sizes and times for downloads."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from chartkit.network.http import limits as net
 
 @dataclass(frozen=True, slots=True)
 class Limits(net.Limits):
-    """What is refused beyond, in addition to the limits of a request.
-
-    archive: bytes of an archive; files, file, total: how many files, bytes of one and of all;
-    ratio: how many times its own size an archive may unpack to, where that is more than
-    ratio_from bytes.
-    """
+    """Limits of a download, in addition to those of a request. archive: bytes of an archive; files,
+    file, total: how many files, bytes of one and of all; ratio: how many times its own size an
+    archive may unpack to, where that is more than ratio_from bytes."""
 
     silence: float = 20.0
     patience: float = 300.0

@@ -17,15 +17,16 @@ from chartkit.network.http.urls import shown_source
 
 LOCK_FILE: Final = "chartkit.lock"
 VENDOR: Final = "vendor"
-"""Where vendored libraries stand, below the project's folder."""
+"""The folder of vendored libraries, below the project's."""
 CHARTS: Final = "charts"
-"""Where vendored charts stand, below that."""
+"""The folder of vendored charts, below that."""
 _VERSION: Final = 1
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 class SourceKind(StrEnum):
-    """What was taken: a folder, an archive, a git checkout, or a chart of a Helm repository."""
+    """The kind of a source: a folder, an archive, a git checkout, or a chart of a Helm
+    repository."""
 
     FOLDER = "folder"
     ARCHIVE = "archive"
@@ -35,13 +36,10 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where something comes from.
-
-    location: a URL, or a path (one that is not absolute starts at the project's folder); ref: what
-    was asked for, a revision of a git checkout or a version of a chart, empty where nothing was;
-    revision: what that was: a commit, of an archive its SHA-256, of a folder the SHA-256 of its
-    files' digests.
-    """
+    """The source of a vendored folder. location: a URL, or a path (one that is not absolute starts
+    at the project's folder); ref: what was asked for, a revision of a git checkout or a version of
+    a chart, empty where nothing was; revision: what that was: a commit, of an archive its SHA-256,
+    of a folder the SHA-256 of its files' digests."""
 
     kind: SourceKind
     location: str

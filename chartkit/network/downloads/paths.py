@@ -34,7 +34,7 @@ def checked_name(name: str, source: str) -> str:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a file is not meant: what git keeps, and an older lock file."""
+    """Tell whether a file is left out: one that git keeps, or an older lock file."""
     parts = name.lower().split("/")
     return ".git" in parts or name == LOCK_FILE
 

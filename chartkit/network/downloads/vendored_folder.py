@@ -19,7 +19,7 @@ RULE_CHANGED: Final = "CK501"
 
 
 def verify(folder: Path) -> list[Diagnostic]:
-    """Where a vendored folder is not as its lock file has it; raises InputError for the lock."""
+    """Return where a vendored folder differs from its lock file; raises InputError for the lock."""
     locked = read_lock(folder).files
     there = dict(_files(folder))
     found: list[Diagnostic] = []

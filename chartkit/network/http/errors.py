@@ -123,7 +123,7 @@ class DialError(NetworkError):
 _NO_TLS: Final = frozenset(
     ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "RECORD_LAYER_FAILURE")
 )
-"""What OpenSSL says of an answer that is no handshake."""
+"""OpenSSL's reasons for an answer that is no handshake."""
 _SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
 _CUT: Final = (
     http.client.IncompleteRead,

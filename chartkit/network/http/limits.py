@@ -1,4 +1,4 @@
-"""How long a server is waited for, and how often it is asked."""
+"""Limits of time, attempts and redirects of requests."""
 
 from __future__ import annotations
 

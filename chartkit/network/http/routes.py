@@ -1,5 +1,5 @@
-"""Where URLs are asked: a URL that the user gives anywhere but at forbidden addresses, a redirect
-not from outside into the user's own network."""
+"""Routes of URLs: a URL of the user leads anywhere but to forbidden addresses, a redirect never
+from outside into the user's own network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which certificates are trusted."""
+"""Certificates to trust."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What lies beside an image in its registry: manifests, blobs, and what refers to a digest.
+"""Artifacts of an image's repository: manifests, blobs, and what refers to a digest.
 
-For those who verify images. Every document is checked against the digest by which it was asked
-for, and none is asked for twice.
+Each document is checked against the digest in the request, and requested once.
 """
 
 from __future__ import annotations
@@ -47,7 +46,8 @@ class Artifacts:
         self._referrers: Memory[tuple[str, str, str], Sequence[Body]] = Memory()
 
     def resolve(self, reference: str) -> ResolvedReference:
-        """What a reference leads to; raises NoReferenceError, MissingError or RegistryError."""
+        """Return the document of a reference; raises NoReferenceError, MissingError or
+        RegistryError."""
         return self._resolved.once(reference, lambda: self._resolve(reference))
 
     def manifest(self, repository: RegistryReference, identifier: str) -> Document:
@@ -121,7 +121,8 @@ def parse_repository(text: str) -> RegistryReference:
 
 
 def _check_digest(value: Json) -> None:
-    """That a descriptor's digest is one; raises RegistryError in the words of Kyverno's client."""
+    """Require a descriptor to have a digest; raises RegistryError in the words of Kyverno's
+    client."""
     text = value if isinstance(value, str) else ""
     algorithm, _, digits = text.partition(":")
     if not algorithm or not digits:

@@ -22,7 +22,7 @@ def digest_of(content: bytes) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether a text is a digest of the one kind that registries are asked for."""
+    """Tell whether a text is a SHA-256 digest, the only kind that is requested."""
     return _DIGEST.match(text) is not None
 
 

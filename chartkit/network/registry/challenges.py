@@ -1,4 +1,4 @@
-"""How a registry wants to know who asks: its `WWW-Authenticate` header, and the tokens for it
+"""Challenges of registries: the `WWW-Authenticate` header, and the tokens for it
 (https://distribution.github.io/distribution/spec/auth/token/)."""
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _TAG: Final = re.compile(r"(?!\.+\Z)[A-Za-z0-9_.-]{1,128}\Z", re.ASCII)
 _WITHOUT_REFERRERS: Final = frozenset(
     {http.HTTPStatus.NOT_FOUND, http.HTTPStatus.BAD_REQUEST, http.HTTPStatus.NOT_ACCEPTABLE}
 )
-"""How registries say that they keep no list of referrers."""
+"""Statuses of a registry that keeps no list of referrers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Place:
 
     @property
     def base(self) -> str:
-        """What every URL of the registry begins with."""
+        """The beginning of every URL of the registry."""
         return f"http{'' if self.plain else 's'}://{self.host}/v2"
 
 
@@ -204,7 +204,7 @@ class Client:
         return self._transport.ask(Request(url, wanted.most, headers, size=wanted.size))
 
     def _authorize(self, answer: Response, place: _Place) -> str | None:
-        """What to send after an answer that asks who is there; None where nothing can be said."""
+        """Return the Authorization header that answers a challenge; None where there is none."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
             return None
@@ -247,7 +247,7 @@ def _refuse(name: str) -> None:
 
 
 def check_blob(content: bytes, digest: str, size: int) -> None:
-    """That a blob is what was asked for; raises RegistryError."""
+    """Require a blob to have its digest and size; raises RegistryError."""
     if len(content) != size:
         raise RegistryError(f"error verifying size; got {len(content)}, want {size}")
     found = digest_of(content)

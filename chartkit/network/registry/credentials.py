@@ -1,4 +1,4 @@
-"""Who the user is to a registry, as Docker's own configuration file says it.
+"""The user's logins to registries, from Docker's own configuration file.
 
 `config.json` in `$DOCKER_CONFIG`, or else in `~/.docker`: `auths` has names and passwords,
 `credHelpers` a program for one registry and `credsStore` one for all others, in place of `auths`
@@ -83,8 +83,8 @@ class DockerConfig:
     first: Mapping[str, Body] = field(default_factory=dict)
 
     def find(self, registry: str, repository: str) -> Login | None:
-        """Who the user is to a registry; None: nobody in particular. Raises RegistryError for a
-        helper that fails."""
+        """Return the user's login to a registry, None for none. Raises RegistryError for a helper
+        that fails."""
         found = _listed(self.first, registry, repository, f"${_VARIABLE}")
         if found is not None:
             return found
@@ -100,13 +100,13 @@ class DockerConfig:
 
 
 def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
-    """Who the user is by some `auths`; source: what holds them."""
+    """Return the user's login in some `auths`; source: what holds them."""
     found = (_login(auths, key, source) for key in _keys(registry, repository))
     return next((one for one in found if one is not None), None)
 
 
 def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
-    """Who the user is under one name."""
+    """Return the user's login under one name."""
     same = (body for name, body in auths.items() if _plain(name) == key)
     body = auths.get(key, next(same, None))
     return None if body is None else read_login(body, f"{source}: the auth of {key}")
@@ -226,7 +226,7 @@ def _plain(key: str) -> str:
 
 
 def _asked(helper: str, server: str) -> Login | None:
-    """What a helper says; None where it knows of nobody. Raises RegistryError."""
+    """Return the login that a helper knows; None for none. Raises RegistryError."""
     name = f"docker-credential-{helper}"
     program = shutil.which(name)
     if program is None:

@@ -1,4 +1,4 @@
-"""How deeply what strangers wrote is nested."""
+"""Depth of documents from untrusted sources."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from chartkit.model import Json
 
 
 def is_deeper(value: Json, levels: int) -> bool:
-    """Whether a document has more levels of mappings and lists, the values in them counted."""
+    """Tell whether a document has more levels of mappings and lists; the values in them count as
+    one."""
     level: list[Json] = [value]
     for _ in range(levels):
         level = [

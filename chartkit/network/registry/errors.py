@@ -1,4 +1,4 @@
-"""Why a registry gave no answer."""
+"""Errors of registries."""
 
 from __future__ import annotations
 

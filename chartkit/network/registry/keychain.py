@@ -19,9 +19,10 @@ class Keychain:
     config: DockerConfig | None
 
     def find(self, registry: str, repository: str, private: bool = True) -> Login | None:
-        """Who one is to a registry; None: nobody in particular. Raises RegistryError.
+        """Return the login to a registry, None for none. Raises RegistryError.
 
-        private: whether nobody else hears it; the user's own password is told to nobody otherwise.
+        private: whether the connection is encrypted or the user wants it plain; without it, the
+        user's own password is not sent.
         """
         found = find_login(self.secrets, registry, repository)
         if found is None and self.config is not None and private:
@@ -30,7 +31,7 @@ class Keychain:
 
     @property
     def owner(self) -> str:
-        """What tells those who may see different things apart; empty for the user alone."""
+        """A name for the rights of this keychain; empty for the user's own."""
         if not self.secrets and self.config is not None:
             return ""
         texts = [secret.fingerprint for secret in self.secrets]
@@ -40,10 +41,10 @@ class Keychain:
 def keychain_for(
     credentials: Credentials, secrets: Mapping[str, PullSecret], config: DockerConfig
 ) -> Keychain:
-    """Whom a policy wants to be asked as; secrets: those that there are, by `namespace/name`.
+    """Return the keychain that a policy asks for. secrets: the known ones, by `namespace/name`.
 
-    The user's configuration stands in for what is not here: for a Secret that is missing, and for
-    the clouds' own programs (`providers`). It is `default`, and what counts where nothing is named.
+    The user's configuration takes the place of a missing Secret and of the clouds' own programs
+    (`providers`). It is also the provider `default`, and used where a policy names nothing.
     """
     places = [place_of(name) for name in credentials.secrets]
     found = tuple(secrets[place] for place in places if place in secrets)

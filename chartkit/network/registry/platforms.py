@@ -1,4 +1,4 @@
-"""Which image of an index is read: that for linux/amd64, as by Kyverno on every platform."""
+"""The image of an index that is read: the one for linux/amd64, as by Kyverno on every platform."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from chartkit.network.registry.credentials import Login, read_login
 from chartkit.network.registry.errors import RegistryError
 
 KYVERNO_NAMESPACE: Final = "kyverno"
-"""Where the Secrets lie that a policy names without a namespace."""
+"""The namespace of Secrets that a policy names without one."""
 _KEYS: Final = {
     "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
     "kubernetes.io/dockercfg": ".dockercfg",
@@ -39,7 +39,7 @@ class PullSecret:
 
     @property
     def fingerprint(self) -> str:
-        """What tells it from any other Secret, and from itself with other content."""
+        """A hash of its place and content."""
         return hashlib.sha256(f"{self.place}\0{self.key}\0".encode() + self.content).hexdigest()
 
 
@@ -69,8 +69,8 @@ def place_of(name: str) -> str:
 
 
 def find_login(secrets: Sequence[PullSecret], registry: str, repository: str) -> Login | None:
-    """Who one is to a registry by some Secrets: the narrowest entry counts, and of several alike
-    the first. Raises RegistryError for a Secret whose content is wrong."""
+    """Return the login to a registry in some Secrets: the narrowest entry counts, and of several
+    equal ones the first. Raises RegistryError for a Secret whose content is wrong."""
     entries: dict[str, tuple[Body, str]] = {}
     for secret in secrets:
         for name, body in _auths(secret):
@@ -113,8 +113,8 @@ def _narrowed(name: str) -> str:
 
 
 def _covers(name: str, target: str) -> bool:
-    """Whether an entry speaks of a repository: each label of the host may have wildcards, the path
-    is a beginning."""
+    """Tell whether an entry covers a repository: each label of the host may have wildcards, the
+    path is a prefix."""
     host, slash, path = name.partition("/")
     there, _, rest = target.partition("/")
     if slash and not rest.startswith(path):

@@ -33,7 +33,7 @@ class Registries:
         self._secrets.update({secret.place: secret for secret in found})
 
     def artifacts(self, credentials: Credentials) -> Artifacts:
-        """What lies beside images, as it is shown to who a policy's credentials say."""
+        """Return the artifacts of images as a policy's credentials can see them."""
         return self._asked_as(credentials).artifacts
 
     def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
@@ -49,7 +49,7 @@ class Registries:
         return self._asked_as(credentials).descriptor(reference)
 
     def _asked_as(self, credentials: Credentials) -> Images:
-        """What is known to those with the same rights: nothing that another was shown."""
+        """Return the images known with the same rights."""
         keychain = keychain_for(credentials, self._secrets, self._config)
         key = (keychain.owner, credentials.insecure)
         if key not in self._images:

@@ -1,4 +1,4 @@
-"""How registries are asked: through which mirrors, with whose trust, and how long."""
+"""Settings of registries: mirrors, trust, limits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ _ALIAS: Final = "docker.io"
 
 @dataclass(frozen=True, slots=True)
 class Limits(net.Limits):
-    """What is refused beyond, in addition to the limits of a request.
-
-    document: bytes of a manifest or configuration; held: bytes of documents that are kept in
-    memory, for each who is asked as; token: bytes of a token's answer; depth: how many indexes may
-    stand in one another.
-    """
+    """Limits of a registry's documents, in addition to those of a request. document: bytes of a
+    manifest or configuration; held: bytes of documents that are kept in memory, for each who is
+    asked as; token: bytes of a token's answer; depth: how many indexes may stand in one another."""
 
     document: int = 4 * 1024 * 1024
     held: int = 64 * 1024 * 1024
@@ -52,7 +49,7 @@ def read_settings(
     authorities: Path | None = None,
     cache: Path | None = None,
 ) -> Settings:
-    """What the user says of registries; raises InputError.
+    """Read the user's options for registries; raises InputError.
 
     mirrors: `REGISTRY=HOST`; plain: hosts; authorities: a file of certificates in PEM.
     """

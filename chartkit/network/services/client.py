@@ -50,10 +50,10 @@ _FORBIDDEN: Final = "its name leads to a link-local address or a cloud's metadat
 
 @dataclass(frozen=True, slots=True)
 class Limits(net.Limits):
-    """What is refused beyond, in addition to the limits of a request: patience is Kyverno's
-    `apiCallTimeout`, which ends what is silent, and as many redirects are followed as Go does.
+    """Limits of calls, in addition to those of a request: patience is Kyverno's `apiCallTimeout`,
+    and as many redirects are followed as by Go.
 
-    remembered: bytes of answers that are kept for who asks the same again.
+    remembered: bytes of answers that are kept for the same call.
     """
 
     silence: float = 60.0
@@ -65,10 +65,10 @@ Outcome = ServiceAnswer | LookupFailed
 
 
 class Services:
-    """Who makes the calls of policies (see `chartkit.engine.ports.services.ServiceSource`).
+    """The services that policies call (see `chartkit.engine.ports.services.ServiceSource`).
 
-    Nothing is tried twice but what wants to be, and a host that was not reached in all its tries,
-    or that was silent, is not asked again.
+    Only calls with retries are made again. A host that was not reached, or was silent, is not asked
+    again.
     """
 
     def __init__(
@@ -176,7 +176,7 @@ def _trust(authorities: str) -> ssl.SSLContext:
 
 
 def _headers(call: ServiceCall) -> HTTPHeaderDict:
-    """What is sent beside the data; raises LookupFailed for what no header can hold."""
+    """Return the headers of a call; raises LookupFailed for those that HTTP cannot send."""
     made = HTTPHeaderDict()
     for name, value in call.headers:
         if not _HEADER_NAME.match(name):
@@ -200,7 +200,7 @@ def _read(response: BaseHTTPResponse) -> ServiceAnswer:
 
 
 def _may_pass(outcome: Outcome) -> bool:
-    """Whether another try may come to something else."""
+    """Tell whether another attempt may succeed."""
     if isinstance(outcome, ServiceAnswer):
         return not outcome.is_success
     return not isinstance(outcome, NotAllowedError | BadUrlError)

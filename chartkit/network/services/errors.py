@@ -1,4 +1,4 @@
-"""Why a call came to nothing, in the words of Go's HTTP client where it has any."""
+"""Errors of calls, in the words of Go's HTTP client where it has any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chartkit.network.http.urls import UrlError, scheme_of, shown_url
 
 _UNTRUSTED: Final = "tls: failed to verify certificate: x509"
 _UNKNOWN_AUTHORITY: Final = frozenset({18, 19, 20, 21})
-"""What OpenSSL calls a certificate that nobody trusted has issued."""
+"""OpenSSL's codes for a certificate of an unknown authority."""
 
 
 def shown(url: str) -> str:

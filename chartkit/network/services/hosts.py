@@ -1,4 +1,4 @@
-"""Which hosts may be asked: those that the user names, each as it stands in policies' URLs."""
+"""Hosts that may be called: those that the user names, each as it is written in policies' URLs."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class AllowedHost:
 
     @property
     def is_itself(self) -> bool:
-        """Whether it says where it leads: an address, or this machine's own name."""
+        """Tell whether its name fixes its address: a literal one, or this machine's own name."""
         if self.stands_in is not None or is_loopback(self.host):
             return True
         return literal(self.host) is not None
 
     def reached_at(self, port: int) -> Place:
-        """Who is asked; port: that of the URL."""
+        """Return the place to connect to; port: that of the URL."""
         if self.stands_in is None:
             return Place(self.host, port)
         host, other = self.stands_in
@@ -62,8 +62,8 @@ class AllowedHosts:
 
 
 def read_hosts(texts: Sequence[str]) -> AllowedHosts:
-    """What the user says: `HOST[:PORT]`, or `HOST[:PORT]=HOST[:PORT]` for one that is asked in
-    another's place; raises InputError."""
+    """Read the hosts of an option: `HOST[:PORT]`, or `HOST[:PORT]=HOST[:PORT]` to send its calls to
+    another; raises InputError."""
     return AllowedHosts([_named(text) for text in texts])
 
 

@@ -1,4 +1,4 @@
-"""Why a question about a signature has no answer, and how Go joins what went wrong."""
+"""Errors of verifications without a verdict, and messages joined as Go joins them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 
 _JOINED: Final = 50
-"""How many messages are joined at most: an image may have a thousand signatures."""
+"""The maximum of messages that are joined: an image may have a thousand signatures."""
 
 
 class UndecidedError(LookupFailed):

@@ -68,7 +68,7 @@ def _read(content: bytes | str, what: str, make: _Make, kind: str = "") -> Body:
 
 
 def _problem(text: str) -> str:
-    """What Go says of a text that is no JSON."""
+    """Return Go's error of a text that is no JSON."""
     if len(text) <= _SHOWN:
         try:
             parse_json(text)

@@ -52,7 +52,7 @@ class Attestor:
 
     @property
     def bundled(self) -> bundles.BundleRequirements:
-        """What is wanted of bundles."""
+        """The requirements on bundles."""
         checks = self.checks
         key = None
         if checks.verifier is not None:
@@ -128,7 +128,7 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
 
 
 def _check_complete(fetched: Trust) -> None:
-    """That what Kyverno would fetch has all of its parts, whichever of them count afterwards."""
+    """Require all parts that Kyverno would fetch, whether or not they count afterwards."""
     if not fetched.logs:
         raise SignatureError(
             "getting Rekor public keys: no Rekor public keys found in trusted root"

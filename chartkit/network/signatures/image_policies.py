@@ -44,9 +44,9 @@ Annotations = Mapping[str, str]
 
 
 def check_signature(artifacts: Artifacts, image: str, attestor: Body, trust: TrustedRoots) -> None:
-    """That an image is signed; attestor: an entry's `cosign`; trust: gives the trusted root.
+    """Verify the signature of an image. attestor: an entry's `cosign`; trust: the trusted root.
 
-    Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown.
     """
     wanted = read_attestor(attestor, trust)
     bundled = _bundled(artifacts, image, wanted)
@@ -63,11 +63,10 @@ def check_signature(artifacts: Artifacts, image: str, attestor: Body, trust: Tru
 def fetch_statement(
     artifacts: Artifacts, image: str, kind: str, attestor: Body, trust: TrustedRoots
 ) -> Json:
-    """What is attested of an image; kind: the wanted predicate type; trust: gives the trusted root.
-
-    None for a type by cosign's own short name: Kyverno verifies the statement and then does not
-    find it. Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
-    """
+    """Return the statement attested of an image. kind: the required predicate type; trust: the
+    trusted root. None for a type by cosign's own short name: Kyverno verifies the statement and
+    then does not find it. Raises SignatureError in Kyverno's words, any other LookupFailed where it
+    is not known."""
     read = read_attestor(attestor, trust)
     wanted = replace(read, checks=replace(read.checks, attests=True))
     bundled = _bundled(artifacts, image, wanted)
@@ -83,7 +82,7 @@ def fetch_statement(
 
 
 _NONE: Final[Annotations] = {SIGNATURE: ""}
-"""What cosign gives an attestation out of a bundle."""
+"""The media type that cosign gives an attestation of a bundle."""
 
 
 def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Body] | None:
@@ -121,7 +120,7 @@ def _classic(
 
 
 def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
-    """That one of the signatures has all annotations that are wanted."""
+    """Require one of the signatures to have all annotations."""
     if not wanted.annotations:
         return
     errors = [_mismatch(one, wanted.annotations) for one in given]
@@ -130,7 +129,7 @@ def _check_annotations(given: Sequence[Annotations], wanted: Attestor) -> None:
 
 
 def _mismatch(given: Annotations, wanted: Annotations) -> str:
-    """What is wrong with a signature's annotations; empty where nothing is."""
+    """Return why a signature's annotations do not match; empty if they do."""
     for key, value in wanted.items():
         found = given.get(key, "")
         if found != value:

@@ -1,4 +1,4 @@
-"""Whether the libraries that verify signatures are there."""
+"""Check for the libraries that verify signatures."""
 
 from __future__ import annotations
 

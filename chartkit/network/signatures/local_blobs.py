@@ -30,7 +30,7 @@ _PEM: Final = "-----BEGIN PUBLIC KEY-----"
 
 
 def trusted_by(source: SignatureSource) -> Trusting | None:
-    """Who gives the trusted root that signatures of images are verified with; None for nobody."""
+    """Return the trusted root that signatures of images are verified with; None for none."""
     if source is UNASKED:
         return None
     from chartkit.network.signatures.source import Signatures
@@ -48,8 +48,8 @@ class LocalBlobs:
         self._trust = trust
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
-        """That a key (PEM or `k8s://…`) signed some content; raises SignatureError, or LookupFailed
-        for what leads to no key."""
+        """Require a signature of some content by a key (PEM or `k8s://…`); raises SignatureError,
+        or LookupFailed for a reference to no key."""
         with installed():
             from chartkit.network.signatures.trust.keys import KeyVerifier
 

@@ -1,7 +1,7 @@
-"""Who verifies the signatures that policies ask about: each format by its own modules.
+"""The verifier of signatures, one module a format.
 
-This module is light: cryptography and sigstore's library are imported when the first question
-comes, and where they are not installed the answer says how to get them.
+This module is light: cryptography and sigstore's library are imported for the first request. If
+they are not installed, the error says how to install them.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Signatures:
         self._keys = keys
 
     def signature(self, question: VerificationRequest, /) -> Verified:
-        """That an image is signed as a ClusterPolicy's attestor wants it."""
+        """Verify the signature of an image, as a ClusterPolicy's attestor requires it."""
         artifacts = self.registries.artifacts(question.credentials)
         key = (artifacts, question_key(question))
         with installed():
@@ -81,7 +81,7 @@ class Signatures:
         return cosign.verify_signature(artifacts, question, self.trusted())
 
     def attestations(self, question: VerificationRequest, /) -> Verified:
-        """What a ClusterPolicy's attestor attests of an image."""
+        """Return the attestations of a ClusterPolicy's attestor."""
         artifacts = self.registries.artifacts(question.credentials)
         wanted = replace(question, attestations=True)
         key = (artifacts, question_key(wanted))
@@ -102,7 +102,7 @@ class Signatures:
         return cosign.fetch_attestations(artifacts, question, self.trusted())
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
-        """That an image is signed by an attestor of an ImageValidatingPolicy."""
+        """Verify the signature of an image by an attestor of an ImageValidatingPolicy."""
         artifacts = self._artifacts_of(attestor, credentials)
         key = (artifacts, image, body_key(attestor))
         with installed():
@@ -122,7 +122,7 @@ class Signatures:
     def attested(
         self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
     ) -> Json:
-        """What an attestor attests of an image, as `extractPayload` shows it."""
+        """Return the statement of an attestor about an image, as `extractPayload` shows it."""
         artifacts = self._artifacts_of(attestor, credentials)
         key = (artifacts, image, body_key(attestation, attestor))
         with installed():
@@ -149,7 +149,7 @@ class Signatures:
         return self.registries.artifacts(own)
 
     def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
-        """What the first referrer of an attestation's type says, whoever made it."""
+        """Return the payload of the first referrer of an attestation's type, unverified."""
         with installed():
             from chartkit.network.signatures import notary
 
@@ -157,7 +157,7 @@ class Signatures:
             return notary.payload(artifacts, image, _type(attestation, "referrer"))
 
     def trusted(self) -> TrustedRoots:
-        """What policies leave to others: the trusted root, and the keys of Secrets."""
+        """Return the trusted root and the keys of Secrets, for what policies leave out."""
         from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
         return TrustedRoots(self._root, self._keys)

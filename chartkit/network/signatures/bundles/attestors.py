@@ -61,12 +61,12 @@ def verify_cluster_policy(
     trust: Callable[[], Trust],
     keys: KeySource = NO_SECRETS,
 ) -> Verified:
-    """What bundles say of an image that a ClusterPolicy asks about, signature or attestations.
+    """Verify an image by its bundles, for a signature or attestations of a ClusterPolicy.
 
     trust: gives the trusted root, where it is needed; keys: those that lie in Secrets. Raises
     SignatureError in Kyverno's words, RegistryError where the registry does not answer,
-    LookupFailed for keys that are not read and for attestations without a type, over which
-    Kyverno 1.19 breaks down.
+    LookupFailed for keys that are not read and for attestations without a type, over which Kyverno
+    1.19 breaks down.
     """
     image = question.image
     if question.attestations and not question.type:
@@ -165,7 +165,7 @@ def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) ->
 
 
 def _unpacked(content: bytes) -> bytes:
-    """What is in a layer, which may be compressed."""
+    """Return the content of a layer, which may be compressed."""
     if not content.startswith(_GZIP):
         return content
     reader = zlib.decompressobj(wbits=31)
@@ -209,7 +209,7 @@ def _subject(subject: Body) -> Json:
 def _checks(
     question: VerificationRequest, trust: Callable[[], Trust], keys: KeySource
 ) -> BundlePolicy:
-    """What Kyverno builds of an attestor's fields."""
+    """Return the policy that Kyverno builds of an attestor's fields."""
     image, key = question.image, question.key
     subject = bool(question.subject or question.subject_regexp)
     issuer = bool(question.issuer or question.issuer_regexp)
@@ -306,7 +306,7 @@ def find_bundles(
 
 @dataclass(frozen=True, slots=True)
 class BundleRequirements:
-    """What an attestor of an ImageValidatingPolicy wants of bundles.
+    """Requirements of an ImageValidatingPolicy's attestor on bundles.
 
     key: who must have signed, else identities (Kyverno takes one); trust: None where a key is all
     that counts; ignores_log, ignores_sct: `ctlog.insecureIgnore…`; clocks: of its `tsaCertChain`;
@@ -368,7 +368,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
 def _wanted_checks(
     bundle: Bundle, wanted: BundleRequirements, identity: Identity | None
 ) -> BundlePolicy:
-    """What cosign asks of sigstore-go."""
+    """Return the policy that cosign gives to sigstore-go."""
     has_key, trust = wanted.key is not None, wanted.trust
     stamped = wanted.clocks is not None
     if wanted.ignores_log:

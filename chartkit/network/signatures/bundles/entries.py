@@ -1,8 +1,7 @@
-"""What transparency logs say of a Sigstore bundle: entries read, and compared with the bundle.
+"""Entries of transparency logs in a Sigstore bundle: read, and compared with the bundle.
 
-Of Rekor 1 there are entries for DSSE envelopes (`dsse`, `intoto`) and for digests
-(`hashedrekord`), of Rekor 2 those for digests alone. The rules are sigstore-go's
-(`tlog.ParseTransparencyLogEntry`).
+Of Rekor 1 there are entries for DSSE envelopes (`dsse`, `intoto`) and for digests (`hashedrekord`),
+of Rekor 2 those for digests alone. The rules are sigstore-go's (`tlog.ParseTransparencyLogEntry`).
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _DETAILS: Final = frozenset(PublicKeyDetails.__members__)
 
 @dataclass(frozen=True, slots=True)
 class InclusionProof:
-    """That an entry stands in a log's tree; checkpoint: what the log signed of the tree."""
+    """A proof that an entry is in a log's tree. checkpoint: the log's signed state of the tree."""
 
     index: int
     size: int
@@ -47,9 +46,9 @@ class InclusionProof:
 
 @dataclass(frozen=True, slots=True)
 class EntryBody:
-    """What a log wrote down. kind: of the entry, with its version; verifier: the certificate or
-    public key (DER); digest: of what was signed, in hexadecimals; algorithm: the digest's; fault:
-    what makes an entry useless, which matters when it is asked for."""
+    """The content of a log's entry. kind: of the entry, with its version; verifier: the certificate
+    or public key (DER); digest: of what was signed, in hexadecimals; algorithm: the digest's;
+    fault: what makes an entry useless, which matters when it is asked for."""
 
     kind: str
     signature: bytes = b""
@@ -60,7 +59,7 @@ class EntryBody:
 
     @property
     def is_payload(self) -> bool:
-        """Whether the digest is a DSSE payload's."""
+        """Tell whether the digest is a DSSE payload's."""
         return self.kind in (_DSSE, _IN_TOTO)
 
     @property
@@ -135,10 +134,8 @@ def _logged(body: bytes) -> EntryBody:
 
 
 def _fault_of_rekor_2(value: Json) -> str:
-    """What an entry lacks; raises MessageError for one that is none.
-
-    What it says is not read: it is made anew from the bundle.
-    """
+    """Return what an entry lacks; raises MessageError for one that is none. Its content is not read
+    but made again from the bundle."""
     entry = Message(value, "the entry", ("kind", "apiVersion", "spec"))
     spec = entry.message("spec", ("hashedRekordV002",))
     record = spec.message("hashedRekordV002", ("data", "signature")) if spec else None
@@ -232,6 +229,6 @@ def _octets(text: Json) -> bytes:
 
 
 def _first_block(pem: bytes) -> bytes:
-    """What the first block of a PEM text holds, nothing where there is none."""
+    """Return the content of the first block of a PEM text, empty for none."""
     blocks, _ = read_pem(pem.decode("ascii", "replace"))
     return blocks[0].content if blocks else b""

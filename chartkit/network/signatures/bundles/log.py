@@ -1,4 +1,4 @@
-"""That transparency logs have a bundle's signature: sigstore-go's `VerifyTlogEntry`.
+"""Log entries of a bundle, verified as sigstore-go's `VerifyTlogEntry` does.
 
 Promises, proofs and checkpoints are checked by sigstore-python's parts; what an entry must have in
 common with its bundle is checked here.
@@ -117,7 +117,7 @@ def _time(entry: LogEntry) -> datetime | None:
 
 
 def _is_promised(entry: LogEntry, log: Log) -> bool:
-    """Whether a log's promise holds, and was made while its key was in use."""
+    """Tell whether a log's promise holds, and was made while its key was valid."""
     at = _time(entry)
     if log.start is None or at is None or at < log.start:
         return False
@@ -158,7 +158,7 @@ def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, roo
 
 
 def _check_note(checkpoint: str) -> None:
-    """That a text and signatures are there, and nothing else."""
+    """Require a text and signatures, and nothing else."""
     _, separator, signatures = checkpoint.partition("\n\n")
     if not separator or _SIGNATURES.fullmatch(signatures) is None:
         raise BundleError("unmarshalling signed note: malformed note")
@@ -196,7 +196,7 @@ def _host(url: str) -> str:
 
 
 def _note_key(host: str, key: PublicKey) -> bytes:
-    """How a checkpoint names the key that signed it."""
+    """Return a checkpoint's hint of the key that signed it."""
     if isinstance(key, ec.EllipticCurvePublicKey):
         return hashlib.sha256(key_der(key)).digest()
     named = (
@@ -250,7 +250,7 @@ def _text(content: bytes) -> str:
 
 
 def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
-    """That an entry of Rekor 1 is this bundle's."""
+    """Require an entry of Rekor 1 to match its bundle."""
     logged = entry.logged
     if logged.signature != bundle.signature:
         raise BundleError("transparency log signature does not match")

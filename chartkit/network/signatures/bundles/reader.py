@@ -84,7 +84,7 @@ class Bundle:
 
     @property
     def signature(self) -> bytes:
-        """What logs and clocks saw."""
+        """The bytes that logs and time stamps refer to."""
         if self.envelope is not None:
             return self.envelope.signatures[0][1] if self.envelope.signatures else b""
         return self.message.signature if self.message is not None else b""
@@ -139,7 +139,7 @@ def _version(media_type: str) -> tuple[int, int, int]:
 
 
 def _named(root: Message) -> str:
-    """What is wrong with a version, as the bundle has it."""
+    """Return the error of a version."""
     text = root.text("mediaType").rpartition(".v")[2].removesuffix("+json")
     return f"validation error: unsupported media type: bundle version v{text}"
 

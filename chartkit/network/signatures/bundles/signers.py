@@ -1,4 +1,4 @@
-"""Who signed a Sigstore bundle: a key that a policy knows, or whoever a certificate names."""
+"""The signer of a Sigstore bundle: a key of the policy, or the holder of a certificate."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ class Signer:
     certificate: x509.Certificate | None = None
 
     def is_valid_at(self, moment: datetime) -> bool:
-        """Whether the signer could sign at a time; a policy's key always can."""
+        """Tell whether the signer was valid at a time; a policy's key always is."""
         if self.certificate is None:
             return True
         first, last = self.certificate.not_valid_before_utc, self.certificate.not_valid_after_utc
         return first <= moment <= last
 
     def is_logged_as(self, verifier: bytes) -> bool:
-        """Whether a log's entry (DER) names this signer."""
+        """Tell whether a log's entry (DER) names this signer."""
         if self.certificate is not None:
             return self.certificate.public_bytes(Encoding.DER) == verifier
         try:
@@ -69,7 +69,7 @@ class Signer:
             return False
 
     def verify_envelope(self, envelope: Envelope) -> None:
-        """That a DSSE envelope is signed, once; raises SignatureError."""
+        """Require a DSSE envelope to have one valid signature; raises SignatureError."""
         if len(envelope.signatures) != 1:
             raise BundleError("exactly one signature is required")
         name, signature = envelope.signatures[0]
@@ -86,7 +86,7 @@ class Signer:
         raise BundleError(f"{rejected}, Found: 0, Expected 1")
 
     def verify_digest(self, signature: bytes, digest: bytes) -> None:
-        """That a digest's content is signed; raises SignatureError."""
+        """Require a valid signature of a digest's content; raises SignatureError."""
         if not isinstance(self.key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
             raise BundleError(
                 "message signatures with ed25519 signatures can only be verified with artifacts, "
@@ -104,13 +104,13 @@ class Signer:
 
 
 def encode(envelope: Envelope) -> bytes:
-    """What a DSSE signature is of."""
+    """Return the pre-authentication encoding of a DSSE envelope, which is what is signed."""
     kind, payload = envelope.payload_type.encode(), envelope.payload
     return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
 
 
 def _fingerprint(key: PublicKey) -> str:
-    """How OpenSSH names a key, which is how DSSE does where nobody named it."""
+    """Return OpenSSH's fingerprint of a key, DSSE's default key id."""
     try:
         digest = ssh_key_fingerprint(key, hashes.SHA256())
     except (ValueError, UnsupportedAlgorithm):
@@ -119,11 +119,8 @@ def _fingerprint(key: PublicKey) -> str:
 
 
 def find_signer(bundle: Bundle, key: Signer | None) -> Signer | None:
-    """Who a bundle says has signed it; key: of the policy, if it has one. None for a key that
-    nobody knows.
-
-    Raises SignatureError for a certificate that is none.
-    """
+    """Return the signer of a bundle. key: of the policy, if it has one. None for an unknown key.
+    Raises SignatureError for a certificate that cannot be read."""
     if bundle.certificate is None:
         return key
     if not bundle.certificate:
@@ -148,8 +145,8 @@ def _algorithms(key: PublicKey) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Whom a certificate must be for: exact texts and regular expressions, of which those that
-    are not empty all hold."""
+    """An identity to match: exact texts and regular expressions, of which all that are set must
+    hold."""
 
     subject: str = ""
     subject_regexp: str = ""
@@ -196,8 +193,8 @@ def _compile(pattern: str) -> Regex:
 
 
 def summary(certificate: x509.Certificate) -> tuple[str, str]:
-    """Whom a certificate is for and who says so; raises SignatureError where that is not to be
-    read."""
+    """Return the identity of a certificate and its issuer; raises SignatureError for one that
+    cannot be read."""
     issuer = ""
     for extension in certificate.extensions:
         identifier, value = extension.oid.dotted_string, extension.value

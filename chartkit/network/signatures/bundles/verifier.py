@@ -1,8 +1,8 @@
-"""Whether a Sigstore bundle holds: the checks of sigstore-go 1.3.0 (`verify.Verifier`).
+"""Verification of a Sigstore bundle: the checks of sigstore-go 1.3.0 (`verify.Verifier`).
 
-sigstore-python's own verifier always wants one log entry, a certificate and its promise of a
-certificate log; Kyverno lets policies leave each of them out, and knows keys. So its parts are put
-together here, in sigstore-go's order.
+sigstore-python's own verifier always requires one log entry, a certificate and its promise of a
+certificate log. Kyverno lets policies leave out each of them, and supports keys. So its parts are
+combined here in sigstore-go's order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_DIGESTS = 32
 
 
 class Clock(Enum):
-    """What says when a bundle was signed."""
+    """A source of the time of a signature."""
 
     OBSERVED = auto()
     """A time-stamping authority, or a log's promise."""
@@ -51,9 +51,9 @@ class Clock(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BundlePolicy:
-    """What is wanted of a bundle. trust: whose logs, certificates and clocks count; key: who must
-    have signed, or identity: whom the certificate must be for; logged: whether a log must have it;
-    promised: whether a certificate log must have the certificate; now: the time, if not this."""
+    """Requirements on a bundle. trust: logs, certificates and clocks to trust; key: the required
+    signer, or identity: the required identity; logged: whether a log must have an entry; promised:
+    whether a certificate log must have the certificate; now: the time, None for the present."""
 
     trust: Trust
     clock: Clock
@@ -96,7 +96,7 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
 
 
 def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Sequence[datetime]:
-    """When a bundle was signed, as those say who are believed."""
+    """Return the times at which trusted sources saw the signature."""
     logged: Sequence[datetime] = ()
     if checks.logged:
         try:
@@ -184,7 +184,7 @@ def _stamp(
 def _check_certificate(
     certificate: x509.Certificate, times: Sequence[datetime], checks: BundlePolicy
 ) -> None:
-    """That it comes from a trusted authority, at every time that is known."""
+    """Require a certificate of a trusted authority, at every known time."""
     if checks.key is not None:
         raise BundleError("expected key signature, not certificate")
     if checks.clock is Clock.NONE:
@@ -211,7 +211,7 @@ def _chain(
 
 
 def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
-    """That the signer signed this image; gives the statement, if it is one."""
+    """Require a signature of this image; returns the statement, None for none."""
     try:
         wanted = bytes.fromhex(digest.partition(":")[2])
         if bundle.envelope is not None:

@@ -33,9 +33,9 @@ _BEGIN_CERTIFICATE: Final = "-----BEGIN CERTIFICATE-----"
 
 
 def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOptions:
-    """What a ClusterPolicy wants; trust: gives keys and roots that it does not.
+    """Return the options of a ClusterPolicy's attestor; trust: keys and roots that it leaves out.
 
-    Raises SignatureError in Kyverno's words, UnknownKeyError for a key that nobody here reads.
+    Raises SignatureError in Kyverno's words, UnknownKeyError for a key that cannot be read here.
     """
     checks = CheckOptions(attests=question.attestations)
     if question.roots:
@@ -179,7 +179,8 @@ def _ct(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Lo
 
 
 def repository_of(text: str) -> RegistryReference | None:
-    """Where signatures lie; None, beside the image, for no text. Raises SignatureError."""
+    """Return the repository of signatures; None, the image's own, for no text. Raises
+    SignatureError."""
     if not text:
         return None
     try:

@@ -53,14 +53,14 @@ _NO_PATH: Final = (
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What is wanted of signatures; the counterpart of cosign's own options.
+    """Options of a verification, the counterpart of cosign's `CheckOpts`.
 
-    verifier: the key that signed, None where certificates say who did; roots: whose certificates
-    count; intermediates: None where those that come with a signature are taken; trust: a trusted
-    root, which stands for roots and all logs' keys where it is given; logs, ct_logs: by identifier;
-    asks_log: whether Kyverno would ask the log about a signature that comes without its entry;
-    clock: whose time stamps count, besides the trusted root's; None where none is looked at;
-    attests: whether attestations are wanted; now: the time.
+    verifier: the key of the signer, None for certificates; roots: authorities to trust;
+    intermediates: None for those attached to a signature; trust: a trusted root, used for roots and
+    all logs' keys if set; logs, ct_logs: by identifier; asks_log: whether Kyverno would look up a
+    signature in the log that has no entry attached; clock: the time stamps to trust in addition to
+    the trusted root's, None to ignore them; attests: whether attestations are verified; now: the
+    time.
     """
 
     verifier: KeyVerifier | None = None
@@ -80,8 +80,8 @@ class CheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedLayers:
-    """What was verified. is_logged: that a log's promise was, for one of them at least; unknown:
-    why others were neither verified nor refused."""
+    """Verified signatures. is_logged: whether a log's promise was verified for at least one of
+    them; unknown: why others were neither verified nor refused."""
 
     layers: Sequence[SignedLayer]
     is_logged: bool
@@ -127,8 +127,8 @@ _NEXT: Final = "\n "
 
 
 def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
-    """Whether a log's promise was verified; raises SignatureError where anything does not hold,
-    UndecidedError where that cannot be known."""
+    """Tell whether a log's promise was verified; raises SignatureError where a check fails,
+    UndecidedError where it cannot be decided."""
     stamped = _stamped(layer, checks)
     logged, is_unknown = None, False
     if not checks.ignores_log:
@@ -164,7 +164,7 @@ _KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
 
 
 def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
-    """When an authority of the policy saw the signature; None where nobody did."""
+    """Return the time stamp of the policy's authority; None for none."""
     if checks.clock is None or layer.timestamp is None:
         return None
     try:
@@ -198,7 +198,7 @@ def _clock(authority: Authority) -> TimestampAuthority:
 
 
 def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
-    """When a log took the signature; None where it comes without the log's promise."""
+    """Return the time of the log's entry; None without the log's promise."""
     promise = layer.promise
     if promise is None:
         return None
@@ -243,7 +243,7 @@ def _log(name: str, checks: CheckOptions, at: datetime) -> Log:
 
 
 def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
-    """Who signed, as an entry of the log has it: a certificate, or a key alone."""
+    """Return the signer as an entry of the log has it: a certificate, or a key alone."""
     if layer.certificate is None:
         if checks.verifier is None:
             raise SignatureError("empty key")
@@ -328,7 +328,7 @@ def _check_times(
     logged: datetime | None,
     checks: CheckOptions,
 ) -> None:
-    """That a certificate was valid when somebody saw the signature, or is now."""
+    """Require a certificate to be valid at the time of the signature, or now."""
     for at, what in ((stamped, "timestamp"), (logged, "bundle")):
         if at is not None:
             try:

@@ -31,9 +31,9 @@ _DECODING: Final = "error decoding the payload: "
 def verify_signature(
     artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
 ) -> Verified:
-    """That an image is signed; trust: gives what the policy does not.
+    """Verify the signature of an image; trust: used for what the policy leaves out.
 
-    Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
+    Raises SignatureError in Kyverno's words, any other LookupFailed where it is unknown.
     """
     checks = build_checks(question, trust)
     repository = repository_of(question.repository)
@@ -136,14 +136,14 @@ def _check_annotations(payloads: Sequence[SimplePayload], question: Verification
 
 
 def _raise_unknown(found: VerifiedLayers) -> None:
-    """What the log would say of the others may decide otherwise."""
+    """Raise for signatures over which the log might decide otherwise."""
     unknown: Sequence[LookupFailed] = found.unknown
     if unknown:
         raise unknown[0]
 
 
 def resolve(artifacts: Artifacts, image: str) -> tuple[RegistryReference, str]:
-    """Where an image lies and its digest, which is asked for where the reference has none.
+    """Return the repository of an image and its digest, requested if the reference has none.
 
     Raises SignatureError, NotThereError or RegistryError.
     """

@@ -1,4 +1,4 @@
-"""Whom a certificate is for: its subject, the issuer of the identity, further extensions."""
+"""Identities in certificates: subject, issuer of the identity, further extensions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXTENSIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who may have signed for an ImageValidatingPolicy; a regular expression comes first."""
+    """An identity that an ImageValidatingPolicy accepts; a regular expression takes precedence."""
 
     issuer: str = ""
     subject: str = ""
@@ -38,7 +38,7 @@ class Identity:
 
 
 def check_identities(certificate: x509.Certificate, wanted: Sequence[Identity]) -> None:
-    """That a certificate is for one of the identities; raises SignatureError."""
+    """Require a certificate for one of the identities; raises SignatureError."""
     if not wanted:
         return
     issuer = extension_values(certificate).get(_ISSUER, "")
@@ -69,7 +69,7 @@ def _compile(pattern: str, what: str) -> Regex:
 
 
 def match_signatures(layers: Sequence[SignedLayer], question: VerificationRequest) -> None:
-    """That one of the signatures has the certificate that a ClusterPolicy wants.
+    """Require one of the signatures to have the certificate that a ClusterPolicy names.
 
     Raises SignatureError in Kyverno's words.
     """

@@ -59,7 +59,8 @@ def asked(ask: Callable[[], Answer]) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class RekorBundle:
-    """What came with a signature of the log's: its entry, in base64, and its promise to keep it.
+    """A log's bundle attached to a signature: the entry, in base64, and the log's promise to
+    include it.
 
     at: when it was logged, in seconds; log: the log's identifier, in hex.
     """
@@ -121,8 +122,8 @@ class Layers:
 def tagged_layers(
     artifacts: Artifacts, repository: RegistryReference, digest: str, suffix: str, prefix: str = ""
 ) -> Layers:
-    """What lies under the tag that cosign makes of an image's digest; none where there is no such
-    tag. suffix: `sig` or `att`. Raises SignatureError or RegistryError."""
+    """Return the layers under the tag that cosign derives from an image's digest; none without such
+    a tag. suffix: `sig` or `att`. Raises SignatureError or RegistryError."""
     tag = f"{prefix}{digest.replace(':', '-', 1)}.{suffix}"
     try:
         return _layers(artifacts, repository, tag)
@@ -140,7 +141,7 @@ def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest
 
 
 def manifest_at(artifacts: Artifacts, repository: RegistryReference, identifier: str) -> Json:
-    """What a tag or digest leads to; of an index the platform's manifest, as for images.
+    """Return the manifest of a tag or digest; of an index that of the platform, as for images.
 
     Raises NotThereError or SignatureError; RegistryError where there is no answer.
     """
@@ -213,7 +214,7 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
 
 
 def read_promise(text: str) -> RekorBundle | None:
-    """What a log's bundle says, None for no text; raises SignatureError."""
+    """Return a log's bundle, None for no text; raises SignatureError."""
     if not text:
         return None
     what = "unmarshaling bundle: "

@@ -55,8 +55,8 @@ def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | No
 
 
 def signer_name(certificate: x509.Certificate) -> str:
-    """Who a certificate is of (`GetNameInfoFromX509Cert`): an e-mail address, the common name, or
-    else the last of its alternative names."""
+    """Return the name in a certificate (`GetNameInfoFromX509Cert`): an e-mail address, the common
+    name, or else the last of its alternative names."""
     names = _alternatives(certificate)
     found = [one.value for one in names if isinstance(one, x509.RFC822Name)]
     subject = certificate.subject

@@ -1,4 +1,4 @@
-"""What signatures are of: cosign's simple signing, DSSE envelopes, in-toto statements."""
+"""Signed payloads: cosign's simple signing, DSSE envelopes, in-toto statements."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CUSTOM: Final = "https://cosign.sigstore.dev/attestation/v1"
 
 @dataclass(frozen=True, slots=True)
 class SimplePayload:
-    """Which image a signature is of, and what its maker added."""
+    """A payload of simple signing: the image's digest, and the annotations of the signer."""
 
     digest: str
     optional: Mapping[str, Json]
@@ -57,14 +57,14 @@ def read_simple(content: bytes, what: str = "") -> SimplePayload:
 
 
 def check_claim(layer: SignedLayer, digest: str) -> None:
-    """That a signature is of the image with a digest; raises SignatureError."""
+    """Require a signature to be of the image with a digest; raises SignatureError."""
     claimed = read_simple(layer.payload).digest
     if claimed != digest:
         raise SignatureError(f"invalid or missing digest in claim: {claimed}")
 
 
 def check_subject(layer: SignedLayer, digest: str) -> None:
-    """That an attestation is of the image with a digest; raises SignatureError."""
+    """Require an attestation to be of the image with a digest; raises SignatureError."""
     subjects = read_attested(layer).get("subject") or []
     for subject in subjects:
         if not isinstance(subject, dict):
@@ -111,7 +111,7 @@ _OBJECTS: Final = frozenset(("digest", "annotations"))
 
 
 def _is_statement(body: Body) -> bool:
-    """Whether every member is of the type that it has in in-toto's definitions."""
+    """Tell whether every member has its type in in-toto's definitions."""
     subjects = body.get("subject")
     return (
         body.keys() <= set(_STATEMENT)
@@ -167,7 +167,7 @@ _MOST_SIGNATURES: Final = 1000
 
 
 def encoded(payload_type: str, payload: bytes) -> bytes:
-    """What a DSSE signature is of (pre-authentication encoding)."""
+    """Return the pre-authentication encoding of a DSSE envelope, which is what is signed."""
     kind = payload_type.encode()
     return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
 

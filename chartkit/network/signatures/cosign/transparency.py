@@ -27,8 +27,8 @@ from chartkit.network.signatures.trust.keys import (
 
 @dataclass(frozen=True, slots=True)
 class RekorEntry:
-    """What an entry says: the hash of what was signed, the signature in base64 (empty where the
-    entry has none), and who signed, as a PEM in base64."""
+    """An entry of Rekor: the hash of what was signed, the signature in base64 (empty where the
+    entry has none), and the signer, as a PEM in base64."""
 
     algorithm: str
     digest: str
@@ -52,10 +52,8 @@ def read_entry(body: str) -> RekorEntry:
 
 
 def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None:
-    """That an entry is that of a signature; verifier_pem: who signed, as the signature says it.
-
-    Raises SignatureError in cosign's words.
-    """
+    """Require an entry to be that of a signature; verifier_pem: the signer in the signature. Raises
+    SignatureError in cosign's words."""
     if not isinstance(entry_body, str):
         raise SignatureError("bundle payload body is not a string")
     what = "signature" if layer.signature else "key"

@@ -54,7 +54,8 @@ class KeyMismatchError(SignatureError):
 
 
 def algorithm_of(certificate: x509.Certificate) -> Algorithm:
-    """What a certificate's key signs with; raises SignatureError for a key that may not sign."""
+    """Return the algorithm of a certificate's key; raises SignatureError for a key that may not
+    sign."""
     key = public_key(certificate)
     if isinstance(key, rsa.RSAPublicKey):
         size = (key.key_size + 7) // 8 * 8
@@ -72,10 +73,10 @@ def algorithm_of(certificate: x509.Certificate) -> Algorithm:
 def holds(
     algorithm: Algorithm, certificate: x509.Certificate, signed: bytes, signature: bytes, salt: bool
 ) -> bool:
-    """Whether a signature is one of these bytes by a certificate's key.
+    """Tell whether a signature of some bytes is by a certificate's key.
 
-    salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS).
-    Raises KeyMismatchError for a key of another kind.
+    salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS). Raises
+    KeyMismatchError for a key of another kind.
     """
     key = public_key(certificate)
     try:

@@ -42,12 +42,12 @@ Kind = TypeVar("Kind", bound=x509.ExtensionType)
 
 
 def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
-    """That a chain may sign code; raises SignatureError."""
+    """Require a chain for code signing; raises SignatureError."""
     _check(chain, stamps=False)
 
 
 def check_time_stamping(chain: Sequence[x509.Certificate]) -> None:
-    """That a chain may stamp times; raises SignatureError."""
+    """Require a chain for time stamping; raises SignatureError."""
     _check(chain, stamps=True)
 
 
@@ -124,7 +124,8 @@ def _is_own_issuer(certificate: x509.Certificate) -> bool:
 
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Whether the names fit; raises SignatureError where the signature or its right does not."""
+    """Tell whether the names match; raises SignatureError for a wrong signature or a missing
+    right."""
     constraints = extension(issuer, x509.BasicConstraints)
     is_authority = constraints is not None and constraints.value.ca
     # A certificate of the first version has no constraints and may sign.
@@ -252,7 +253,8 @@ def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension
 
 
 def asks_elsewhere(certificate: x509.Certificate) -> bool:
-    """Whether somebody else says if a certificate was revoked: a responder (OCSP) or a list."""
+    """Tell whether a certificate's revocation is published elsewhere: by a responder (OCSP) or a
+    list."""
     responders = extension(certificate, x509.AuthorityInformationAccess)
     is_asked = responders is not None and any(
         one.access_method == AuthorityInformationAccessOID.OCSP for one in responders.value

@@ -24,9 +24,9 @@ _TOO_MANY: Final = "too many referrers found, max limit is 50"
 
 
 def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Verified:
-    """That an image is signed by who has one of the question's certificates.
+    """Verify an image by one of the request's certificates.
 
-    Raises SignatureError in Kyverno's words, another LookupFailed where the question is open.
+    Raises SignatureError in Kyverno's words, another LookupFailed where it is unknown.
     """
     trust = _trust(question)
     try:
@@ -89,7 +89,7 @@ def _trust(question: VerificationRequest) -> TrustStore:
 def _check_attestor(
     repository: Repository, descriptor: Body, trust: TrustStore, image: str
 ) -> None:
-    """That an artifact is signed; what is signed is the manifest itself."""
+    """Require a signature of an artifact's manifest."""
     digest = str(descriptor["digest"])
     try:
         document = repository.artifacts.manifest(repository.place, digest)

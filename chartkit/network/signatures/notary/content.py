@@ -1,4 +1,4 @@
-"""What an envelope of the Notary Project says, whichever form it has, and what every one must say.
+"""Content of the Notary Project's envelopes, of either form, and the rules for all of them.
 
 The rules are those of the Notary Project's signature specification as notation-core-go applies
 them, in its words.
@@ -58,7 +58,7 @@ class Content:
 
 
 def check_content(content: Content) -> None:
-    """What holds for every envelope, besides its signature; raises SignatureError."""
+    """Check the rules for every envelope, in addition to its signature; raises SignatureError."""
     if not content.payload:
         raise SignatureError("content not present")
     signed, expiry = content.signing_time, content.expiry
@@ -80,7 +80,7 @@ def check_content(content: Content) -> None:
 
 
 def check_length(chain: object) -> None:
-    """That a chain is short enough to be read; raises SignatureError."""
+    """Require a chain that is short enough; raises SignatureError."""
     if isinstance(chain, list) and len(chain) > MOST_CERTIFICATES:
         raise SignatureError(f"more than {MOST_CERTIFICATES} certificates in a chain")
 

@@ -99,7 +99,7 @@ def parse(content: bytes) -> Envelope:
 
 
 def verify(envelope: Envelope) -> Content:
-    """What an envelope says, once its signature holds; raises SignatureError."""
+    """Return the content of an envelope with a valid signature; raises SignatureError."""
     listed = envelope.unprotected.get(_CHAIN)
     check_length(listed)
     if not isinstance(listed, list) or not listed:
@@ -233,7 +233,7 @@ def _protected(raw: object) -> Headers:
 
 
 def _check_labels(headers: Headers, which: str) -> None:
-    """What COSE itself says of headers (RFC 9052, 3.1); raises SignatureError."""
+    """Check COSE's own rules for headers (RFC 9052, 3.1); raises SignatureError."""
     for label in headers:
         if type(label) not in (int, str):
             raise SignatureError("cbor: header label: require int / tstr type")

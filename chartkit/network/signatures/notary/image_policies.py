@@ -20,9 +20,9 @@ _TOO_MANY: Final = "to many referrers found, max limit is 50"
 
 
 def signed(artifacts: Artifacts, image: str, attestor: Body) -> None:
-    """That an image is signed by an attestor, whose `notary` has `certs` and `tsaCerts`.
+    """Verify an image by an attestor whose `notary` has `certs` and `tsaCerts`.
 
-    Raises SignatureError in Kyverno's words, another LookupFailed where the question is open.
+    Raises SignatureError in Kyverno's words, another LookupFailed where it is unknown.
     """
     found = artifacts.resolve(image)
     trust = _trust(attestor)
@@ -79,8 +79,8 @@ def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
 
 
 def _shown(repository: Repository, digest: str) -> Json:
-    """What a signed artifact holds, None where that is not to be had; raises RegistryError where
-    nobody answers."""
+    """Return the content of a signed artifact, None where it cannot be read; raises RegistryError
+    for a registry without an answer."""
     try:
         return _json(_content(repository, digest))
     except SignatureError:

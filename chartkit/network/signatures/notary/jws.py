@@ -63,7 +63,7 @@ _TYPES: Final = GoTypes(
 _UNSIGNED: Final = frozenset(
     {"none", "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "EdDSA"}
 )
-"""What the JWT library knows besides, and nobody may sign with."""
+"""Further algorithms of the JWT library, with which no envelope may be signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def parse(raw: bytes) -> Envelope:
 
 
 def verify(envelope: Envelope) -> Content:
-    """What an envelope says, once its signature holds; raises SignatureError."""
+    """Return the content of an envelope with a valid signature; raises SignatureError."""
     if not envelope.chain:
         raise SignatureError("certificate chain is not present")
     try:

@@ -32,7 +32,7 @@ _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
 class UnknownError(LookupFailed):
-    """Whether a signature is trusted is known to somebody who is not asked."""
+    """A signature whose trust only a server can decide that is not asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """What a repository holds. words: what Kyverno says of too many referrers; is_single: whether
-    an artifact has to have exactly one layer, and is cut where it is too large."""
+    """A repository with signatures. words: what Kyverno says of too many referrers; is_single:
+    whether an artifact has to have exactly one layer, and is cut where it is too large."""
 
     artifacts: Artifacts
     place: RegistryReference
@@ -104,22 +104,23 @@ class Repository:
 
 
 def by_head(error: RegistryError) -> str:
-    """What is said where Kyverno asks for headers alone and everything is asked for here."""
+    """Return the error in the words of a HEAD request, which Kyverno sends where chartkit sends a
+    GET."""
     return error.without_body or error.message
 
 
 def refuse(error: RegistryError, text: str) -> NoReturn:
-    """What a registry says is a verdict; that nobody answers is none."""
+    """Raise a registry's answer as a verdict, and a missing answer as it is."""
     if error.unanswered:
         raise error.worded(text) from None
     raise SignatureError(text, hint=error.hint) from None
 
 
 def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
-    """That one of a manifest's signatures is trusted, as notation goes through them.
+    """Require a trusted signature of a manifest, in notation's order.
 
-    Raises SignatureError in its words, UnknownError where nobody is asked who would know whether a
-    certificate was revoked, and RegistryError where nobody answers.
+    Raises SignatureError in its words, UnknownError where only a server that is not asked knows of
+    a revocation, and RegistryError for a registry without an answer.
     """
     _check_scope(repository.place)
     signatures = repository.referrers(target.digest, SIGNATURE)
@@ -150,7 +151,7 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
 
 
 def _check_scope(place: RegistryReference) -> None:
-    """That notation takes a repository's name: it knows no addresses of IPv6."""
+    """Require a repository's name that notation accepts: it has no addresses of IPv6."""
     if place.registry.startswith("["):
         scope = quote(f"{place.registry}/{place.repository}")
         raise SignatureError(

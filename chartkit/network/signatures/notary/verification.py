@@ -1,4 +1,4 @@
-"""Whether one envelope signs one manifest, at notation's verification level `strict`.
+"""Verification of an envelope against a manifest, at notation's verification level `strict`.
 
 The steps, their order and words are those of notation-go's verifier: integrity, authenticity,
 expiry, an authentic time, revocation, and last what was signed.
@@ -46,7 +46,7 @@ _MICROSECOND: Final = 1000
 
 
 class RevocationUnknownError(SignatureError):
-    """Whether a certificate was revoked is known elsewhere, and nobody is asked there."""
+    """A certificate whose revocation only a server knows that is not asked."""
 
     def __init__(self, whose: str) -> None:
         super().__init__(f"{line(whose)} revocation status is unknown: {_NOBODY_ASKED}")
@@ -63,7 +63,7 @@ class TrustStore:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What is to be signed: a manifest's descriptor."""
+    """The manifest that must be signed, by its descriptor."""
 
     media_type: str
     digest: str
@@ -71,9 +71,9 @@ class Target:
 
 
 def check_envelope(raw: bytes, media_type: str, target: Target, trust: TrustStore) -> None:
-    """That an envelope is a trusted signature of a manifest.
+    """Require an envelope to be a trusted signature of a manifest.
 
-    Raises SignatureError in notation's words, RevocationUnknownError where nothing else is amiss.
+    Raises SignatureError in notation's words, RevocationUnknownError where nothing else is wrong.
     """
     try:
         unasked = _check(raw, media_type, target, trust)
@@ -98,7 +98,7 @@ def _check(
 
 
 def _intact(raw: bytes, media_type: str) -> Content:
-    """What an envelope says whose signature holds; raises SignatureError."""
+    """Return the content of an envelope whose signature holds; raises SignatureError."""
     content = _verified(raw, media_type)
     check_content(content)
     if content.content_type != _PAYLOAD:
@@ -124,7 +124,7 @@ def _verified(raw: bytes, media_type: str) -> Content:
 
 
 def _check_plugin(content: Content) -> None:
-    """That no plugin is wanted: Kyverno has none. Raises SignatureError."""
+    """Refuse an envelope that needs a plugin: Kyverno has none. Raises SignatureError."""
     wanted = content.attributes.get(PLUGIN)
     if wanted is None:
         return
@@ -148,10 +148,8 @@ def _check_authenticity(content: Content, trust: TrustStore) -> None:
 
 
 def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUnknownError | None:
-    """That the chain was valid when it was signed, by a clock's word or else now.
-
-    Raises SignatureError; gives what is not known of the clock itself.
-    """
+    """Require the chain to be valid at the time of the signature, by a time stamp or else now.
+    Raises SignatureError; returns what is unknown of the time stamp itself."""
     if trust.clocks:
         return _check_stamp(content, trust.clocks)
     for one in content.chain:
@@ -215,7 +213,7 @@ def _trusted_part(
 
 
 def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownError | None:
-    """What is not known of a chain; of several certificates notation names the first."""
+    """Return what is unknown of a chain; of several certificates notation names the first."""
     for one in chain[:-1]:
         if asks_elsewhere(one):
             return RevocationUnknownError(f"{kind} certificate with subject {subject(one)}")
@@ -223,7 +221,7 @@ def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownE
 
 
 def _check_target(payload: bytes, target: Target) -> None:
-    """That it is this manifest that was signed; raises SignatureError."""
+    """Require the envelope to sign this manifest; raises SignatureError."""
     body = decode(_TYPES, "envelope.Payload", read(payload))
     signed = body.get("targetArtifact", {})
     size = signed.get("size")

@@ -68,7 +68,7 @@ def shown(moment: Moment) -> str:
 
 
 def subject(certificate: x509.Certificate) -> str:
-    """Whom a certificate names, as Go quotes it: `"CN=signer,O=Acme,C=DE"`."""
+    """Return the subject of a certificate, as Go quotes it: `"CN=signer,O=Acme,C=DE"`."""
     return quote(name_text(certificate.subject))
 
 

@@ -44,7 +44,7 @@ _BROKEN: Final = (
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
 )
-"""What reading a foreign certificate, its names and its extensions may raise."""
+"""The errors of reading a certificate of a stranger, its names and its extensions."""
 
 
 def read_certificates(text: str) -> list[x509.Certificate]:
@@ -117,7 +117,8 @@ def certificate_pem(certificate: x509.Certificate) -> str:
 
 
 def _may_issue(certificate: x509.Certificate) -> bool:
-    """Whether it is an authority's, and its key is for certificates, if it says what it is for."""
+    """Tell whether it is an authority's, and its key may sign certificates, if it restricts its
+    use."""
     try:
         usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
     except x509.ExtensionNotFound:
@@ -126,7 +127,7 @@ def _may_issue(certificate: x509.Certificate) -> bool:
 
 
 def is_authority(certificate: x509.Certificate) -> bool:
-    """Whether it may issue certificates, as it says itself."""
+    """Tell whether a certificate claims to be an authority's."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
     except x509.ExtensionNotFound:
@@ -217,7 +218,7 @@ def _refused(
     intermediates: Sequence[x509.Certificate],
     at: datetime,
 ) -> SignatureError | UndecidedError:
-    """Why there is no way, as Go words it: the first thing that is wrong, from the leaf on."""
+    """Return why there is no path, in Go's words: the first fault, from the leaf on."""
     way = [leaf]
     while way[-1] not in roots and len(way) <= _DEEPEST:
         named = [
@@ -238,7 +239,7 @@ def _refused(
 
 
 def _wrong(certificate: x509.Certificate, above: int, at: datetime) -> str:
-    """What is wrong with a certificate of a way itself; above: how far from the leaf it stands."""
+    """Return the fault of a certificate on a path; above: its distance from the leaf."""
     first, last = certificate.not_valid_before_utc, certificate.not_valid_after_utc
     if not first <= at <= last:
         side, limit = ("before", first) if at < first else ("after", last)
@@ -274,13 +275,15 @@ _HANDLED: Final = frozenset(
 
 
 def _is_decided(constraints: x509.NameConstraints) -> bool:
-    """Whether the library that builds ways knows all kinds of names that are constrained."""
+    """Tell whether the library that builds paths supports all kinds of names that are
+    constrained."""
     trees = (*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ()))
     return all(isinstance(one, x509.DNSName | x509.RFC822Name | x509.IPAddress) for one in trees)
 
 
 def _candidate(certificate: x509.Certificate) -> str:
-    """Who has an issuer's name and is not that issuer, as Go adds it to its message."""
+    """Return the certificate with an issuer's name that is not the issuer, as Go adds it to its
+    message."""
     is_rsa = isinstance(public_key(certificate), rsa.RSAPublicKey)
     why = "crypto/rsa: verification error" if is_rsa else "x509: ECDSA verification failure"
     if not _may_issue(certificate):
@@ -310,7 +313,7 @@ def _name(certificate: x509.Certificate) -> str:
 def check_expiry(
     certificate: x509.Certificate, issuers: Sequence[x509.Certificate], at: datetime
 ) -> None:
-    """That a certificate and its issuers were valid at a time; raises SignatureError."""
+    """Require a certificate and its issuers to be valid at a time; raises SignatureError."""
     for index, one in enumerate((certificate, *issuers)):
         what = "issuing CA certificate" if index else "certificate"
         first, last = one.not_valid_before_utc, one.not_valid_after_utc
@@ -329,7 +332,7 @@ def _rfc3339(moment: datetime) -> str:
 
 
 def alternative_names(certificate: x509.Certificate) -> list[str]:
-    """Whom a certificate is for, in sigstore's order."""
+    """Return the alternative names of a certificate, in sigstore's order."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -21,7 +21,7 @@ _PATH: Final = ((0, _SEQUENCE), (1, _SEQUENCE), (1, _OPTIONAL), (0, _SEQUENCE))
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """Where an element begins, its content begins, and it ends."""
+    """The offsets of an element: its start, the start of its content, its end."""
 
     tag: int
     start: int

@@ -137,7 +137,7 @@ def key_pem(key: PublicKey) -> str:
 
 
 def log_id(key: PublicKey) -> bytes:
-    """How logs name their keys (RFC 6962, 3.2)."""
+    """Return a log's identifier of a key (RFC 6962, 3.2)."""
     return hashlib.sha256(key_der(key)).digest()
 
 

@@ -24,9 +24,9 @@ _HINT: Final = "scan it, too, with cosign.pub alone, or give the public key itse
 
 
 def key_text(reference: str, keys: KeySource) -> str:
-    """What a Secret holds for a public key; reference: `k8s://namespace/name`.
+    """Return the public key in a Secret; reference: `k8s://namespace/name`.
 
-    Raises SignatureError in cosign's words, UnknownKeyError where nobody knows the Secret.
+    Raises SignatureError in cosign's words, UnknownKeyError for an unknown Secret.
     """
     namespace, name = _parts(reference)
     found = keys.public_key(namespace, name)
@@ -36,8 +36,8 @@ def key_text(reference: str, keys: KeySource) -> str:
 
 
 def held_key(secret: Body) -> bytes | None:
-    """What a Secret publishes, as `KeySource` has it; raises UnknownKeyError for a Secret that no
-    cluster would take."""
+    """Return the public key of a Secret, as `KeySource` has it; raises UnknownKeyError for a Secret
+    that no cluster would accept."""
     data, plain = (_entries(secret.get(key)) for key in ("data", "stringData"))
     if not data and not plain:
         return None

@@ -1,4 +1,4 @@
-"""What sigstore's own library does and does not offer in public, behind narrow functions.
+"""Functions of sigstore's own library, public and private, behind narrow ones.
 
 Nothing else in chartkit imports `sigstore._internal`. Every function raises SignatureError where
 what it verifies does not hold.
@@ -72,7 +72,7 @@ def verify_promise(
 def verify_inclusion(
     *, body: bytes, log_index: int, tree_size: int, root_hash: bytes, hashes: Sequence[bytes]
 ) -> None:
-    """That an entry stands in the tree with a root hash (RFC 6962, 2.1.1)."""
+    """Require an entry to be in the tree with a root hash (RFC 6962, 2.1.1)."""
     entry = _entry(body, log_index, tree_size, root_hash, hashes, b"", "-")
     try:
         verify_merkle_inclusion(entry)
@@ -81,7 +81,7 @@ def verify_inclusion(
 
 
 def verify_checkpoint(*, checkpoint: str, root_hash: bytes, log_id: bytes, key: PublicKey) -> None:
-    """That a log signed a checkpoint, and that it is of the tree with this root hash."""
+    """Require a checkpoint signed by a log, of the tree with this root hash."""
     entry = _entry(b"", 0, 1, root_hash, (), log_id, checkpoint)
     try:
         _verify_checkpoint(RekorKeyring(_keyring(key)), entry)
@@ -90,7 +90,7 @@ def verify_checkpoint(*, checkpoint: str, root_hash: bytes, log_id: bytes, key: 
 
 
 def certificate_timestamps(certificate: x509.Certificate) -> Sequence[SignedCertificateTimestamp]:
-    """What logs of certificates promised, as it stands in the certificate."""
+    """Return the promises of certificate logs that a certificate contains."""
     kind = x509.PrecertificateSignedCertificateTimestamps
     try:
         return list(certificate.extensions.get_extension_for_class(kind).value)

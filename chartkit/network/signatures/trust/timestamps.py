@@ -61,8 +61,8 @@ class TimestampError(SignatureError):
 
 @dataclass(frozen=True, slots=True)
 class Timestamp:
-    """When a message was seen at the latest, and how exactly the clock says so; chain: the
-    certificate that signed it, and its issuers up to a root."""
+    """A time stamp: the latest time of a message, and the clock's accuracy; chain: the certificate
+    that signed it, and its issuers up to a root."""
 
     time: datetime
     accuracy: timedelta
@@ -71,7 +71,7 @@ class Timestamp:
 
 @dataclass(frozen=True, slots=True)
 class TimestampAuthority:
-    """Whose time stamps are believed. leaf: the only certificate that may sign, where one is
+    """A trusted authority of time stamps. leaf: the only certificate that may sign, where one is
     given; intermediates: between it and the roots, besides those that come with a time stamp."""
 
     roots: tuple[x509.Certificate, ...]
@@ -110,7 +110,7 @@ def _too_many(which: str, found: int, most: int) -> str:
 
 
 def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
-    """When the authority saw a message, by its response (TimeStampResp in DER).
+    """Return an authority's time stamp of a message, by its response (TimeStampResp in DER).
 
     Raises TimestampError for a response that is no time stamp of this message by this authority.
     """
@@ -169,7 +169,7 @@ def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
 
 @contextmanager
 def _wrong(what: str) -> Iterator[None]:
-    """What the libraries say of a structure, in one line."""
+    """Return the libraries' error of a structure, in one line."""
     try:
         yield
     except (ValueError, TypeError, OverflowError, KeyError) as error:
@@ -201,7 +201,7 @@ def _signer(
 
 
 def _check_signer(signer: x509.Certificate) -> None:
-    """That a certificate is for time stamping and nothing else (RFC 3161, 2.3)."""
+    """Require a certificate for time stamping alone (RFC 3161, 2.3)."""
     failed = "failed to verify TSA certificate"
     if is_authority(signer):
         raise TimestampError(
@@ -228,7 +228,7 @@ def _check_signer(signer: x509.Certificate) -> None:
 def _check_signed(
     decoded: TimeStampResponse, authority: TimestampAuthority, signer: x509.Certificate
 ) -> None:
-    """That the signer signed the response."""
+    """Require the signer's signature of the response."""
     verifier = VerifierBuilder(
         tsa_certificate=signer,
         intermediates=list(authority.intermediates),

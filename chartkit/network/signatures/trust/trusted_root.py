@@ -1,4 +1,4 @@
-"""Whom a Sigstore instance trusts: its trusted_root.json, as sigstore-go reads it."""
+"""The trust of a Sigstore instance: its trusted_root.json, as sigstore-go reads it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Who issues certificates or timestamps; leaf: the certificate of a clock itself."""
+    """An issuer of certificates or time stamps; leaf: the certificate of a clock itself."""
 
     uri: str
     root: x509.Certificate | None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.engine.monitoring import (API)
-from chartkit.project.monitoring import (Mode, first_monitoring)
+from chartkit.charts.engine.monitoring import API
+from chartkit.project.monitoring import Mode, first_monitoring
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version

@@ -90,19 +90,22 @@ def _indented(text: str, width: int) -> str:
     return "\n".join(" " * width + line if line else "" for line in text.split("\n"))
 
 
-def dump_yaml(document: Json) -> str:
-    """One document, keys in their order, ending with a newline."""
-    return dump_documents([document])
+def dump_yaml(document: Json, flow_leaves: bool = False) -> str:
+    """One document, keys in their order, ending with a newline; see `dump_documents`."""
+    return dump_documents([document], flow_leaves)
 
 
-def dump_documents(documents: Iterable[Json]) -> str:
-    """Documents with `---` between them, keys in their order."""
+def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
+    """Documents with `---` between them, keys in their order.
+
+    flow_leaves: write lists and mappings of scalars on one line (`[a, b]`).
+    """
     text: str = yaml.dump_all(
         documents,
         Dumper=_KubernetesDumper,
         sort_keys=False,
         allow_unicode=True,
-        default_flow_style=False,
+        default_flow_style=None if flow_leaves else False,
         width=2**31 - 1,
     )
     return text

@@ -1,8 +1,8 @@
 """Profiles: named sets of policies with their settings, and what an environment gets of them.
 
-A profile's format is `schemas/profile.schema.json`. A setting that comes later goes before the
-earlier ones: the profiles that a profile extends, in their order, then the profile itself; the
-next profile of the environment; last the environment's own parameters and policies.
+A profile's format is `schemas/profile.schema.json`. A later setting overrides an earlier one: the
+profiles that a profile extends, in their order, then the profile itself; the next profile of the
+environment; the environment's parameters; the project's policies; last the environment's policies.
 """
 
 from __future__ import annotations
@@ -19,12 +19,20 @@ from chartkit.library.parameter_values import check_for_all, check_for_policy
 from chartkit.library.policies import Library
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location
-from chartkit.project.project import Action, Environment, Exclusion, PolicySettings
+from chartkit.project.project import (
+    DEFAULT_PROFILES,
+    Action,
+    Environment,
+    Exclusion,
+    PolicySettings,
+    Project,
+)
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 
 SCHEMA = "profile.schema.json"
 _SUFFIXES = (".yaml", ".yml")
+_ADD_HINT = "say `enabled: true` to add it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +76,13 @@ class Resolved:
     """What profiles and an environment come to.
 
     profiles: names of the profiles asked for; policies: by name; parameters: those for every
-    policy that has them, by name.
+    policy that has them, by name; exclude: for every policy.
     """
 
     profiles: tuple[str, ...]
     policies: Mapping[str, ResolvedPolicy]
     parameters: Mapping[str, Json]
+    exclude: tuple[Exclusion, ...] = ()
 
 
 def read_profile(reference: str, folder: Path, location: Location | None = None) -> Profile:
@@ -92,6 +101,39 @@ def resolve(profiles: Sequence[Profile], library: Library) -> Resolved:
     return resolved
 
 
+def resolve_project(project: Project, library: Library) -> Resolved:
+    """Return what the project's own profiles, policies and exclusions come to; raises InputError.
+
+    A policy that only an environment has is not in it.
+    """
+    references = project.document.body.get("profiles", DEFAULT_PROFILES)
+    profiles = [
+        read_profile(reference, project.root, project.locate("profiles", index))
+        for index, reference in enumerate(references)
+    ]
+    resolved = _with_policies(resolve(profiles, library), project.policies, library)
+    return replace(resolved, exclude=project.exclude)
+
+
+def resolve_environments(project: Project, library: Library) -> dict[str, Resolved]:
+    """Return what each environment gets, by its name.
+
+    Raises InputError, also for settings of the project for a policy that no environment has.
+    """
+    resolved = {
+        name: resolve_environment(each, library, project.root)
+        for name, each in project.environments.items()
+    }
+    for reference, settings in project.policies.items():
+        if not any(
+            _meant(each, library, reference, settings.location).name in each.policies
+            for each in resolved.values()
+        ):
+            message = f"policy '{reference}' is in no profile of any environment"
+            raise InputError(message, settings.location, _ADD_HINT)
+    return resolved
+
+
 def resolve_environment(environment: Environment, library: Library, root: Path) -> Resolved:
     """What an environment gets; root: the project's folder. Raises InputError."""
     profiles = [
@@ -103,15 +145,28 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
         place = environment.locate("parameters", name)
         check_for_all(name, value, library, place)
     resolved = _with_parameters(resolved, environment.parameters)
-    for reference, settings in environment.policies.items():
+    where = f"environment '{environment.name}'"
+    resolved = _with_policies(resolved, environment.policies, library, where)
+    return replace(resolved, exclude=environment.exclude)
+
+
+def _with_policies(
+    resolved: Resolved, policies: Mapping[str, PolicySettings], library: Library, where: str = ""
+) -> Resolved:
+    """Return the same with settings of single policies.
+
+    where: whose settings they are. A policy that is in no profile is an error in those of an
+    environment, and left out otherwise: another environment may have it.
+    """
+    for reference, settings in policies.items():
         policy = _meant(resolved, library, reference, settings.location)
         for name, value in settings.parameters.items():
-            place = environment.locate("policies", reference, "parameters", name)
-            check_for_policy(name, value, policy, place)
-        if policy.name not in resolved.policies and not settings.enabled:
-            message = f"policy '{reference}' is in no profile of environment '{environment.name}'"
-            raise InputError(message, settings.location, "say `enabled: true` to add it")
-        resolved = _with_policy(resolved, policy, settings)
+            check_for_policy(name, value, policy, settings.places[f"parameters.{name}"])
+        if policy.name in resolved.policies or settings.enabled:
+            resolved = _with_policy(resolved, policy, settings)
+        elif where and not settings.everywhere:
+            message = f"policy '{reference}' is in no profile of {where}"
+            raise InputError(message, settings.location, _ADD_HINT)
     return resolved
 
 

@@ -39,15 +39,27 @@ def _entry(key: str, value: Json, comments: Comments, path: Path, level: int) ->
         yield comment(text, level)
     name = _INDENT * level + dump_yaml({key: None}).removesuffix(" null\n")
     if isinstance(value, dict) and value:
+        if level and len(value) == 1 and not isinstance(next(iter(value.values())), dict | list):
+            yield _on_one_line(key, value, level)
+            return
         yield name
         for inner, item in value.items():
             yield from _entry(inner, item, comments, (*path, inner), level + 1)
     elif isinstance(value, list) and value:
+        line = _on_one_line(key, value, level)
+        is_commented = any(comments((*path, index)) for index in range(len(value)))
+        if not is_commented and "\n" not in line and len(line) <= _WIDTH:
+            yield line
+            return
         yield name
         for index, item in enumerate(value):
             yield from _item(item, comments, (*path, index), level + 1)
     else:
         yield _indented(dump_yaml({key: value}), level)
+
+
+def _on_one_line(key: str, value: Json, level: int) -> str:
+    return _indented(dump_yaml({key: value}, flow_leaves=True), level)
 
 
 def _item(value: Json, comments: Comments, path: Path, level: int) -> Iterator[str]:

@@ -115,6 +115,8 @@ def _compare(
             was, have, now = (side.get(key, MISSING) for side in (old, mine, new))
             if _same(was, now) or _same(have, now):
                 continue
+            if _is_unset(was) and _is_unset(now) and not _same(was, have):
+                continue
             if isinstance(have, dict) and isinstance(now, dict):
                 todo.append((path, was if isinstance(was, dict) else {}, have, now))
             elif now is MISSING and _added_to(was, have):
@@ -129,6 +131,11 @@ def _compare(
 def _added_to(was: Any, have: Any) -> bool:
     """Whether keys were put into a mapping by hand, which stay when chartkit's own go."""
     return isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
+
+
+def _is_unset(value: Any) -> bool:
+    """Return whether a value says nothing: a key that is gone, null, or an empty default."""
+    return value is MISSING or value is None or value in ("", [], {})
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -7,7 +7,7 @@ that it names exist is for `chartkit.library.profiles` to say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -60,9 +60,10 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What an environment or a profile says of one policy; None: it says nothing of that.
+    """The settings of one policy in a profile, a project or an environment; None: not set.
 
-    action_at: the place of its action.
+    action_at: the place of its action; places: those of `enabled`, `parameters` and each parameter
+    (`parameters.NAME`); everywhere: only the project sets it, for all its environments.
     """
 
     location: Location
@@ -71,6 +72,22 @@ class PolicySettings:
     action_at: Location | None = None
     parameters: Mapping[str, Json] = field(default_factory=dict)
     exclude: tuple[Exclusion, ...] = ()
+    places: Mapping[str, Location] = field(default_factory=dict, repr=False)
+    everywhere: bool = False
+
+    def over(self, other: PolicySettings | None) -> PolicySettings:
+        """Return these settings on top of others; exclusions add up."""
+        if other is None:
+            return self
+        return PolicySettings(
+            location=self.location,
+            enabled=other.enabled if self.enabled is None else self.enabled,
+            action=self.action or other.action,
+            action_at=self.action_at or other.action_at,
+            parameters=MappingProxyType({**other.parameters, **self.parameters}),
+            exclude=other.exclude + self.exclude,
+            places=MappingProxyType({**other.places, **self.places}),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,8 @@ class Environment:
     engine: whether the engine chart installs Kyverno there; policy_type: the form of its policies,
     None where it leaves that to the chart;
     profiles: names of built-in profiles or paths as written; parameters: for every policy that
-    has them; policies: settings of single policies by name; exclude: for every policy;
+    has them; policies: settings of single policies by name, the project's under its own; exclude:
+    for every policy, the project's first;
     apis: API versions of custom resources (`monitoring.coreos.com/v1`) to whether they are there;
     monitoring: how Prometheus comes to the engine's metrics, policy_reporter: what is wanted of it,
     None where the environment says nothing.
@@ -138,13 +156,16 @@ class Project:
     """A project file.
 
     root: the folder it stands in, which its paths start from; library: folders with policies of
-    the project's own; charts: where charts are written; manifests: where rendered manifests are
-    written (None: nowhere); environments: by name, in the file's order.
+    the project's own; policies, exclude: settings of single policies by name, and exclusions for
+    every policy, in all environments; charts: where charts are written; manifests: where rendered
+    manifests are written (None: nowhere); environments: by name, in the file's order.
     """
 
     file: Path
     root: Path
     library: tuple[Path, ...]
+    policies: Mapping[str, PolicySettings]
+    exclude: tuple[Exclusion, ...]
     charts: Path
     manifests: Path | None
     environments: Mapping[str, Environment]
@@ -195,6 +216,8 @@ def parse_project(document: Document, file: Path) -> Project:
         file=file,
         root=root,
         library=tuple(root / folder for folder in body.get("library", ())),
+        policies=_policies(document, ()),
+        exclude=_exclusions(document, (), body),
         charts=root / charts,
         manifests=None if manifests is None else root / manifests,
         environments=MappingProxyType(
@@ -223,8 +246,8 @@ def _environment(name: str, document: Document, root: Path) -> Environment:
         policy_type=_policy_type(body) or _policy_type(project),
         profiles=tuple(body.get("profiles", project.get("profiles", DEFAULT_PROFILES))),
         parameters=MappingProxyType(dict(body.get("parameters", {}))),
-        policies=_policies(document, place),
-        exclude=_exclusions(document, (*place, "exclude"), body.get("exclude", ())),
+        policies=_all_policies(document, place),
+        exclude=_exclusions(document, (), project) + _exclusions(document, place, body),
         apis=MappingProxyType(dict(body.get("apis", {}))),
         workloads=workloads,
         monitoring=read_monitoring(document, place),
@@ -254,32 +277,52 @@ def _policy_type(body: Body) -> PolicyType | None:
     return PolicyType(body["policyType"]) if "policyType" in body else None
 
 
-def _policies(document: Document, place: tuple[str, str]) -> Mapping[str, PolicySettings]:
-    policies = document.body["environments"][place[1]].get("policies", {})
-    settings = {}
-    for name, body in policies.items():
-        at = (*place, "policies", name)
-        settings[name] = PolicySettings(
-            location=document.locate(*at),
-            enabled=body.get("enabled"),
-            action=_action(body),
-            action_at=document.locate(*at, "action") if "action" in body else None,
-            parameters=MappingProxyType(dict(body.get("parameters", {}))),
-            exclude=_exclusions(document, (*at, "exclude"), body.get("exclude", ())),
-        )
+def _all_policies(document: Document, place: tuple[str, str]) -> Mapping[str, PolicySettings]:
+    """Return an environment's settings of single policies on top of the project's."""
+    settings = {
+        name: replace(each, everywhere=True) for name, each in _policies(document, ()).items()
+    }
+    for name, each in _policies(document, place).items():
+        settings[name] = each.over(settings.get(name))
     return MappingProxyType(settings)
 
 
-def _exclusions(
-    document: Document, place: tuple[str, ...], bodies: list[Body] | tuple[()]
-) -> tuple[Exclusion, ...]:
+def _policies(document: Document, place: tuple[str, ...]) -> Mapping[str, PolicySettings]:
+    """Return the settings under `policies`, of an environment or the project (an empty place)."""
+    body = document.body["environments"][place[1]] if place else document.body
+    return MappingProxyType(
+        {
+            name: _settings(document, (*place, "policies", name), given)
+            for name, given in body.get("policies", {}).items()
+        }
+    )
+
+
+def _settings(document: Document, place: tuple[str, ...], body: Body) -> PolicySettings:
+    parameters = body.get("parameters", {})
+    places = {key: document.locate(*place, key) for key in body}
+    for name in parameters:
+        places[f"parameters.{name}"] = document.locate(*place, "parameters", name)
+    return PolicySettings(
+        location=document.locate(*place),
+        enabled=body.get("enabled"),
+        action=_action(body),
+        action_at=document.locate(*place, "action") if "action" in body else None,
+        parameters=MappingProxyType(dict(parameters)),
+        exclude=_exclusions(document, place, body),
+        places=MappingProxyType(places),
+    )
+
+
+def _exclusions(document: Document, place: tuple[str, ...], body: Body) -> tuple[Exclusion, ...]:
+    """Return the exclusions under `exclude`; place: that of body."""
     return tuple(
         Exclusion(
-            {key: value for key, value in body.items() if key != "reason"},
-            body.get("reason", ""),
-            document.locate(*place, index),
+            {key: value for key, value in each.items() if key != "reason"},
+            each.get("reason", ""),
+            document.locate(*place, "exclude", index),
         )
-        for index, body in enumerate(bodies)
+        for index, each in enumerate(body.get("exclude", ()))
     )
 
 

@@ -11,8 +11,8 @@ from chartkit.charts.engine import values as engine_values, values_schema as eng
 from chartkit.charts.engine.crds import crd_templates, group_values
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
 from chartkit.charts.engine.controllers import SOURCE, describe
-from chartkit.charts.engine.monitoring import (monitoring_values)
-from chartkit.project.monitoring import (Monitoring)
+from chartkit.charts.engine.monitoring import monitoring_values
+from chartkit.project.monitoring import Monitoring
 from chartkit.kyverno import releases
 from chartkit.charts.plan import ChartPlan
 from chartkit.library.templating import SUFFIX, render_text

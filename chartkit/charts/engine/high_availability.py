@@ -14,7 +14,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity, mapping_at
-from chartkit.kyverno.controllers import CONTROLLERS, COMPONENT, ADMISSION, Controller, controllers, labels_of
+from chartkit.kyverno.controllers import (
+    CONTROLLERS,
+    COMPONENT,
+    ADMISSION,
+    Controller,
+    controllers,
+    labels_of,
+)
 
 RULE_REPLICAS = "CK111"
 RULE_TWO_ADMISSION = "CK112"
@@ -37,8 +44,6 @@ _MINIMUM = {ADMISSION: 3}
 _OTHER_MINIMUM = 2
 
 
-
-
 def values_path(diagnostic: Diagnostic) -> tuple[str, ...] | None:
     """The key of the chart's values that decides a finding: the one that its hint names, or that
     of the number of replicas. None for a finding that no one key decides."""
@@ -54,8 +59,6 @@ def values_path(diagnostic: Diagnostic) -> tuple[str, ...] | None:
 def minimum(component: str) -> int:
     """The fewest replicas with which a controller is highly available."""
     return _MINIMUM.get(component, _OTHER_MINIMUM)
-
-
 
 
 def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
@@ -148,8 +151,6 @@ def _amount(value: Json, replicas: int) -> int | None:
     return None
 
 
-
-
 def _covers(budget: Resource, deployment: Resource) -> bool:
     if budget.kind != "PodDisruptionBudget" or budget.namespace != deployment.namespace:
         return False
@@ -175,7 +176,3 @@ def _expression(expression: Mapping[str, Any], labels: Mapping[str, Any]) -> boo
         case "DoesNotExist":
             return value is None
     return False
-
-
-
-

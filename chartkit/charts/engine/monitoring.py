@@ -27,25 +27,6 @@ API: Final = "monitoring.coreos.com/v1"
 """The API version of the Prometheus operator's resources."""
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 def monitoring_values(
     monitoring: Monitoring, controllers: Iterable[Body], metrics_apart: bool = True
 ) -> Body:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.project.monitoring import (Mode, Monitoring)
+from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.charts.plan import ChartPlan
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.documents.reader import Document
@@ -34,14 +34,6 @@ def _plugin_3(enabled: bool) -> Body:
 _PLUGIN: Final = MappingProxyType({2: _plugin_2, 3: _plugin_3})
 """How the Kyverno plugin is switched, by the chart's major version; in 2.x the plugin is a
 subchart, and the UI shows its pages for a switch of its own."""
-
-
-
-
-
-
-
-
 
 
 def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -> ChartPlan:

@@ -29,6 +29,8 @@ from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library import upstream
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.charts.plan import ChartPlan
+from chartkit.charts.readme import README_FILE
+from chartkit.charts.policies.readme import readme
 from chartkit.charts.policies.values_schema import (
     BASELINE,
     CHART_NAME,
@@ -50,11 +52,11 @@ from chartkit.library.profiles import (
     read_profile,
     require_same,
     resolve,
-    resolve_environment,
+    resolve_environments,
+    resolve_project,
     with_parameters,
 )
 from chartkit.project.project import (
-    DEFAULT_PROFILES,
     Environment,
     FILE_NAME,
     PolicyType,
@@ -62,6 +64,7 @@ from chartkit.project.project import (
     read_project,
 )
 from chartkit.helm.render import render_chart
+from chartkit.output.readable_json import dump_json
 from chartkit.library.templating import render_text, render_tree
 from chartkit.kyverno.versions import Version
 from chartkit.errors import InputError
@@ -91,8 +94,8 @@ def plan(project: Project) -> ChartPlan:
     Raises InputError for what the project, its profiles or its policies say wrong.
     """
     library = read_libraries(project)
-    base = _project_profiles(project, library)
-    resolved = dict(zip(project.environments, _resolved(project, library), strict=True))
+    base = resolve_project(project, library)
+    resolved = resolve_environments(project, library)
     chart = _Chart(library, [base, *resolved.values()])
     for name, environment in project.environments.items():
         chart.require_versions(environment, resolved[name])
@@ -100,7 +103,7 @@ def plan(project: Project) -> ChartPlan:
     files = {"values.yaml": chart.values_text(values, base)}
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
-    made = chart.files(base, _clusters(project))
+    made = chart.files(base, values, _clusters(project))
     return ChartPlan(CHART_NAME, made, files, chart.policies, resolved)
 
 
@@ -125,8 +128,9 @@ def plan_for_profile(
     profile = read_profile(reference, root)
     resolved = with_parameters(resolve([profile], library), parameters, library)
     chart = _Chart(library, [resolved])
-    values = {"values.yaml": chart.values_text(chart.base_values(resolved), resolved)}
-    return ChartPlan(CHART_NAME, chart.files(resolved, kube_version_range(matrix())), values)
+    values = chart.base_values(resolved)
+    files = chart.files(resolved, values, kube_version_range(matrix()))
+    return ChartPlan(CHART_NAME, files, {"values.yaml": chart.values_text(values, resolved)})
 
 
 def _project_around(file: Path) -> Project | None:
@@ -145,21 +149,6 @@ def render_profile(
     Kyverno could settle the form, and ClusterPolicy names each rule in what it says."""
     values = {"policyType": policy_type.value}
     return render_chart(plan_for_profile(reference, parameters), [values]).resources
-
-
-def _project_profiles(project: Project, library: Library) -> Resolved:
-    references = project.document.body.get("profiles", DEFAULT_PROFILES)
-    profiles = [
-        read_profile(reference, project.root, project.locate("profiles", index))
-        for index, reference in enumerate(references)
-    ]
-    return resolve(profiles, library)
-
-
-def _resolved(project: Project, library: Library) -> list[Resolved]:
-    """What each environment gets, in their order."""
-    environments = project.environments.values()
-    return [resolve_environment(each, library, project.root) for each in environments]
 
 
 def _clusters(project: Project) -> str:
@@ -217,7 +206,7 @@ class _Chart:
 
     def values_text(self, values: Body, resolved: Resolved) -> str:
         header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
-        return values_text(values, self._schema, header)
+        return values_text(values, resolved, self._schema, header)
 
     def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
         values = environment_values(environment, self._catalogue, resolved, base, self._schema)
@@ -228,7 +217,7 @@ class _Chart:
         )
         return environment_text(environment, resolved, values, self._schema, header)
 
-    def files(self, resolved: Resolved, kube_version: str) -> dict[str, str]:
+    def files(self, resolved: Resolved, values: Body, kube_version: str) -> dict[str, str]:
         source = bundled.chart_source_dir(CHART_NAME)
         context: dict[str, Any] = {
             "chart": {"name": CHART_NAME, **asdict(releases.current())},
@@ -242,7 +231,8 @@ class _Chart:
         needed = {each.policy.name: _permissions(each) for each in self._templates}
         needed = {name: forms for name, forms in needed.items() if forms}
         files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
-        files[SCHEMA_FILE] = json.dumps(self._schema, indent=2, ensure_ascii=False) + "\n"
+        files[SCHEMA_FILE] = dump_json(self._schema)
+        files[README_FILE] = readme(self._catalogue, values, self._schema)
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
         for each in self._templates:

@@ -1,13 +1,13 @@
-"""What the form of the policies (`policyType`) rules out in the values, for the chart's schema.
+"""Values that a form of the policies (`policyType`) cannot hold, for the chart's schema.
 
-A schema has no place for a reason. Where nothing is allowed, `const` holds the reason: programs
-that check the schema, Helm among them, say "value must be 'REASON'". The chart's templates refuse
-the same, also where `policyType` is left to the Kyverno version.
+A schema has no place for a reason. Where nothing is allowed, `const` holds the reason: Helm and
+other programs that check the schema report "value must be 'REASON'". The chart's templates refuse
+the same values, also where the Kyverno version decides `policyType`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from chartkit.model import Body
 
@@ -32,17 +32,25 @@ OF_CEL = (
 )
 
 
-def rulings(cel: Mapping[str, Sequence[str]], only_cel: Sequence[str]) -> list[Body]:
-    """What each form refuses, as conditions of the schema.
+def rulings(
+    rules: Mapping[str, Sequence[str]], cel: Collection[str], only_cel: Sequence[str]
+) -> list[Body]:
+    """Return what each form refuses, as conditions of the schema.
 
-    cel: the rules by policy, of those that have a form in CEL; the others come as ClusterPolicy
-    whatever policyType says, and keep what only that can hold; only_cel: those that are in CEL
-    whatever it says.
+    rules: the names of the rules, by policy; cel: the policies that have a form in CEL: the others
+    are ClusterPolicies whatever policyType is, and keep what only those can hold; only_cel: those
+    that are in CEL whatever policyType is.
     """
+    cluster = [_when([CLUSTER_POLICY], _of_cluster_policy(only_cel))]
+    if not cel:
+        return cluster
+    others = [name for name in rules if name not in cel]
+    named = {*cel, *(rule for name in cel for rule in rules[name])}
+    keys = {*others, *(rule for name in others for rule in rules[name])}
     return [
-        _when([CLUSTER_POLICY], _of_cluster_policy(only_cel)),
-        *([_when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(cel))] if cel else []),
-        *([_when([ADMISSION_POLICY], _of_admission(cel))] if cel else []),
+        *cluster,
+        _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(others, sorted(keys - named))),
+        _when([ADMISSION_POLICY], _of_admission(others)),
     ]
 
 
@@ -61,11 +69,12 @@ def _of_cluster_policy(only_cel: Sequence[str]) -> Body:
         key: {"items": _refused(OF_CEL)} for key in ("excludeResourceRules", "matchConditions")
     }
     of_all = {"auditAnnotations": refused, "vpolExclude": {"properties": lists}}
-    own = {"properties": {"matchConditions": {"items": _refused(OF_CEL)}}}
+    conditions = {"items": _refused(OF_CEL)}
+    own = {"properties": {"matchConditions": conditions, "auditAnnotations": refused}}
     return {
         **({} if only_cel else of_all),
         "auditAnnotationsByPolicy": _but(only_cel, refused),
-        "policyMatchConditions": _but(only_cel, {"items": _refused(OF_CEL)}),
+        "policyMatchConditions": _but(only_cel, conditions),
         "vpolExcludeByPolicy": _but(only_cel, {"properties": lists}),
         "policies": _but(only_cel, own),
     }
@@ -77,39 +86,29 @@ def _but(names: Sequence[str], body: Body) -> Body:
     return {**aside, "additionalProperties": body}
 
 
-def _of_cel(cel: Mapping[str, Sequence[str]]) -> Body:
+def _of_cel(others: Sequence[str], keys: Sequence[str]) -> Body:
+    """others: the policies without a form in CEL; keys: their names, and those of their rules."""
     conditions = {"additionalProperties": _refused(PRECONDITIONS)}
-    named = sorted({*cel, *(rule for rules in cel.values() for rule in rules)})
     filters = {"$ref": "#/definitions/filtersOfCel"}
+    own = {"properties": {"preconditions": conditions, "exclude": filters}}
     return {
         "exclude": filters,
-        "policyExclude": {"properties": _each(named, filters)},
-        "policyPreconditions": {"properties": _each(named, conditions)},
-        "policies": {
-            "properties": _each(
-                cel, {"properties": {"preconditions": conditions, "exclude": filters}}
-            )
-        },
+        "policyExclude": _but(keys, filters),
+        "policyPreconditions": _but(keys, conditions),
+        "policies": _but(others, own),
     }
 
 
-def _of_admission(cel: Mapping[str, Sequence[str]]) -> Body:
+def _of_admission(others: Sequence[str]) -> Body:
     on = {"enum": [True, None, BACKGROUND]}
-    return {
-        "background": on,
-        "policies": {"properties": _each(cel, {"properties": {"background": on}})},
-    }
-
-
-def _each(names: Iterable[str], body: Body) -> Body:
-    return dict.fromkeys(names, body)
+    return {"background": on, "policies": _but(others, {"properties": {"background": on}})}
 
 
 def filters_of_cel() -> Body:
-    """The definition of exclude blocks that can be said in CEL."""
+    """Return the definition of exclude blocks that CEL can express."""
     users: Body = {"roles": {"items": _refused(ROLES)}, "clusterRoles": {"items": _refused(ROLES)}}
     each = {"items": {"properties": users}}
     return {
-        "description": "An exclude block without roles, which cannot be asked in CEL.",
+        "description": "An exclude block without roles, which CEL cannot check.",
         "properties": {**users, "any": each, "all": each},
     }

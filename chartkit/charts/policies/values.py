@@ -1,32 +1,43 @@
-"""values.yaml and values_<env>.yaml of the policies chart."""
+"""values.yaml and values_<env>.yaml of the policies chart.
+
+values.yaml has one entry for each policy: its parameters with their defaults, and what the
+profiles set. What a key means is above it, as helm-docs and Artifact Hub read it.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from typing import Final
 
-from chartkit.output.commented_yaml import Path, comment, commented
+from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.library.policy import LibraryPolicy
-from chartkit.charts.policies.values_schema import BASELINE, Catalogue, RESTRICTED
 from chartkit.library.profiles import Resolved
+from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.model import Body, Json
+from chartkit.output.commented_yaml import Path, comment, commented
 from chartkit.project.project import Environment, Exclusion
-from chartkit.model import Body
 
-_STANDARDS: Mapping[str, tuple[str, ...]] = {
+_STANDARDS: Final[Mapping[str, tuple[str, ...]]] = {
     "privileged": (),
     "baseline": (BASELINE,),
     "restricted": (BASELINE, RESTRICTED),
 }
+_UPSTREAM: Final = (
+    "The keys that the upstream chart has in addition ({keys}) are accepted too: README.md, "
+    '"Upstream\'s values".'
+)
 
 
 def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
-    """Every value of the chart: the schema's defaults under what the profiles say."""
+    """Return every value of values.yaml: the schema's defaults under what the profiles set."""
     values = {
         key: copy.deepcopy(body["default"])
         for key, body in schema["properties"].items()
         if "default" in body
     }
     values["profiles"] = list(resolved.profiles)
+    values["exclude"] = _filters(resolved.exclude)
     shared = catalogue.shared_parameters
     values["parameters"] = {name: body["default"] for name, body in shared.items()} | {
         name: value for name, value in resolved.parameters.items() if name in shared
@@ -43,67 +54,92 @@ def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
 def environment_values(
     environment: Environment, catalogue: Catalogue, resolved: Resolved, base: Body, schema: Body
 ) -> Body:
-    """What an environment's values say otherwise than base; null takes a key of base away."""
+    """Return the values of an environment that differ from base; null removes a key of base."""
     own = {
         **base_values(catalogue, resolved, schema),
         "kyvernoVersion": str(environment.kyverno),
         "validationFailureAction": environment.action.value,
-        "exclude": _filters(environment.exclude),
     }
     if environment.policy_type is not None:
         own["policyType"] = environment.policy_type.value
     for name, body in own["policies"].items():
-        if body["enabled"] is None and base["policies"][name]["enabled"] is not None:
+        if "enabled" not in body and "enabled" in base["policies"][name]:
             given = resolved.policies.get(name)
             body["enabled"] = given is not None and given.enabled
     return _difference(own, base)
 
 
-def values_text(values: Body, schema: Body, header: str) -> str:
-    """A values file: what each key means stands above it, from the schema."""
+def values_text(values: Body, resolved: Resolved, schema: Body, header: str) -> str:
+    """Return values.yaml: the description of each key is above it, from the schema."""
+    properties = schema["properties"]
+    reasons = _reasons(resolved)
 
     def comments(path: Path) -> str:
-        return _description(schema, path)
+        if reason := _reason(reasons, path):
+            return reason
+        description = _description(schema, path) if len(path) == 1 else ""
+        return f"-- {description}" if description else ""
 
-    return f"{comment(header)}\n\n{commented(values, comments)}"
+    optional = [
+        f"{comment('-- ' + properties[key]['description'])}\n{_commented_out(key, example)}"
+        for key in properties
+        for example in properties[key].get("examples", ())
+    ]
+    keys = ", ".join(upstream_keys(schema))
+    tail = [*optional, comment(_UPSTREAM.format(keys=keys))]
+    return "\n\n".join([comment(header), commented(values, comments).rstrip("\n"), *tail]) + "\n"
+
+
+def upstream_keys(schema: Body) -> list[str]:
+    """Return the keys of upstream's chart for which this one has another place."""
+    return [
+        key
+        for key, body in schema["properties"].items()
+        if "default" not in body
+        and "examples" not in body
+        and key not in ("parameters", "policies")
+    ]
 
 
 def environment_text(
     environment: Environment, resolved: Resolved, values: Body, schema: Body, header: str
 ) -> str:
-    """An environment's values file; why something is excluded stands above it."""
-    reasons: dict[Path, Sequence[Exclusion]] = {("exclude", "any"): environment.exclude} | {
-        ("policies", name, "exclude", "any"): policy.exclude
-        for name, policy in resolved.policies.items()
-    }
+    """Return an environment's values file; the reason for an exclusion is above it."""
+    reasons = _reasons(resolved)
 
     def comments(path: Path) -> str:
-        last = path[-1]
-        if isinstance(last, int):
-            return reasons[path[:-1]][last].reason if path[:-1] in reasons else ""
-        return _first_sentence(_description(schema, path))
+        return _reason(reasons, path) or _first_sentence(_description(schema, path))
 
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
 
+def _reasons(resolved: Resolved) -> Mapping[Path, Sequence[Exclusion]]:
+    """Return the exclusions by the path of their list in the values."""
+    return {("exclude", "any"): resolved.exclude} | {
+        ("policies", name, "exclude", "any"): policy.exclude
+        for name, policy in resolved.policies.items()
+    }
+
+
+def _reason(reasons: Mapping[Path, Sequence[Exclusion]], path: Path) -> str:
+    at = path[-1]
+    listed = reasons.get(path[:-1], ())
+    return listed[at].reason if isinstance(at, int) and at < len(listed) else ""
+
+
+def _commented_out(key: str, example: Json) -> str:
+    return comment(dump_yaml({key: example}).rstrip("\n"))
+
+
 def _description(schema: Body, path: Path) -> str:
-    """What the schema says of the key at a path, where each file or policy says it anew."""
-    if len(path) > 1 and path[-2] not in ("parameters", "policies") and path[2:] != ("exclude",):
+    """Return the description of a value, or the title of a policy, at a path."""
+    body = schema["properties"].get(path[0], {})
+    if len(path) == 2 and path[0] in ("parameters", "policies"):
+        body = body.get("properties", {}).get(path[1], {})
+    elif len(path) > 1:
         return ""
-    node = schema
-    for step in path:
-        node = _resolved(schema, node.get("properties", {}).get(step, {}))
-    text: str = node.get("description", "")
+    text: str = body.get("description", "")
     return text
-
-
-def _resolved(schema: Body, node: Body) -> Body:
-    if "$ref" not in node:
-        return node
-    target = schema
-    for part in node["$ref"].split("/")[1:]:
-        target = target[part]
-    return target
 
 
 def _first_sentence(text: str) -> str:
@@ -112,7 +148,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _standard(catalogue: Catalogue, resolved: Resolved) -> tuple[str, dict[str, bool]]:
-    """The standard that comes nearest, and the policies that have to be switched beside it."""
+    """Return the nearest standard, and the policies to switch on or off in addition to it."""
     enabled = {name for name, each in resolved.policies.items() if each.enabled}
     candidates = [
         (
@@ -132,6 +168,7 @@ def _policy_values(policy: LibraryPolicy, resolved: Resolved, enabled: bool | No
     given = resolved.policies.get(policy.name)
     action = given.action.value if given and given.action else None
     values: Body = {"enabled": enabled, "action": action}
+    values = {key: value for key, value in values.items() if value is not None}
     if given and given.exclude:
         values["exclude"] = _filters(given.exclude)
     parameters = {name: each.default for name, each in policy.parameters.items() if not each.shared}

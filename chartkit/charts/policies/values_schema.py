@@ -1,7 +1,8 @@
 """The policies chart's values.schema.json: every value, strict.
 
-Names, meaning, form and default of every value stand in `sources/kyverno-policies/
-values.schema.json`; here the names and parameters of the chart's policies are added.
+`sources/kyverno-policies/values.schema.json` has the name, meaning, type and default of every
+value; this module adds the names and parameters of the chart's policies. A value without a default
+is not in values.yaml.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def is_standard(policy: LibraryPolicy) -> bool:
 
 
 _IN_CEL = (UpstreamForm.CEL, UpstreamForm.ADMISSION)
+_PARAMETERS: Body = {"description": "The policy's parameters.", "type": "object"}
 _OWN_VALUES: Body = {
-    "description": "What Helm code of the policy itself finds in .Values, over the chart's values.",
+    "description": "Values that Helm code in the policy reads from .Values, over the chart's own.",
     "type": "object",
 }
 
@@ -78,73 +80,53 @@ class Catalogue:
 
 
 def values_schema(catalogue: Catalogue) -> Body:
-    """The chart's JSON Schema; draft 7, which every Helm 3 and 4 reads."""
+    """Return the chart's JSON Schema; draft 7, which every Helm 3 and 4 reads."""
     file = bundled.chart_source_dir(CHART_NAME) / SCHEMA_FILE
     schema: Body = json.loads(file.read_text("utf-8"))
-    properties = schema["properties"]
+    properties, definitions = schema["properties"], schema["definitions"]
     if not catalogue.upstream:
         del properties[KEEP_ACTIONS]
-    _open_by_name(properties.values(), catalogue)
-    restricted = catalogue.group(RESTRICTED)
-    standard = catalogue.group(BASELINE) + restricted
-    others = [name for name in catalogue.names if name not in standard]
-    for definition, names in (
-        ("standardPolicy", standard),
-        ("restrictedPolicy", restricted),
-        ("otherPolicy", others),
-    ):
-        _enumerate(schema["definitions"][definition], names)
+    _enumerate_policies(definitions, catalogue)
+    _key_by_name(properties.values())
     properties["parameters"]["properties"] = catalogue.shared_parameters
-    template = schema["definitions"]["policy"]
-    for body in [*properties.values(), *template["properties"].values()]:
-        _inline(body, schema["definitions"])
-    properties["policies"]["properties"] = {
-        policy.name: _policy_schema(policy, template) for policy in catalogue.policies
-    }
-    cel = {name: catalogue.rules[name] for name in catalogue.names if name in catalogue.cel}
-    schema["definitions"]["filtersOfCel"] = filters_of_cel()
-    schema["allOf"] = rulings(cel, catalogue.only_cel)
+    _add_policies(properties["policies"], definitions, catalogue)
+    definitions["filtersOfCel"] = filters_of_cel()
+    rules = {name: catalogue.rules.get(name, ()) for name in catalogue.names}
+    schema["allOf"] = rulings(rules, catalogue.cel, catalogue.only_cel)
     return schema
 
 
 def parameters_alone(schema: Body, names: Iterable[str]) -> Body:
-    """What a chart's schema says of the parameters of some policies, and nothing else."""
-    policies = schema["properties"]["policies"]["properties"]
-    own = {name: {"parameters": policies[name]["properties"]["parameters"]} for name in names}
+    """Return what a chart's schema says of the parameters of some policies, and nothing else."""
+    policies = schema["properties"]["policies"].get("patternProperties", {})
+    patterns = [_pattern(name) for name in names]
+    own = {pattern: policies[pattern] for pattern in patterns if pattern in policies}
     return {
         "$schema": schema["$schema"],
         "properties": {
-            "policies": {"properties": {name: {"properties": own[name]} for name in own}}
+            "parameters": schema["properties"]["parameters"],
+            "policies": {"patternProperties": own},
         },
         "definitions": schema["definitions"],
     }
 
 
-def _inline(body: Body, definitions: Body) -> None:
-    """Puts a definition in the place of `allOf` with it alone: Helm's message for the latter says
-    only that allOf failed."""
-    for part in body.pop("allOf", ()):
-        definition = definitions[part["$ref"].rpartition("/")[2]]
-        body.update({key: value for key, value in definition.items() if key != "description"})
-
-
-def _open_by_name(properties: Iterable[Body], catalogue: Catalogue) -> None:
-    """Gives the values that are keyed by name their keys; `$comment` says which, and what of."""
-    names = catalogue.names
-    rules = {rule for found in catalogue.rules.values() for rule in found}
+def _enumerate_policies(definitions: Body, catalogue: Catalogue) -> None:
+    """Adds the names of policies and rules to the definitions that stand for them."""
+    restricted = catalogue.group(RESTRICTED)
+    standard = catalogue.group(BASELINE) + restricted
+    others = [name for name in catalogue.names if name not in standard]
+    _enumerate(definitions["standardPolicy"], standard)
+    _enumerate(definitions["restrictedPolicy"], restricted)
+    _enumerate(definitions["otherPolicy"], others)
+    rules = {rule for names in catalogue.rules.values() for rule in names}
     keys = {
-        "policy": names,
-        "policy and all": ["all", *names],
-        "policy and rule": sorted({*names, *rules}),
+        "byPolicy": catalogue.names,
+        "byPolicyOrAll": ["all", *catalogue.names],
+        "byPolicyOrRule": sorted({*catalogue.names, *rules}),
     }
-    for body in properties:
-        subject, _, definition = body.pop("$comment", "").removeprefix("by ").partition(": ")
-        if definition:
-            body["type"] = "object"
-            body["additionalProperties"] = False
-            body["properties"] = {
-                key: {"$ref": f"#/definitions/{definition}"} for key in keys[subject]
-            }
+    for name, known in keys.items():
+        definitions[name]["properties"] = dict.fromkeys(known, True)
 
 
 def _enumerate(definition: Body, names: Sequence[str]) -> None:
@@ -156,13 +138,55 @@ def _enumerate(definition: Body, names: Sequence[str]) -> None:
     definition["not"] = {}
 
 
-def _policy_schema(policy: LibraryPolicy, template: Body) -> Body:
-    properties: Body = {
-        key: {"$ref": f"#/definitions/policy/properties/{key}"} for key in template["properties"]
+def _key_by_name(properties: Iterable[Body]) -> None:
+    """Expands `$comment: KEYS of VALUE`: both are definitions, of the keys and of each value."""
+    for body in properties:
+        keys, _, value = body.pop("$comment", "").partition(" of ")
+        if value:
+            each = {"additionalProperties": {"$ref": f"#/definitions/{value}"}}
+            body["allOf"] = [{"$ref": f"#/definitions/{keys}"}, each]
+
+
+def _add_policies(policies: Body, definitions: Body, catalogue: Catalogue) -> None:
+    """Adds an entry for each policy to `policies`, and its parameters under a pattern of its name:
+    a reference has no further keywords in draft 7."""
+    shared = {
+        name: {"$ref": f"#/properties/parameters/properties/{name}"}
+        for name in catalogue.shared_parameters
     }
-    parameters = {name: dict(each.schema) for name, each in policy.parameters.items()}
-    properties["parameters"] = {**template["properties"]["parameters"], "properties": parameters}
-    if isinstance(policy, UpstreamPolicy) and policy.has_code:
-        properties["values"] = _OWN_VALUES
-    description = f"{policy.title}. {policy.description}"
-    return {**template, "description": description, "properties": properties}
+    parameters: Body = {}
+    for policy in catalogue.policies:
+        definition = "policy"
+        if isinstance(policy, UpstreamPolicy) and policy.has_code:
+            definition = "policyWithValues"
+            definitions[definition] = _variant(definitions["policy"], {"values": _OWN_VALUES})
+        elif policy.parameters:
+            definition = "policyWithParameters"
+            definitions[definition] = _variant(definitions["policy"], {"parameters": _PARAMETERS})
+            parameters[_pattern(policy.name)] = _parameters_schema(policy, shared)
+        policies["properties"][policy.name] = {
+            "description": policy.title,
+            "$ref": f"#/definitions/{definition}",
+        }
+    if parameters:
+        policies["patternProperties"] = parameters
+
+
+def _variant(policy: Body, extra: Body) -> Body:
+    """Return the definition of a policy with other keys in addition to, or in place of, its own."""
+    keys = {key: {"$ref": f"#/definitions/policy/properties/{key}"} for key in policy["properties"]}
+    return {**policy, "properties": {**keys, **extra}}
+
+
+def _parameters_schema(policy: LibraryPolicy, shared: Body) -> Body:
+    own = {
+        name: shared[name] if each.shared else dict(each.schema)
+        for name, each in policy.parameters.items()
+    }
+    body = {"additionalProperties": False, "properties": own}
+    return {"properties": {"parameters": body}}
+
+
+def _pattern(name: str) -> str:
+    """Return a regular expression for a policy's name alone, for Go, Python and ECMA 262."""
+    return f"^{name.replace('.', '[.]')}$"

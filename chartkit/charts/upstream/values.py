@@ -20,7 +20,7 @@ from chartkit.project.monitoring import KEY as MONITORING
 from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
 from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.library.profiles import Profile, read_profile
-from chartkit.project.project import Environment, Exclusion, PolicyType
+from chartkit.project.project import Environment, Exclusion, PolicySettings, PolicyType
 from chartkit.kyverno.versions import parse_version
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Location, Severity
@@ -100,7 +100,7 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
             continue
         if settings.action is not None:
             by_policy[name] = _cased(settings.action.value, defaults)
-        left += _settings_left(environment, reference)
+        left += _settings_left(settings)
     if by_policy:
         values["validationFailureActionByPolicy"] = by_policy
     standard, without = _standard(environment, root)
@@ -148,13 +148,11 @@ def _policy_names(chart: ChartFiles) -> frozenset[str]:
     )
 
 
-def _settings_left(environment: Environment, reference: str) -> Iterator[Diagnostic]:
-    settings = environment.policies[reference]
-    place = ("policies", reference)
+def _settings_left(settings: PolicySettings) -> Iterator[Diagnostic]:
     if settings.enabled is not None:
-        yield _left("no switch for a policy", environment.locate(*place, "enabled"))
+        yield _left("no switch for a policy", settings.places["enabled"])
     if settings.parameters:
-        yield _left("no parameters", environment.locate(*place, "parameters"))
+        yield _left("no parameters", settings.places["parameters"])
 
 
 def _environment_left(environment: Environment) -> Iterator[Diagnostic]:

@@ -74,7 +74,7 @@ this list: they stand under the rule's name.
 {{- $given := list -}}
 {{- $all := eq (include "kyverno-policies.type" .root) "ClusterPolicy" -}}
 {{- $values := .root.Values -}}
-{{- if or (index ($values.auditAnnotationsByPolicy | default dict) .name) (and $all $values.auditAnnotations) -}}
+{{- if or .own.auditAnnotations (index ($values.auditAnnotationsByPolicy | default dict) .name) (and $all $values.auditAnnotations) -}}
 {{- $given = append $given "auditAnnotations" -}}
 {{- end -}}
 {{- $excluding := list (index ($values.vpolExcludeByPolicy | default dict) .name) ($all | ternary $values.vpolExclude nil) -}}

@@ -15,6 +15,7 @@ from chartkit.library.profiles import (
     read_profile,
     resolve,
     resolve_environment,
+    resolve_environments,
     with_parameters,
 )
 from chartkit.project.project import Action
@@ -207,6 +208,42 @@ def test_an_environment_has_the_last_word(tmp_path: Path, library: Library) -> N
     assert (first.action, first.parameters) == (Action.ENFORCE, {"minimum": 4})
     assert first.exclude[0].resources == {"namespaces": ["x"]}
     assert resolved.parameters == {"standard": "v1.30"}
+
+
+def _environments(tmp_path: Path, library: Library, policies: str) -> dict[str, Resolved]:
+    write_profile(tmp_path / "one.yaml", "policies: {a/first: {}}")
+    write_profile(tmp_path / "two.yaml", "policies: {b/third: {}}")
+    text = f"policies:\n  {policies}\n{_PROJECT}"
+    text += '  qa: {kyverno: "1.19", kubernetes: "1.34", profiles: [two.yaml]}\n'
+    return resolve_environments(write_project(tmp_path, text), library)
+
+
+def test_settings_of_the_project_are_for_the_environments_that_have_the_policy(
+    tmp_path: Path, library: Library
+) -> None:
+    found = _environments(tmp_path, library, "first: {action: Enforce}")
+    assert found["dev"].policies["first"].action is Action.ENFORCE
+    assert set(found["qa"].policies) == {"third"}
+    added = _environments(tmp_path, library, "a/second: {enabled: true}")
+    assert all("second" in each.policies for each in added.values())
+
+
+@pytest.mark.parametrize(
+    ("policies", "message"),
+    [
+        ("frist: {action: Audit}", "there is no policy 'frist'"),
+        ("second: {action: Audit}", "'second' is in no profile of any environment"),
+        ("first: {parameters: {x: 1}}", "policy 'first' has no parameter 'x'"),
+    ],
+)
+def test_project_settings_for_unknown_policies_are_refused(
+    tmp_path: Path, library: Library, policies: str, message: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        _environments(tmp_path, library, policies)
+    assert message in str(raised.value)
+    assert raised.value.location is not None
+    assert raised.value.location.line == 2
 
 
 @pytest.mark.parametrize(

@@ -218,3 +218,25 @@ def test_a_changed_key_in_a_mapping_that_the_generator_drops_is_the_conflict() -
     (found,) = caught.value.diagnostics
     assert '\'image.registry\' was changed by hand ("ghcr.io" → "mine.io")' in found.message
     assert "chartkit generates nothing now" in found.message
+
+
+@pytest.mark.parametrize("before", ["null", "''", "[]", "{}"])
+@pytest.mark.parametrize("after", ["", "action: ''\n", "action: null\n"])
+def test_an_empty_default_that_goes_keeps_what_was_set(before: str, after: str) -> None:
+    base = f"action: {before}\nlast: 1\n"
+    edited = "action: Enforce  # mine\nlast: 1\n"
+    merged = merge_values(base, edited, f"{after}last: 2\n", "values.yaml")
+    assert parse_yaml(merged) == {"action": "Enforce", "last": 2}
+    assert "# mine" in merged
+
+
+def test_a_default_that_says_something_and_goes_is_a_conflict() -> None:
+    with pytest.raises(ConflictError):
+        merge_values("a: 1\nlast: 1\n", "a: 2\nlast: 1\n", "last: 2\n", "values.yaml")
+
+
+def test_empty_defaults_that_go_leave_the_file_of_someone_who_edited_others() -> None:
+    base = "a: null\nb:\n  c: null\n  d: {}\nlast: 1\n"
+    edited = base.replace("c: null", "c: 5").replace("d: {}", "d: {x: 1}")
+    merged = merge_values(base, edited, "b: {}\nlast: 1\n", "values.yaml")
+    assert parse_yaml(merged) == {"b": {"c": 5, "d": {"x": 1}}, "last": 1}

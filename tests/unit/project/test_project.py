@@ -184,6 +184,8 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
         "profiles",
         "policyType",
         "library",
+        "exclude",
+        "policies",
         "charts",
         "manifests",
         "workloads",
@@ -191,6 +193,57 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
     }
     text = f"environments:\n  dev: {ENVIRONMENT}"
     assert project(tmp_path, text).environment("dev").locate("kubernetes").line == 2
+
+
+def test_settings_of_the_project_are_under_those_of_an_environment(tmp_path: Path) -> None:
+    text = """\
+exclude: [{namespaces: [a]}]
+policies:
+  one: {action: Enforce, enabled: true, parameters: {x: 1, z: 1}, exclude: [{namespaces: [c]}]}
+  two: {enabled: false}
+environments:
+  dev:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    exclude: [{namespaces: [b]}]
+    policies:
+      one: {action: Audit, parameters: {z: 2}, exclude: [{namespaces: [d]}]}
+  qa: {kyverno: "1.19", kubernetes: "1.34"}
+"""
+    found = project(tmp_path, text)
+    dev, qa = found.environment("dev"), found.environment("qa")
+    assert [each.resources["namespaces"] for each in dev.exclude] == [["a"], ["b"]]
+    assert [each.location.line for each in dev.exclude] == [1, 9]
+    one = dev.policies["one"]
+    assert (one.enabled, one.action, one.parameters) == (True, "Audit", {"x": 1, "z": 2})
+    assert [each.location.line for each in one.exclude] == [3, 11]
+    assert (one.location.line, one.action_at and one.action_at.line) == (11, 11)
+    assert {key: place.line for key, place in one.places.items() if "." in key} == {
+        "parameters.x": 3,
+        "parameters.z": 11,
+    }
+    assert [one.everywhere, dev.policies["two"].everywhere] == [False, True]
+    assert qa.policies["one"].action == "Enforce"
+    assert qa.policies["one"].everywhere
+    assert qa.exclude == found.exclude
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "line"),
+    [
+        ("policies: {one: {acton: Audit}}\n", "unknown key 'acton'", 1),
+        ("policies: {one: {exclude: [{reason: why}]}}\n", "is without effect", 1),
+        ("exclude: [{namespace: [a]}]\n", "unknown key 'namespace'", 1),
+    ],
+)
+def test_mistakes_in_settings_of_the_project(
+    tmp_path: Path, text: str, message: str, line: int
+) -> None:
+    with pytest.raises(InputError) as raised:
+        project(tmp_path, f"{text}environments:\n  prd: {ENVIRONMENT}")
+    assert message in str(raised.value)
+    assert raised.value.location is not None
+    assert raised.value.location.line == line
 
 
 def test_the_form_of_policies_stands_with_the_environment_or_the_project(tmp_path: Path) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 
+from chartkit.charts.policies.values import upstream_keys
+from chartkit.documents.reader import parse_yaml
 from chartkit.errors import RenderError
+from chartkit.helm.references import check_references
 from chartkit.helm.render import dry_run
 from chartkit.model import Body
 from tests.shared import shared
@@ -16,6 +20,7 @@ from tests.unit.charts.policies.upstream_values import (CASES, FILTER, GROUPS, H
 OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
 OF_NOTES = {"profiles"}
+PROBES = "disallow-host-probes"
 OF_OTHER_OBJECTS = {"permissions", "configMaps"}
 """Values that no policy says; see test_policies_permissions.py."""
 
@@ -39,11 +44,11 @@ def test_every_value_has_such_a_test() -> None:
     tested = {key for case in CASES for key in case[0]} | OF_CEL_ALONE | OF_NOTES | OF_OTHER_OBJECTS
     tested |= {"global", "policyType"}
     assert tested == set(_schema()["properties"])
-    of_policy = _schema()["properties"]["policies"]["properties"][HOST_PATH]["properties"]
+    of_policy = _schema()["definitions"]["policy"]["properties"]
     tested = {
         key for case in CASES for body in case[0].get("policies", {}).values() for key in body
     }
-    assert tested | {"matchConditions"} == set(of_policy)
+    assert tested | {"matchConditions", "auditAnnotations"} == set(of_policy)
 
 
 def _describe(schema: Body, path: str = "") -> list[str]:
@@ -61,11 +66,55 @@ def test_every_key_is_described() -> None:
     assert all("description" in body for body in schema["definitions"].values())
 
 
-def test_every_value_stands_in_values_yaml_with_a_comment() -> None:
-    lines = (chart() / "values.yaml").read_text().splitlines()
-    for key in set(_schema()["properties"]) - {"global"}:
-        place = next(index for index, line in enumerate(lines) if line.startswith(f"{key}:"))
-        assert lines[place - 1].startswith("# ")
+def test_every_value_is_in_values_yaml_under_a_comment_or_a_key_of_upstreams() -> None:
+    text = (chart() / "values.yaml").read_text()
+    upstream = upstream_keys(_schema())
+    assert set(upstream) == {
+        *("podSecurityPolicies", "includeRestrictedPolicies", "includeOtherPolicies"),
+        *("validationFailureActionByPolicy", "policyExclude", "policyPreconditions"),
+        *("policyMatchConditions", "podSecuritySeverityByPolicy", "customAnnotationsByPolicy"),
+        *("auditAnnotationsByPolicy", "vpolExclude", "vpolExcludeByPolicy"),
+    }
+    paragraphs = text.split("\n\n")
+    for key in set(_schema()["properties"]).difference(upstream):
+        own = [each for each in paragraphs if re.search(rf"^(# )?{key}:", each, re.MULTILINE)]
+        assert len(own) == 1
+        assert own[0].startswith("# -- ")
+    for key in upstream:
+        assert re.search(rf"\b{key}\b", paragraphs[-1])
+
+
+def test_values_yaml_has_no_null_and_an_entry_for_every_policy() -> None:
+    text = (chart() / "values.yaml").read_text()
+    assert "null" not in text
+    assert "~" not in text
+    values = parse_yaml(text)
+    assert set(values["policies"]) == set(_schema()["properties"]["policies"]["properties"])
+    assert len(text.splitlines()) < 400
+
+
+def test_the_schema_is_small_and_refers_to_itself_alone() -> None:
+    text = (chart() / "values.schema.json").read_text()
+    assert len(text) < 120_000
+    assert check_references(text.encode(), "values.schema.json") == []
+    assert set(re.findall(r'"\$ref": "(.)', text)) == {"#"}
+
+
+def test_the_readme_names_every_value_policy_and_parameter() -> None:
+    readme = (chart() / "README.md").read_text()
+    for key in _schema()["properties"]:
+        assert f"\n| `{key}` |" in readme
+    values = parse_yaml((chart() / "values.yaml").read_text())
+    for name, entry in values["policies"].items():
+        section = readme.partition(f"\n### {name}\n")[2].partition("\n## ")[0]
+        for parameter in entry.get("parameters", {}):
+            assert f"\n| `{parameter}` |" in section.partition("\n### ")[0]
+
+
+def test_null_says_nothing_for_keys_that_values_yaml_does_not_have() -> None:
+    old: Body = {"policies": {HOST_PATH: {"enabled": None, "action": None}}}
+    old |= dict.fromkeys(upstream_keys(_schema()))
+    assert render(old) == render()
 
 
 @pytest.mark.parametrize(
@@ -75,6 +124,11 @@ def test_every_value_stands_in_values_yaml_with_a_comment() -> None:
         ({"policies": {"disallow-hostpath": {}}}, "disallow-hostpath"),
         ({"policies": {HOST_PATH: {"acton": "Audit"}}}, "acton"),
         ({"policies": {HOST_PATH: {"parameters": {"x": 1}}}}, "'x'"),
+        ({"policies": {PROBES: {"parameters": {"x": 1}}}}, "'x'"),
+        ({"policies": {PROBES: {"parameters": {"podSecurityVersion": 1}}}}, "podSecurityVersion"),
+        ({"policies": {PROBES: {"acton": "Audit"}}}, "acton"),
+        ({"validationFailureActionByPolicy": {HOST_PATH: "Force"}}, "'Enforce'"),
+        ({"validationFailureActionOverrides": {"al": []}}, "'al'"),
         ({"parameters": {"podSecurityversion": "v1.30"}}, "podSecurityversion"),
         ({"policyExclude": {"host-paths": {}}}, "host-paths"),
         ({"exclude": {"any": [{"resources": {"namespace": ["a"]}}]}}, "namespace"),

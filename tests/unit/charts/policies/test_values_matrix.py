@@ -77,9 +77,6 @@ def test_what_the_version_settles_refuses_the_same(case: Case, version: str, for
 
 def test_every_value_has_a_case() -> None:
     schema = json.loads(chart().files["values.schema.json"])
-    own = {
-        f"policies.{key}"
-        for key in schema["properties"]["policies"]["properties"][MINE]["properties"]
-    }
+    own = {f"policies.{key}" for key in schema["definitions"]["policy"]["properties"]}
     cases = {case.name for case in CASES}
     assert cases == (set(schema["properties"]) - OF_NO_POLICY) | own

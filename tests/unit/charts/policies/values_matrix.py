@@ -164,6 +164,9 @@ CASES = (
     Case(_own(severity="low")),
     Case(_own(annotations=_UNSCORED)),
     Case(_own(labels={"team": "x"}), silent=_SILENT),
+    Case(
+        _own(auditAnnotations=_KIND), refused={CLUSTER: _OF_CEL}, settings={ADMISSION: _AUDIT_LOG}
+    ),
     Case(_own(autogenControllers="none")),
     Case(_own(background=False), refused={ADMISSION: _SCAN}, settings=_RUN),
     Case(_own(failurePolicy="Ignore"), beside_in=_IN_CEL, silent={CLUSTER: _UNREACHED}),

@@ -241,7 +241,7 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $_ := set $spec "evaluation" (mergeOverwrite $evaluation (dict "background" (dict "enabled" $enabled))) -}}
 {{- end -}}
 {{- end -}}
-{{- $byPolicy := index ($values.auditAnnotationsByPolicy | default dict) .name | default dict -}}
+{{- $byPolicy := .own.auditAnnotations | default (index ($values.auditAnnotationsByPolicy | default dict) .name) | default dict -}}
 {{- $annotations := mergeOverwrite (dict) ($values.auditAnnotations | default dict) $byPolicy -}}
 {{- if and $annotations (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "auditAnnotations") .)) "true") -}}
 {{- $list := list -}}

@@ -14,7 +14,7 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request
 from chartkit.helm.render import render_chart
 from chartkit.model import Body, Json, Resource, RuleResult
@@ -70,14 +70,14 @@ def standard(form: str, minor: int, groups: Iterable[str] = ("baseline", "restri
     return {p.name: rendered[p.name] for p in policies if p.group in wanted}
 
 
-def compiled(found: Iterable[Resource]) -> tuple[AnyPolicy, ...]:
+def compiled(found: Iterable[Resource]) -> tuple[RunnablePolicy, ...]:
     """The policies among some objects, bound by the bindings among them."""
     made = compiled_set(found)
     assert [each.message for each in made.diagnostics] == []
     return made.policies
 
 
-def judge(policies: Iterable[AnyPolicy], resource: Resource) -> list[RuleResult]:
+def judge(policies: Iterable[RunnablePolicy], resource: Resource) -> list[RuleResult]:
     """What policies say of an object that is created."""
     return evaluate(tuple(policies), Request(in_namespace(resource)), around(resource))
 

@@ -5,40 +5,105 @@ What CEL needs is loaded when the first policy needs it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cel_policies.policy import CelKind
 from chartkit.engine.cel_policies.reader import is_cel_policy
-from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
+from chartkit.engine.cleanup import Cleaner, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
-from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
-from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE, rule_action
 from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_reader import KINDS
-from chartkit.model import Resource
+from chartkit.model import Diagnostic, Resource, RuleResult
 
 if TYPE_CHECKING:
-    from chartkit.engine.cel_policies.compile import CompiledCelPolicy
     from chartkit.engine.cel_policies.exceptions import CelException
-    from chartkit.engine.cleanup.deleting import DeletingPolicy
+    from chartkit.engine.cel_policies.policy import CelPolicy
+    from chartkit.engine.cluster_policy.policy import Policy
+    from chartkit.engine.request.phase import Phase
+    from chartkit.engine.request.request import Request
+    from chartkit.engine.request.run import Run
 
-AnyPolicy: TypeAlias = "CompiledPolicy | CompiledCelPolicy"
-"""A compiled policy that judges, changes or makes objects when they are admitted."""
-Cleaner: TypeAlias = "CleanupPolicy | DeletingPolicy"
-"""A compiled policy that deletes objects on a schedule."""
+
+class RunnablePolicy(Protocol):
+    """A compiled policy, of either generation, that evaluates objects when they are admitted.
+
+    phases: those in which it runs; scored: whether a failure is one (else it is a warning).
+    """
+
+    @property
+    def policy(self) -> Policy | CelPolicy: ...
+
+    @property
+    def phases(self) -> frozenset[Phase]: ...
+
+    @property
+    def scored(self) -> bool: ...
+
+    @property
+    def judges_json(self) -> bool:
+        """Whether it is for plain JSON: Kyverno's controllers do not ask it about admissions."""
+        ...
+
+    @property
+    def runs_in_api_server(self) -> bool:
+        """Whether the API server evaluates it, and not Kyverno."""
+        ...
+
+    @property
+    def source(self) -> str:
+        """The source of its results, as Kyverno's reports name it (`pkg/utils/report`)."""
+        ...
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether it may ask for more than the object of the request: the cluster's objects, an
+        entry, a service or a registry. True for too many rather than too few."""
+        ...
+
+    def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None, /) -> str:
+        """Return `Enforce` or `Audit`: whether a failure of a rule refuses an object in a
+        namespace.
+
+        rule: as in a result; labels: those of the namespace. Of a CEL policy its actions decide,
+        or those of its bindings; without any it denies.
+        """
+        ...
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """Return what Kyverno or an API server takes but warns of, or ignores in silence."""
+        ...
+
+    def rules_in(self, phases: Collection[Phase], /) -> tuple[str, ...]:
+        """Return the names of the rules that run in phases; empty texts for a CEL policy."""
+        ...
+
+    def concerns(self, request: Request, /) -> bool:
+        """Whether it may apply to requests of a kind; false only where it applies to none."""
+        ...
+
+    def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:
+        """Add the results of a phase; an object that a rule patched goes on to the next rule."""
+        ...
+
+    def run_forms(
+        self, run: Run, phase: Phase, /
+    ) -> Iterator[tuple[CelPolicy | None, list[RuleResult]]]:
+        """Yield the results of a phase by form; None: a policy without forms."""
+        ...
+
 
 EXCEPTION: Final = "PolicyException"
 """The kind of exceptions in both generations."""
 _GROUP: Final = "kyverno.io"
 _CEL_GROUP: Final = "policies.kyverno.io"
-_DENY: Final = "Deny"
 
 
 def is_policy(resource: Resource) -> bool:
@@ -94,7 +159,7 @@ def compile_any(
     resource: Resource,
     around: Surroundings = NOTHING_AROUND,
     cluster_wide: IsClusterWide = nothing_cluster_wide,
-) -> AnyPolicy | Cleaner:
+) -> RunnablePolicy | Cleaner:
     """Compiles a policy of any kind that `is_policy` knows; raises CompileError.
 
     cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there.
@@ -115,43 +180,15 @@ def compile_any(
 
 
 def sorted_out(
-    found: Iterable[AnyPolicy | Cleaner],
-) -> tuple[tuple[AnyPolicy, ...], tuple[Cleaner, ...]]:
-    """Policies that speak when objects are admitted, and those that delete on a schedule."""
-    admitting: list[AnyPolicy] = []
+    found: Iterable[RunnablePolicy | Cleaner],
+) -> tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]:
+    """Return the policies that run when objects are admitted, and those that delete on a
+    schedule."""
+    admitting: list[RunnablePolicy] = []
     cleaners: list[Cleaner] = []
-    for one in found:
-        if isinstance(one, CleanupPolicy):
-            cleaners.append(one)
-        elif isinstance(one, CompiledPolicy):
-            admitting.append(one)
+    for policy in found:
+        if isinstance(policy, Cleaner):
+            cleaners.append(policy)
         else:
-            from chartkit.engine.cleanup.deleting import DeletingPolicy
-
-            if isinstance(one, DeletingPolicy):
-                cleaners.append(one)
-            else:
-                admitting.append(one)
+            admitting.append(policy)
     return tuple(admitting), tuple(cleaners)
-
-
-def judges_json(compiled: AnyPolicy) -> bool:
-    """Whether a policy is for plain JSON: Kyverno's controllers do not ask it about admissions."""
-    return not isinstance(compiled, CompiledPolicy) and compiled.policy.json
-
-
-def action_of(
-    compiled: AnyPolicy, rule: str, namespace: str, labels: Mapping[str, str] | None = None
-) -> str:
-    """`Enforce` or `Audit`: whether a failure of a rule refuses an object in a namespace.
-
-    rule: as in a result; labels: those of the namespace. Of a CEL policy its actions decide, or
-    those of its bindings; without any it denies.
-    """
-    if isinstance(compiled, CompiledPolicy):
-        return rule_action(compiled.policy, rule, namespace, labels)
-    return ENFORCE if _denies(compiled.actions) else AUDIT
-
-
-def _denies(actions: Sequence[str]) -> bool:
-    return not actions or _DENY in actions

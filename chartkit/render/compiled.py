@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterable
 from functools import lru_cache
 
-from chartkit.engine.policies import AnyPolicy, Cleaner, Surroundings
+from chartkit.engine.cleanup import Cleaner
+from chartkit.engine.policies import RunnablePolicy, Surroundings
 from chartkit.model import Location, Resource
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 
@@ -26,7 +27,7 @@ def _set(found: tuple[tuple[str, Location], ...], allows_http: bool) -> PolicySe
     return compile_all(resources, Surroundings(allows_http=allows_http), _remembered)
 
 
-def _remembered(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
+def _remembered(resource: Resource, around: Surroundings) -> RunnablePolicy | Cleaner:
     bindings = tuple(json.dumps(one.body) for one in around.bindings)
     return _compiled(json.dumps(resource.body), resource.location, bindings, around.allows_http)
 
@@ -34,7 +35,7 @@ def _remembered(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner
 @lru_cache(maxsize=2048)
 def _compiled(
     body: str, location: Location, bindings: tuple[str, ...], allows_http: bool
-) -> AnyPolicy | Cleaner:
+) -> RunnablePolicy | Cleaner:
     bound = tuple(Resource(json.loads(one)) for one in bindings)
     around = Surroundings(bindings=bound, allows_http=allows_http)
     return compile_one(Resource(json.loads(body), location), around)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
-from chartkit.engine.policies import AnyPolicy, Surroundings
+from chartkit.engine.policies import RunnablePolicy, Surroundings
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
@@ -93,7 +93,7 @@ class Survey:
         given = replace(inputs.given, services=services or OFFLINE.services)
         return live_world(self.reader, given, self._entries)
 
-    def objects(self, policies: Sequence[AnyPolicy]) -> Iterator[Resource]:
+    def objects(self, policies: Sequence[RunnablePolicy]) -> Iterator[Resource]:
         """Yield the objects of the kinds that policies match, as they are read.
 
         Raise SourceError once the cluster does not answer, be it a policy or the scan itself.

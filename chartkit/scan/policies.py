@@ -12,16 +12,13 @@ from chartkit.bundled import profiles_dir
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
-from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
-from chartkit.engine.cluster_policy.policy_check.warnings import deprecations, policy_warnings
+from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.engine.policies import (
     NOTHING_AROUND,
-    AnyPolicy,
-    Cleaner,
+    RunnablePolicy,
     Surroundings,
-    action_of,
     compile_any,
     is_policy,
     sorted_out,
@@ -29,7 +26,6 @@ from chartkit.engine.policies import (
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
-from chartkit.report.model import KYVERNO
 from chartkit.scan.files import is_chart, walk
 from chartkit.scan.inputs import ChartOptions, Note, is_object, render_inputs
 
@@ -39,7 +35,7 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
 Namespaces = Mapping[str, Mapping[str, str]]
-Compiler: TypeAlias = Callable[[Resource, Surroundings], "AnyPolicy | Cleaner"]
+Compiler: TypeAlias = Callable[[Resource, Surroundings], "RunnablePolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 
@@ -52,7 +48,7 @@ class PolicySet:
     Each is equal to itself alone, so that what it says can be remembered with it.
     """
 
-    policies: tuple[AnyPolicy, ...]
+    policies: tuple[RunnablePolicy, ...]
     diagnostics: tuple[Diagnostic, ...]
     cleanup: tuple[Cleaner, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
@@ -62,7 +58,7 @@ class PolicySet:
     def warnings(self) -> tuple[Diagnostic, ...]:
         """What looks wrong in policies that compiled: fields that no object of the kind has, and
         what a cluster does not take. It is looked for when it is asked for."""
-        own = (each for policy in self.policies for each in _warnings_of(policy))
+        own = (each for policy in self.policies for each in policy.warnings())
         return (*self.notes, *own)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
@@ -95,7 +91,7 @@ def load_policies(
     return replace(compiled, notes=tuple(notes), deprecations=tuple(deprecations(written)))
 
 
-def compile_one(resource: Resource, around: Surroundings) -> AnyPolicy | Cleaner:
+def compile_one(resource: Resource, around: Surroundings) -> RunnablePolicy | Cleaner:
     """Compiles a policy; which kinds stand outside namespaces is known as a cluster knows it.
     Raises CompileError."""
     return compile_any(resource, around, kubernetes_cluster_wide)
@@ -110,7 +106,7 @@ def compile_all(
 
     Bindings among what was found bind; compiler: `compile_one`, or what remembers what it gave.
     """
-    compiled: list[AnyPolicy | Cleaner] = []
+    compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics = list(unbound_faults(found))
     around = around.with_bindings(found)
     for resource in filter(is_policy, found):
@@ -122,23 +118,6 @@ def compile_all(
     for one in cleaners:
         diagnostics.extend(one.diagnostics)
     return PolicySet(policies, tuple(diagnostics), cleaners)
-
-
-def _warnings_of(one: AnyPolicy) -> tuple[Diagnostic, ...]:
-    if isinstance(one, CompiledPolicy):
-        from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
-
-        return (*policy_warnings(one.policy), *unmatched_in_background(one.policy))
-    from chartkit.engine.cel_policies.admission.api_server import refused_by_server
-    from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
-    from chartkit.engine.cel_policies.misspelt import misspelt_fields
-
-    return (
-        *cluster_refusals(one.policy),
-        *without_effect(one.policy),
-        *refused_by_server(one.policy),
-        *misspelt_fields(one.policy),
-    )
 
 
 def _read_source(
@@ -214,23 +193,13 @@ def _profiles_hint() -> str:
     return f"name a file or folder with policies, or a profile: {', '.join(profile_names())}"
 
 
-def _facts(compiled: AnyPolicy, namespaces: Namespaces) -> PolicyFacts:
+def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
     annotations = compiled.policy.annotations
     return PolicyFacts(
         name=compiled.policy.key,
-        action=lambda rule, namespace: action_of(
-            compiled, rule, namespace, namespaces.get(namespace)
-        ),
+        action=lambda rule, namespace: compiled.action(rule, namespace, namespaces.get(namespace)),
         severity=annotations.get("policies.kyverno.io/severity", ""),
         category=annotations.get("policies.kyverno.io/category", ""),
         scored=annotations.get("policies.kyverno.io/scored") != "false",
-        source=_source(compiled),
+        source=compiled.source,
     )
-
-
-def _source(compiled: AnyPolicy) -> str:
-    """As Kyverno names where results come from (`pkg/utils/report`)."""
-    if isinstance(compiled, CompiledPolicy):
-        return KYVERNO
-    kind = compiled.policy.kind
-    return f"Kyverno{kind}" if kind in KYVERNO_KINDS else str(kind)

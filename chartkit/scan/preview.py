@@ -13,7 +13,7 @@ from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_diff import yaml_diff
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine.evaluate import respond
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.phase import Phase
 from chartkit.model import Body, Resource, RuleResult, Status
@@ -46,7 +46,7 @@ class Preview:
 
 
 def run_preview(
-    policies: Sequence[AnyPolicy], objects: Sequence[Resource], context: ScanContext
+    policies: Sequence[RunnablePolicy], objects: Sequence[Resource], context: ScanContext
 ) -> Iterator[Preview]:
     """Yield every object that rules would write, in order; Secrets without their values."""
     admissions = context.admissions(policies)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Final, TextIO
 
 from chartkit.engine.cleanup import Deletion
-from chartkit.engine.policies import judges_json
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Status
 from chartkit.report import ReportOptions, ReportPer
@@ -108,7 +107,7 @@ def require_policies(policies: PolicySet, console: Console, is_json: bool = Fals
 
     Raise InputError where plain JSON is scanned and no policy is for it.
     """
-    for_json = [each.policy.key for each in policies.policies if judges_json(each)]
+    for_json = [each.policy.key for each in policies.policies if each.judges_json]
     if is_json and not for_json:
         raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")
     if for_json and not is_json:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
 from chartkit.engine.cli_files.user_values import UserValues
-from chartkit.engine.cluster_policy.failure_action import ENFORCE
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.policies import AnyPolicy, action_of, judges_json
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.request.phase import ENFORCE
 from chartkit.engine.request.request import Request, User
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 from chartkit.scan.refused_objects import with_refusals
@@ -41,21 +41,24 @@ class ScanContext:
     is_json: bool = False
     plural_of: Callable[[GroupVersionKind], str] | None = None
 
-    def admissions(self, policies: Iterable[AnyPolicy]) -> Admissions:
+    def admissions(self, policies: Iterable[RunnablePolicy]) -> Admissions:
         """Return what makes requests of objects."""
         names = (policy.policy.name for policy in policies)
         return Admissions(names, self.values, self.user, self.namespaces, self.namespace_objects)
 
 
 def run_scan(
-    policies: Sequence[AnyPolicy], objects: Iterable[Resource], sink: Sink, context: ScanContext
+    policies: Sequence[RunnablePolicy],
+    objects: Iterable[Resource],
+    sink: Sink,
+    context: ScanContext,
 ) -> Counter[Status]:
     """Evaluate every object, call sink with it and its results, and count the statuses.
 
     The policies run in admission order: a policy sees what those before it mutated.
     """
     is_json, plural_of = context.is_json, context.plural_of
-    policies = [policy for policy in policies if judges_json(policy) is is_json]
+    policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)
     by_id = {policy.policy.id: policy for policy in policies}
     counts: Counter[Status] = Counter()
@@ -93,10 +96,10 @@ def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
 
 
 def _audited(
-    policy: AnyPolicy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
+    policy: RunnablePolicy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
 ) -> RuleResult:
     """A failure that is only audited becomes a warning."""
     if result.status is not Status.FAIL:
         return result
-    action = action_of(policy, result.rule, resource.namespace, labels)
+    action = policy.action(result.rule, resource.namespace, labels)
     return result if action == ENFORCE else replace(result, status=Status.WARN)

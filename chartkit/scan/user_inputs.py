@@ -14,12 +14,10 @@ from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read
 from chartkit.engine.cli_files.user_info import read_user_info
 from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
 from chartkit.engine.cli_files.world import UserGlobalContext, UserImages, UserMocks, partial_api
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
-from chartkit.engine.cluster_policy.policy import Rule, RuleKind
 from chartkit.engine.context.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
-from chartkit.engine.policies import EXCEPTION, AnyPolicy, Surroundings, is_exception
+from chartkit.engine.policies import EXCEPTION, RunnablePolicy, Surroundings, is_exception
 from chartkit.engine.policies import read_exceptions as exceptions_of
 from chartkit.engine.ports.services import ServiceSource
 from chartkit.engine.ports.signatures import UNASKED, SignatureSource
@@ -27,13 +25,12 @@ from chartkit.engine.ports.world import OFFLINE, Registries, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import User
 from chartkit.errors import InputError
-from chartkit.model import Json, Location, Resource
+from chartkit.model import Location, Resource
 from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
 from chartkit.network.signatures.trust.secret_keys import ScannedSecrets
 from chartkit.scan.files import existing, walk
 
 CLI_GROUP: Final = "cli.kyverno.io/"
-_AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +58,10 @@ class UserInputs:
             mocks=UserMocks(self.values, values_answer_calls=True),
         )
 
-    def world(self, policies: Sequence[AnyPolicy], found: Sequence[Resource]) -> World:
+    def world(self, policies: Sequence[RunnablePolicy], found: Sequence[Resource]) -> World:
         """The world that policies see: the objects that are scanned, and the user's values."""
         is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
-        if is_plain and not any(map(_looks_around, policies)):
+        if is_plain and not any(policy.looks_around for policy in policies):
             return OFFLINE
         bodies = [*self.context.resources, *(as_submitted(one).body for one in found)]
         keys = ScannedSecrets(bodies)
@@ -84,26 +81,6 @@ def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
         for one in found
         if one.kind in CONTEXT_KINDS and one.api_version.startswith("kyverno.io/")
     ]
-
-
-def _looks_around(compiled: AnyPolicy) -> bool:
-    """Whether a policy may ask for more than the object of the request."""
-    if not isinstance(compiled, CompiledPolicy):
-        return compiled.looks_around
-    return any(
-        rule.kind in _AROUND or _has_parameters(rule) or _has_context(rule.body)
-        for rule in compiled.policy.rules
-    )
-
-
-def _has_parameters(rule: Rule) -> bool:
-    return rule.kind is RuleKind.CEL and "paramRef" in (rule.validate.cel or {})
-
-
-def _has_context(value: Json) -> bool:
-    if isinstance(value, dict):
-        return "context" in value or any(map(_has_context, value.values()))
-    return isinstance(value, list) and any(map(_has_context, value))
 
 
 def read_user_inputs(

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from chartkit.engine.cleanup import plan_deletions
+from chartkit.engine.cleanup import Cleaner, plan_deletions
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import AnyPolicy, Cleaner
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def judge(
-    admitting: Sequence[AnyPolicy],
+    admitting: Sequence[RunnablePolicy],
     cleaning: Sequence[Cleaner],
     resource: Resource,
     world: World = OFFLINE,

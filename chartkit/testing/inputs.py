@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from chartkit.engine.cel_policies.policy import KYVERNO_KINDS
+from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.object_api import ObjectApi
 from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
 from chartkit.engine.cli_files.user_info import read_user_info
 from chartkit.engine.cli_files.user_values import UserValues, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.cluster_policy.policy import RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.cluster import Cluster, labels_of
 from chartkit.engine.ports.world import World
@@ -144,10 +143,8 @@ def _clone_sources(
     to be cloned, and nothing else."""
     found: dict[tuple[str, str], Cluster] = {}
     for compiled in policies.compiled:
-        if not isinstance(compiled, CompiledPolicy):
-            continue
         policy = compiled.policy
-        for rule in policy.rules:
+        for rule in policy.rules if isinstance(policy, Policy) else ():
             if rule.kind is RuleKind.GENERATE:
                 named = (
                     one.clone_source
@@ -166,7 +163,7 @@ def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluste
     found = {
         (one.policy.name, ""): cluster
         for one in policies.compiled
-        if not isinstance(one, CompiledPolicy) and one.policy.kind in KYVERNO_KINDS
+        if isinstance(one.policy, CelPolicy) and one.policy.kind in KYVERNO_KINDS
     }
     return {**found, **{(one.name, ""): cluster for one in policies.cleaners}}
 

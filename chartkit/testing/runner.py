@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chartkit.engine.cluster_policy.compile import PHASES, CompiledPolicy
-from chartkit.engine.policies import AnyPolicy, Cleaner
+from chartkit.engine.cleanup import Cleaner
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.phase import Phase
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
@@ -81,17 +81,11 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
     )
 
 
-def _rules(compiled: AnyPolicy) -> PolicyRules:
+def _rules(compiled: RunnablePolicy) -> PolicyRules:
     place = compiled.policy.resource.location
     key = (place.file, place.line, compiled.policy.name)
-    if not isinstance(compiled, CompiledPolicy):
-        return ruleless(key, bool(_JUDGING & compiled.phases))
-    rules = compiled.policy.rules
-    return PolicyRules(
-        key,
-        tuple(rule.name for rule in rules),
-        frozenset(rule.name for rule in rules if PHASES[rule.kind] in _JUDGING),
-    )
+    names = compiled.rules_in(frozenset(Phase))
+    return PolicyRules(key, names, frozenset(compiled.rules_in(_JUDGING)))
 
 
 def _deletions(cleaner: Cleaner) -> PolicyRules:

@@ -10,11 +10,11 @@ from typing import Final, TypeAlias
 from chartkit.documents.input_files import is_folder, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
+from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
 from chartkit.engine.policies import (
     NOTHING_AROUND,
-    AnyPolicy,
-    Cleaner,
+    RunnablePolicy,
     Surroundings,
     compile_any,
     read_exceptions,
@@ -38,7 +38,7 @@ class Policies:
     name; diagnostics: what could not be loaded at all.
     """
 
-    compiled: tuple[AnyPolicy, ...] = ()
+    compiled: tuple[RunnablePolicy, ...] = ()
     cleaners: tuple[Cleaner, ...] = ()
     refused: dict[str, str] = field(default_factory=dict)
     unevaluated: dict[str, str] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Sources:
         """Compiles the policies of files and folders; raises InputError for what is not there."""
         found = [one for path in paths for one in self._policy_objects(path)]
         around = around.with_bindings(found)
-        compiled: list[AnyPolicy | Cleaner] = []
+        compiled: list[RunnablePolicy | Cleaner] = []
         diagnostics: list[Diagnostic] = []
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
@@ -133,7 +133,7 @@ class Sources:
         return found
 
 
-_Compiled: TypeAlias = "AnyPolicy | Cleaner | CompileError"
+_Compiled: TypeAlias = "RunnablePolicy | Cleaner | CompileError"
 
 
 def _compiled(resource: Resource, around: Surroundings) -> _Compiled:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from chartkit.documents.reader import read_text
+from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.user_context import UserContext, read_context
 from chartkit.engine.cli_files.user_values import read_settings, read_values
@@ -18,8 +19,7 @@ from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImag
 from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
-    AnyPolicy,
-    Cleaner,
+    RunnablePolicy,
     compile_any,
     is_policy,
     read_exceptions,
@@ -77,7 +77,7 @@ def run_case(case: Case) -> str | None:
     return fault or generated_differ(case, results)
 
 
-def _policies(case: Case) -> tuple[Sequence[AnyPolicy], Sequence[Cleaner]]:
+def _policies(case: Case) -> tuple[Sequence[RunnablePolicy], Sequence[Cleaner]]:
     around = read_exceptions(resource_of(body) for body in case["exceptions"])
     documents = [resource_of(body) for body in case["policies"]]
     around = around.with_bindings(documents)

@@ -12,7 +12,7 @@ from typing import Final
 import pytest
 
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.scan.policies import load_policies
 from chartkit.scan.preview import run_preview
@@ -57,7 +57,7 @@ def _objects() -> tuple[Resource, ...]:
     return tuple(each for path in paths for each in resources(read_file(path)))
 
 
-def _policies(form: str, folder: Path) -> tuple[list[AnyPolicy], list[AnyPolicy]]:
+def _policies(form: str, folder: Path) -> tuple[list[RunnablePolicy], list[RunnablePolicy]]:
     """Those that refuse, and those that change or make objects."""
     names = (each.name for each in library().policies.values() if each.group == GROUP)
     lines = "".join(f"    {GROUP}/{name}: {{enabled: true}}\n" for name in sorted(names))
@@ -65,7 +65,7 @@ def _policies(form: str, folder: Path) -> tuple[list[AnyPolicy], list[AnyPolicy]
     found = load_policies([str(folder / "all.yaml")], {}, policy_type=form)
     assert found.diagnostics == ()
     making = _told(MADE)
-    parts: tuple[list[AnyPolicy], list[AnyPolicy]] = ([], [])
+    parts: tuple[list[RunnablePolicy], list[RunnablePolicy]] = ([], [])
     for policy in found.policies:
         parts[policy.policy.name in making].append(policy)
     return parts
@@ -89,7 +89,7 @@ def _counted(found: Iterable[tuple[str, Resource]]) -> Found:
     return {policy: [each[file] for file in FILES] for policy, each in files.items()}
 
 
-def _refused(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Found:
+def _refused(policies: Sequence[RunnablePolicy], objects: Sequence[Resource]) -> Found:
     found: list[tuple[str, Resource]] = []
 
     def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -102,7 +102,7 @@ def _refused(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Foun
     return _counted(found)
 
 
-def _made(policies: Sequence[AnyPolicy], objects: Sequence[Resource]) -> Found:
+def _made(policies: Sequence[RunnablePolicy], objects: Sequence[Resource]) -> Found:
     """Each policy by itself, so that none sees what another made."""
     world = UserInputs().world(policies, objects)
     return _counted(

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.reader import read_file, resources
+from chartkit.engine.cleanup import Cleaner
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.policies import AnyPolicy, Cleaner, compile_any, is_policy, sorted_out
+from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sorted_out
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request
 from chartkit.model import Resource
@@ -23,9 +24,9 @@ LIBRARIES = tuple(
 Row = tuple[str, str, str, str, str]
 
 
-def _policies(library: str) -> tuple[AnyPolicy, ...]:
+def _policies(library: str) -> tuple[RunnablePolicy, ...]:
     folder = shared(f"conformance/policy-library/{library}")
-    found: dict[str, AnyPolicy | Cleaner] = {}
+    found: dict[str, RunnablePolicy | Cleaner] = {}
     for path in sorted(folder.rglob("*.yaml")):
         if path.name == "kyverno-test.yaml" or any(part.startswith(".") for part in path.parts):
             continue

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
 from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, Resource, Status
 from tests.pod_security import CHECKS
 from tests.policy_forms import ADMISSION, CLUSTER, FORMS, VALIDATING, compiled, judge, standard
@@ -142,7 +142,7 @@ def _failing(form: str, minor: int, pod: Resource) -> set[str]:
 
 
 @cache
-def _ready(form: str, minor: int) -> Mapping[str, Sequence[AnyPolicy]]:
+def _ready(form: str, minor: int) -> Mapping[str, Sequence[RunnablePolicy]]:
     return {name: compiled(rendered) for name, rendered in standard(form, minor).items()}
 
 

@@ -21,8 +21,8 @@ from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.libraries import own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.documents.reader import Source, read_file
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
@@ -162,7 +162,7 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     """What Kyverno does in the background must be matched at every example's parameters."""
     policies = [one for made in forms for form in made for one in form.admitting]
-    compiled = [one.policy for one in policies if isinstance(one, CompiledPolicy)]
+    compiled = [one.policy for one in policies if isinstance(one.policy, Policy)]
     found = [each for policy in compiled for each in unmatched_in_background(policy)]
     once = {each.message: each for each in found}.values()
     return [replace(each, severity=Severity.ERROR) for each in once]

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_text, resources
-from chartkit.engine.policies import NOTHING_AROUND, AnyPolicy, Cleaner, sorted_out
+from chartkit.engine.cleanup import Cleaner
+from chartkit.engine.policies import NOTHING_AROUND, RunnablePolicy, sorted_out
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy
@@ -30,7 +31,7 @@ class Form:
     source: Source
     example: Examples
     bodies: tuple[Body, ...]
-    admitting: tuple[AnyPolicy, ...]
+    admitting: tuple[RunnablePolicy, ...]
     cleaning: tuple[Cleaner, ...]
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -20,11 +20,14 @@ from chartkit.engine.cel_policies.kinds.image_digests import DigestJudge
 from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.kinds.mutating import MutatingJudge
 from chartkit.engine.cel_policies.kinds.validating import ValidatingJudge
-from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
+from chartkit.engine.cel_policies.policy import ADMISSION_KINDS, CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
+from chartkit.engine.cel_policies.run import CelView
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
-from chartkit.engine.request.phase import Phase
-from chartkit.model import Json, Resource
+from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
+from chartkit.engine.request.request import Request
+from chartkit.engine.request.run import Run
+from chartkit.model import Diagnostic, Json, Resource, RuleResult, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,58 @@ class CompiledCelPolicy:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    @property
+    def judges_json(self) -> bool:
+        return self.policy.json
+
+    @property
+    def runs_in_api_server(self) -> bool:
+        return self.policy.kind in ADMISSION_KINDS
+
+    @property
+    def source(self) -> str:
+        kind = self.policy.kind
+        return kind.value if kind in ADMISSION_KINDS else f"Kyverno{kind}"
+
+    def action(self, _rule: str, _namespace: str, _labels: Mapping[str, str] | None = None) -> str:
+        actions = self.actions
+        return ENFORCE if not actions or "Deny" in actions else AUDIT
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        from chartkit.engine.cel_policies.admission.api_server import refused_by_server
+        from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
+        from chartkit.engine.cel_policies.misspelt import misspelt_fields
+
+        checks = (cluster_refusals, without_effect, refused_by_server, misspelt_fields)
+        return tuple(diagnostic for check in checks for diagnostic in check(self.policy))
+
+    def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:
+        return () if self.phases.isdisjoint(phases) else ("",)
+
+    def concerns(self, request: Request) -> bool:
+        return bool(self.judges_of(Attributes(request)))
+
+    def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
+        view = run.view(CelView)
+        admission = view.admission(self)
+        made: list[RuleResult] = []
+        for judge in self.judges_of(admission.attributes):
+            if judge.phase in (None, phase):
+                admission = view.evaluate(self, judge, admission, made)
+        if phase is Phase.IMAGES:
+            # Kyverno reports no digest that was added, only those that could not be.
+            made = [one for one in made if one.status is not Status.PASS]
+        results += made
+
+    def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
+        view = run.view(CelView)
+        admission = view.admission(self)
+        for judge in self.judges:
+            if judge.phase in (None, phase):
+                results: list[RuleResult] = []
+                admission = view.evaluate(self, judge, admission, results)
+                yield judge.policy, results
+
     def judges_of(self, attributes: Attributes) -> tuple[Judge, ...]:
         """The forms that may say something of a request, by its kind alone."""
         found = self._by_kind.get(attributes.kind_key)
@@ -136,8 +191,6 @@ class CompiledCelPolicy:
 
     @property
     def looks_around(self) -> bool:
-        """Whether it may ask for more than the object of the request: the cluster's objects, an
-        entry, a service or a registry. True for too many rather than too few."""
         spec = self.policy.spec
         if "paramKind" in spec or "mutateExisting" in (spec.get("evaluation") or {}):
             return True

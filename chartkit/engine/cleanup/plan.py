@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 from chartkit.engine.cleanup.ttl import LABEL, PROPAGATION, deletion_time
 from chartkit.engine.jmespath.sources import current_sources, use_sources
@@ -34,8 +34,25 @@ class Deletion:
     propagation: str = ""
 
 
+@runtime_checkable
 class Cleaner(Protocol):
-    """A policy that deletes on a schedule, of either generation."""
+    """A compiled policy that deletes on a schedule, of either generation.
+
+    schedule: None where it cannot be read, and then it never runs; diagnostics: why a cluster
+    refuses the policy, though Kyverno's command-line program evaluates it.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def resource(self) -> Resource: ...
+
+    @property
+    def schedule(self) -> Schedule | None: ...
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]: ...
 
     @property
     def key(self) -> str:
@@ -43,17 +60,12 @@ class Cleaner(Protocol):
         ...
 
     @property
-    def schedule(self) -> Schedule | None:
-        """When it runs; None where that cannot be read."""
-        ...
-
-    @property
     def propagation(self) -> str:
-        """What becomes of the objects that a deleted one owns; empty for the server's default."""
+        """`deletionPropagationPolicy`; empty for the API server's default."""
         ...
 
-    def evaluate(self, request: Request, world: World, /) -> RuleResult | None:
-        """Pass for an object that it deletes."""
+    def evaluate(self, request: Request, world: World = OFFLINE, /) -> RuleResult | None:
+        """Return pass for an object that it deletes; None where it does not match."""
         ...
 
 

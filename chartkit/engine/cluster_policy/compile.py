@@ -6,7 +6,7 @@ match, with their rules for pod controllers; every later one finds them ready.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,9 @@ from chartkit.engine.cluster_policy.exceptions import (
     bind_exceptions,
 )
 from chartkit.engine.cluster_policy.existing_violations import looks_back
+from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.generate import compile_generate
+from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
 from chartkit.engine.cluster_policy.handler import Compiler, Handler
 from chartkit.engine.cluster_policy.manifests import compile_manifests
 from chartkit.engine.cluster_policy.match import Predicate, always, bind_match
@@ -32,7 +34,9 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
 )
+from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 from chartkit.engine.cluster_policy.policy_reader import read_policy
+from chartkit.engine.cluster_policy.run import RuleView
 from chartkit.engine.cluster_policy.validate import compile_validate
 from chartkit.engine.cluster_policy.verify_images import (
     ImageRule,
@@ -42,11 +46,12 @@ from chartkit.engine.cluster_policy.verify_images import (
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import compile_entries
 from chartkit.engine.context.variables import compile_template
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Request
+from chartkit.engine.request.run import Run
 from chartkit.errors import ChartkitError, EvaluationError
-from chartkit.model import Resource, RuleResult
+from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
 if TYPE_CHECKING:
     from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
@@ -118,6 +123,52 @@ class CompiledPolicy:
     )
     _bodies: dict[_BodyKey, RuleBody] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def judges_json(self) -> bool:
+        return False
+
+    @property
+    def runs_in_api_server(self) -> bool:
+        return False
+
+    @property
+    def source(self) -> str:
+        return "kyverno"
+
+    @property
+    def looks_around(self) -> bool:
+        return any(map(_looks_around, self.policy.rules))
+
+    def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None) -> str:
+        return rule_action(self.policy, rule, namespace, labels)
+
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        return (*policy_warnings(self.policy), *unmatched_in_background(self.policy))
+
+    def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:
+        return tuple(rule.name for rule in self.policy.rules if PHASES[rule.kind] in phases)
+
+    def concerns(self, request: Request) -> bool:
+        kind = request.kind or kind_of(request.resource)
+        return any(self.rules_for(kind, request.subresource, phase) for phase in self.phases)
+
+    def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
+        request = run.request
+        if request.is_json:
+            return
+        rules = self.rules_for(run.kind, request.subresource, phase)
+        # A mutation that failed leaves nothing behind that could match.
+        if not rules or not request.resource.body:
+            return
+        view = run.view(RuleView)
+        if self.webhook is None or view.is_sent(self.policy, self.webhook, results):
+            view.evaluate(self.policy, self.scored, rules, phase, results)
+
+    def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[None, list[RuleResult]]]:
+        results: list[RuleResult] = []
+        self.run_phase(run, phase, results)
+        yield None, results
+
     def rules_for(
         self, kind: GroupVersionKind, subresource: str, phase: Phase
     ) -> tuple[CompiledRule, ...]:
@@ -177,6 +228,20 @@ class CompiledPolicy:
                 body = _broken_body(error.message)
             self._bodies[key] = body
         return body
+
+
+_AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})
+
+
+def _looks_around(rule: Rule) -> bool:
+    has_parameters = rule.kind is RuleKind.CEL and "paramRef" in (rule.validate.cel or {})
+    return rule.kind in _AROUND or has_parameters or _has_context(rule.body)
+
+
+def _has_context(value: Json) -> bool:
+    if isinstance(value, dict):
+        return "context" in value or any(map(_has_context, value.values()))
+    return isinstance(value, list) and any(map(_has_context, value))
 
 
 def _body_key(index: int, rule: Rule, policy: Policy) -> _BodyKey:

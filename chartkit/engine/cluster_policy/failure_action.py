@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, Rule
 from chartkit.engine.kubernetes.selectors import compile_selector
+from chartkit.engine.request.phase import ENFORCE
 from chartkit.engine.scalars.wildcard import compile_wildcard
-
-ENFORCE: Final = "Enforce"
-AUDIT: Final = "Audit"
 
 
 def rule_action(

@@ -1,8 +1,12 @@
-"""When policies speak in an admission."""
+"""When rules run in an admission, and what a failure does."""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
+
+ENFORCE: Final = "Enforce"
+AUDIT: Final = "Audit"
 
 
 class Phase(IntEnum):

@@ -19,6 +19,17 @@ class Operation(StrEnum):
     CONNECT = "CONNECT"
 
 
+def given_operation(variables: Mapping[str, Json]) -> Operation | None:
+    """Return the operation in a user's variables, None where there is none.
+
+    Kyverno's programs match all but two operations as CREATE.
+    """
+    given = variables.get("request.operation")
+    if given is None:
+        return None
+    return Operation(given) if given in ("UPDATE", "DELETE") else Operation.CREATE
+
+
 @dataclass(frozen=True, slots=True)
 class User:
     """Who asks: name and groups from the API server, roles as `namespace:name`."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.policies import AnyPolicy, judges_json
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request
 from chartkit.model import Resource
 from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
@@ -19,20 +17,20 @@ PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
 """As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
 
 
-def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[ApiResource]:
+def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:
     """The resources of which any policy may say something, in the order they are served.
 
     Of a kind with several versions the one that the server prefers is read, and another only for
     a policy that does not speak of that one.
     """
-    policies = [one for one in policies if not judges_json(one)]
+    policies = [one for one in policies if not one.judges_json]
     chosen: list[ApiResource] = []
     spoken: dict[tuple[str, str], set[int]] = {}
     for served in discovery.all:
         group, _, kind = served.kind
         if group in PASSED_OVER_GROUPS or (group, kind) in PASSED_OVER:
             continue
-        speaking = {index for index, one in enumerate(policies) if _speaks(one, served)}
+        speaking = {index for index, one in enumerate(policies) if _concerns(one, served)}
         known = spoken.setdefault((group, kind), set())
         if speaking - known:
             known |= speaking
@@ -40,9 +38,5 @@ def kinds_to_read(policies: Iterable[AnyPolicy], discovery: Discovery) -> list[A
     return chosen
 
 
-def _speaks(policy: AnyPolicy, served: ApiResource) -> bool:
-    """Tell whether a policy can match an object of this kind, by its kind alone."""
-    if isinstance(policy, CompiledPolicy):
-        return any(policy.rules_for(served.kind, "", phase) for phase in policy.phases)
-    attributes = Attributes(Request(Resource(sample(served)), plural=served.plural))
-    return bool(policy.judges_of(attributes))
+def _concerns(policy: RunnablePolicy, served: ApiResource) -> bool:
+    return policy.concerns(Request(Resource(sample(served)), plural=served.plural))

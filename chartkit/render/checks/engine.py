@@ -9,11 +9,11 @@ from io import StringIO
 
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.cluster_policy.failure_action import ENFORCE
 from chartkit.engine.configuration import Reason
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import AnyPolicy, action_of, is_policy
+from chartkit.engine.policies import RunnablePolicy, is_policy
+from chartkit.engine.request.phase import ENFORCE
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
@@ -176,9 +176,9 @@ def _identity(resource: Resource) -> str:
 
 
 def _violation(
-    resource: Resource, result: RuleResult, policy: AnyPolicy, labels: dict[str, str]
+    resource: Resource, result: RuleResult, policy: RunnablePolicy, labels: dict[str, str]
 ) -> Diagnostic:
-    action = action_of(policy, result.rule, resource.namespace, labels)
+    action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy
     message = f"{_identity(resource)}: {name}: {' '.join(result.message.split())}"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.cluster_policy.policy import Match, ResourceFilter
+from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter
 from chartkit.engine.configuration import NAME_LABEL, Reason
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.scan.policies import PolicySet
@@ -46,7 +45,7 @@ def never_acts(name: str, reasons: Collection[Reason], unsent: Unsent) -> Diagno
     return Diagnostic(name, Severity.WARNING, message, unsent.locate(known[0]), hint)
 
 
-def _reasons(policy: AnyPolicy, unsent: Unsent) -> list[Reason]:
+def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
     """Why nothing comes to a policy; empty where something may."""
     found: list[Reason] = []
     for resource, subresource in _probes(policy):
@@ -57,17 +56,18 @@ def _reasons(policy: AnyPolicy, unsent: Unsent) -> list[Reason]:
     return found
 
 
-def _probes(policy: AnyPolicy) -> Iterator[tuple[Resource, str]]:
+def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
     """An object for each kind, namespace and name that a policy names, with its subresource."""
-    if isinstance(policy, CompiledPolicy):
-        for rule in policy.policy.rules:
+    parsed = policy.policy
+    if isinstance(parsed, Policy):
+        for rule in parsed.rules:
             for one in _filters(rule.match):
                 yield from _of_filter(one)
         return
-    constraints = policy.policy.constraints
+    constraints = parsed.constraints
     selector = constraints.namespace_selector if constraints is not None else None
     kind = GroupVersionKind("", "v1", "Pod")
-    for namespace in [policy.policy.namespace] if policy.policy.namespace else _selected(selector):
+    for namespace in [parsed.namespace] if parsed.namespace else _selected(selector):
         yield _object(kind, namespace, _ANY), ""
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.engine.cel_policies.policy import ADMISSION_KINDS
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.configuration import (
     MATCH_CONDITIONS,
     NAME_LABEL,
@@ -21,7 +19,7 @@ from chartkit.engine.configuration import (
     read_configuration,
 )
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import AnyPolicy
+from chartkit.engine.policies import RunnablePolicy
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource, mappings_at
 from chartkit.render.chart import Chart
@@ -38,9 +36,9 @@ Labels = Mapping[str, Mapping[str, str]]
 """The labels of namespaces by name, as far as they are known."""
 
 
-def asks_kyverno(policy: AnyPolicy) -> bool:
+def asks_kyverno(policy: RunnablePolicy) -> bool:
     """Whether Kyverno evaluates a policy, and not the API server itself."""
-    return isinstance(policy, CompiledPolicy) or policy.policy.kind not in ADMISSION_KINDS
+    return not policy.runs_in_api_server
 
 
 class Unsent:

@@ -10,14 +10,13 @@ from chartkit.engine.cel_policies.compile import CompiledCelPolicy
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.cluster_policy.failure_action import AUDIT, ENFORCE
 from chartkit.engine.policies import (
-    action_of,
     compile_any,
     is_exception,
     is_policy,
     read_exceptions,
 )
+from chartkit.engine.request.phase import AUDIT, ENFORCE
 from chartkit.model import Resource
 from tests.unit.engine.cel_policies.policies import policy, validating
 from tests.unit.engine.policies import policy_resource
@@ -91,4 +90,4 @@ def test_exceptions_of_both_generations() -> None:
 def test_what_a_failure_does(actions: Any, action: str) -> None:
     compiled = compile_any(validating("true", validationActions=actions))
     assert isinstance(compiled, CompiledCelPolicy)
-    assert action_of(compiled, "", "default") == action
+    assert compiled.action("", "default") == action

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
 from chartkit.engine.evaluate import evaluate
-from chartkit.engine.policies import AnyPolicy, is_policy
+from chartkit.engine.policies import RunnablePolicy, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.report import PolicyFacts
 from chartkit.scan.policies import compile_all
@@ -66,14 +67,14 @@ def _reported(result: RuleResult, facts: PolicyFacts, namespace: str) -> str:
     return str((*parts, action, facts.severity, facts.category, facts.scored))
 
 
-def _settings(compiled: AnyPolicy) -> Iterable[str]:
+def _settings(compiled: RunnablePolicy) -> Iterable[str]:
     policy = compiled.policy
     yield f"{policy.key} background: {policy.background}, admission: {policy.admission}"
-    if isinstance(compiled, CompiledPolicy):
-        for rule in compiled.policy.rules:
+    if isinstance(policy, Policy):
+        for rule in policy.rules:
             yield f"{rule.name} skips background requests: {rule.skip_background_requests}"
     else:
-        cel = compiled.policy
+        cel = policy
         skips = (cel.spec.get("evaluation") or {}).get("skipBackgroundRequests")
         yield f"{cel.name} skips background requests: {skips}"
         yield f"{cel.name} annotates audits: {[each.name for each in cel.annotations_made]}"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from chartkit.engine.cluster_policy.run import context_of
 from chartkit.engine.cluster_policy.validate import compile_validate
 from chartkit.engine.context.context import Context
-from chartkit.engine.evaluate import context_of
 from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.unit.engine.policies import obj, policy, request, rule

@@ -9,7 +9,8 @@ import pytest
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
-from chartkit.engine.evaluate import BACKGROUND_CONTROLLER, evaluate
+from chartkit.engine.cluster_policy.run import BACKGROUND_CONTROLLER
+from chartkit.engine.evaluate import evaluate
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User

@@ -1,0 +1,164 @@
+"""The rules of ClusterPolicies in a run: what they see of the request, and their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cluster_policy.match import Facts
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.context.context import Context, admission_context
+from chartkit.engine.ports.world import OFFLINE, World
+from chartkit.engine.request.phase import Phase
+from chartkit.engine.request.request import Operation, Request, User, given_operation
+from chartkit.errors import EvaluationError
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from chartkit.engine.budget import Budget
+    from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
+    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+    from chartkit.engine.request.run import Run
+
+BACKGROUND_CONTROLLER: Final = "system:serviceaccount:kyverno:kyverno-background-controller"
+"""The user that generates objects and changes existing ones, as Kyverno's chart names it."""
+_IN_BACKGROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MUTATE_EXISTING})
+_DECIDED: Final = (Status.PASS, Status.FAIL, Status.WARN)
+_APPLIED: Final = {
+    Phase.MUTATE: _DECIDED,
+    Phase.IMAGES: _DECIDED,
+    Phase.VALIDATE: _DECIDED,
+    Phase.GENERATE: (*_DECIDED, Status.ERROR),
+}
+"""The statuses that count as applied where a policy applies one rule only."""
+
+
+class RuleView:
+    """A run as ClusterPolicies see it."""
+
+    __slots__ = ("_base", "_facts", "_named", "_run")
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._named: Resource | None = None
+        self.changed()
+
+    def changed(self) -> None:
+        run = self._run
+        self._facts = Facts(run.request)
+        self._base = context_of(run.request, run.world, run.budget)
+
+    def evaluate(
+        self,
+        policy: Policy,
+        scored: bool,
+        rules: Sequence[CompiledRule],
+        phase: Phase,
+        results: list[RuleResult],
+    ) -> None:
+        """Run the rules of a policy that may match, in order."""
+        run = self._run
+        if run.request.variables or self._named is not None:
+            request, facts, base = self._seen_in(policy, phase)
+        else:
+            request, facts, base = run.request, self._facts, self._base
+        skips = request.user is not None and request.user.name == BACKGROUND_CONTROLLER
+        for rule in rules:
+            if not rule.matches(facts) or (skips and _is_skipped(rule.rule)):
+                continue
+            result = rule.run(base, request, facts)
+            if result is None:
+                continue
+            result = run.record(result, scored, results)
+            if result.patched is not None:
+                if phase is Phase.IMAGES and self._named is None:
+                    self._named = request.resource
+                if not result.patched:
+                    break
+                request, facts, base = self._seen_in(policy, phase)
+            if policy.apply_one and result.status in _APPLIED[phase]:
+                break
+
+    def is_sent(
+        self, policy: Policy, webhook: WebhookConditions, results: list[RuleResult]
+    ) -> bool:
+        """Whether an API server sends the request; one that it refuses to decide is an error."""
+        run = self._run
+        try:
+            return webhook.hold(Attributes(replace(run.request, resource=run.plain)))
+        except EvaluationError as error:
+            results.append(
+                RuleResult(policy.key, "", RuleType.VALIDATION, Status.ERROR, error.message)
+            )
+            return False
+
+    def _seen_in(self, policy: Policy, phase: Phase) -> tuple[Request, Facts, Context]:
+        """Return the request as a policy sees it in a phase: in a cluster all rules that verify
+        images see those from before any of them added a digest."""
+        request, facts, base = self._seen_by(policy)
+        if phase is Phase.IMAGES and self._named is not None:
+            request = replace(request, named=self._named)
+        return request, facts, base
+
+    def _seen_by(self, policy: Policy) -> tuple[Request, Facts, Context]:
+        """Return the request as a policy sees it: a user's values may change the object."""
+        variables = self._run.request.variables.get(policy.name)
+        if not variables:
+            return self._run.request, self._facts, self._base
+        request, facts, base = self._operated(given_operation(variables))
+        base = base.child()
+        base.add_variables(variables)
+        seen = base.data.get("request")
+        key = "oldObject" if request.operation is Operation.DELETE else "object"
+        body = seen.get(key) if isinstance(seen, dict) else None
+        if body is request.resource.body or not isinstance(body, dict):
+            return request, facts, base
+        resource = Resource(body, request.resource.location)
+        request = replace(request, resource=resource, plain=None)
+        return request, Facts(request), base
+
+    def _operated(self, operation: Operation | None) -> tuple[Request, Facts, Context]:
+        """Return the request with the operation that the user gave for a policy, if any."""
+        run = self._run
+        request = run.request
+        if operation is None or operation is request.operation:
+            return request, self._facts, self._base
+        old = (request.old or request.resource) if operation is Operation.UPDATE else None
+        request = replace(request, operation=operation, old=old)
+        return request, Facts(request), context_of(request, run.world, run.budget)
+
+
+def _is_skipped(rule: Rule) -> bool:
+    """Whether a rule for the background controller leaves out what that controller itself does
+    (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
+    return rule.kind in _IN_BACKGROUND and rule.skip_background_requests
+
+
+def context_of(request: Request, world: World = OFFLINE, budget: Budget | None = None) -> Context:
+    """Return what expressions see of a request; nothing of it is copied."""
+    body = request.resource.body
+    deleted = request.operation is Operation.DELETE
+    old = body if deleted else request.old.body if request.old is not None else None
+    return admission_context(
+        None if deleted else body,
+        old=old,
+        operation=str(request.operation),
+        namespace=request.resource.namespace,
+        user=_user_info(request.user) if request.user is not None else None,
+        world=world,
+        budget=budget,
+    )
+
+
+def _user_info(user: User) -> Mapping[str, Json]:
+    """Return a user as Kyverno puts it next to the object, without empty fields."""
+    info: Body = {"userInfo": user.info()}
+    if user.roles:
+        info["roles"] = list(user.roles)
+    if user.cluster_roles:
+        info["clusterRoles"] = list(user.cluster_roles)
+    return info

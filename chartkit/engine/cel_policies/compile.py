@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.judging import Judge
@@ -20,14 +18,11 @@ from chartkit.engine.cel_policies.kinds.image_digests import DigestJudge
 from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingJudge
 from chartkit.engine.cel_policies.kinds.mutating import MutatingJudge
 from chartkit.engine.cel_policies.kinds.validating import ValidatingJudge
-from chartkit.engine.cel_policies.policy import ADMISSION_KINDS, CelKind, CelPolicy
+from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
-from chartkit.engine.cel_policies.run import CelView
-from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
-from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
-from chartkit.engine.request.request import Request
-from chartkit.engine.request.run import Run
-from chartkit.model import Diagnostic, Json, Resource, RuleResult, Status
+from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.request.phase import Phase
+from chartkit.model import Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,117 +92,6 @@ KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
     CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),
 }
 """When each kind runs, and what compiles it."""
-
-
-_ASKING: Final = re.compile(r"\b(resource|globalContext|http|image\w*|params|[gG]etMetadata)\b")
-
-
-def texts_of(value: Json) -> Iterator[str]:
-    """Every text in a JSON value, keys left out."""
-    if isinstance(value, str):
-        yield value
-    members = value.values() if isinstance(value, dict) else value
-    if isinstance(value, (dict, list)):
-        for member in members:
-            yield from texts_of(member)
-
-
-@dataclass(frozen=True, slots=True)
-class CompiledCelPolicy:
-    """A policy that is ready to run: itself, and its forms for pod controllers."""
-
-    policy: CelPolicy
-    phases: frozenset[Phase]
-    judges: tuple[Judge, ...]
-    scored: bool = True
-    _by_kind: dict[tuple[str, ...], tuple[Judge, ...]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-
-    @property
-    def judges_json(self) -> bool:
-        return self.policy.json
-
-    @property
-    def runs_in_api_server(self) -> bool:
-        return self.policy.kind in ADMISSION_KINDS
-
-    @property
-    def source(self) -> str:
-        kind = self.policy.kind
-        return kind.value if kind in ADMISSION_KINDS else f"Kyverno{kind}"
-
-    def action(self, _rule: str, _namespace: str, _labels: Mapping[str, str] | None = None) -> str:
-        actions = self.actions
-        return ENFORCE if not actions or "Deny" in actions else AUDIT
-
-    def warnings(self) -> tuple[Diagnostic, ...]:
-        from chartkit.engine.cel_policies.admission.api_server import refused_by_server
-        from chartkit.engine.cel_policies.checks import cluster_refusals, without_effect
-        from chartkit.engine.cel_policies.misspelt import misspelt_fields
-
-        checks = (cluster_refusals, without_effect, refused_by_server, misspelt_fields)
-        return tuple(diagnostic for check in checks for diagnostic in check(self.policy))
-
-    def rules_in(self, phases: Collection[Phase]) -> tuple[str, ...]:
-        return () if self.phases.isdisjoint(phases) else ("",)
-
-    def concerns(self, request: Request) -> bool:
-        return bool(self.judges_of(Attributes(request)))
-
-    def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
-        view = run.view(CelView)
-        admission = view.admission(self)
-        made: list[RuleResult] = []
-        for judge in self.judges_of(admission.attributes):
-            if judge.phase in (None, phase):
-                admission = view.evaluate(self, judge, admission, made)
-        if phase is Phase.IMAGES:
-            # Kyverno reports no digest that was added, only those that could not be.
-            made = [one for one in made if one.status is not Status.PASS]
-        results += made
-
-    def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
-        view = run.view(CelView)
-        admission = view.admission(self)
-        for judge in self.judges:
-            if judge.phase in (None, phase):
-                results: list[RuleResult] = []
-                admission = view.evaluate(self, judge, admission, results)
-                yield judge.policy, results
-
-    def judges_of(self, attributes: Attributes) -> tuple[Judge, ...]:
-        """The forms that may say something of a request, by its kind alone."""
-        found = self._by_kind.get(attributes.kind_key)
-        if found is None:
-            found = tuple(judge for judge in self.judges if judge.concerns(attributes))
-            self._by_kind[attributes.kind_key] = found
-        return found
-
-    @property
-    def actions(self) -> tuple[str, ...]:
-        """What a failure leads to, in any of its forms; none: the default, which is to deny."""
-        return tuple(dict.fromkeys(action for judge in self.judges for action in judge.actions))
-
-    @property
-    def looks_around(self) -> bool:
-        spec = self.policy.spec
-        if "paramKind" in spec or "mutateExisting" in (spec.get("evaluation") or {}):
-            return True
-        return any(map(_ASKING.search, texts_of(spec)))
-
-    def plural(self, kind: GroupVersionKind) -> str:
-        """The resource name of a custom kind, where the constraints tell it; else empty."""
-        if not is_custom(kind):
-            return ""
-        lowered = kind.kind.lower()
-        constraints = self.policy.constraints
-        for rule in constraints.rules if constraints is not None else ():
-            for resource in rule.resources:
-                name = resource.partition("/")[0]
-                if name.lower() == lowered:
-                    return name
-        return ""
 
 
 def compile_cel_policy(

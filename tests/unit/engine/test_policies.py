@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cel_policies.compile import CompiledCelPolicy
+from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.compile import CompiledPolicy

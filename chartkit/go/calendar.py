@@ -85,7 +85,7 @@ class Moment:
 
 
 def is_leap(year: int) -> bool:
-    """Whether a year has a 29th of February."""
+    """Return whether a year has a 29th of February."""
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
 
 

@@ -49,7 +49,7 @@ def _mark(value: Json) -> Json:
 
 
 def has_float64(value: Json) -> bool:
-    """Whether a whole number of the value is a float64 that reading JSON makes an int64."""
+    """Return whether a whole number of the value is a float64 that reading JSON makes an int64."""
     kind = type(value)
     if kind is dict:
         return any(map(has_float64, value.values()))

@@ -14,7 +14,7 @@ def to_lower(text: str) -> str:
 
 
 def equal_fold(first: str, second: str) -> bool:
-    """Whether two texts differ in nothing but upper and lower case."""
+    """Return whether two texts differ in nothing but upper and lower case."""
     if first.isascii() and second.isascii():
         return first.lower() == second.lower()
     return list(map(str.casefold, first)) == list(map(str.casefold, second))

@@ -54,7 +54,7 @@ class Regex:
         return int(self._compiled.programsize)
 
     def matches(self, text: str) -> bool:
-        """Whether the pattern is found anywhere in the text."""
+        """Return whether the pattern is found anywhere in the text."""
         return self._compiled.search(_encodable(text).encode()) is not None
 
     def find(self, text: str) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _grouped(pairs: Iterable[tuple[str, _Declared]]) -> list[tuple[str, list[_De
 
 
 def _is_written(name: str) -> bool:
-    """Whether authors write the name; some functions are only what macros expand to."""
+    """Return whether authors write the name; some functions are only what macros expand to."""
     return name in _OPERATORS or not ("@" in name or name.startswith("__"))
 
 

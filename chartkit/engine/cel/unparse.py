@@ -217,7 +217,7 @@ class _Writer:
         )
 
     def _is_balanced(self, expr: Expr, function: str, terms: int) -> bool:
-        """Whether a chain of so many terms is the tree that the parser makes of them."""
+        """Return whether a chain of so many terms is the tree that the parser makes of them."""
         if terms == 1:
             return not self._is_chain(expr, function)
         if not (self._is_chain(expr, function) and isinstance(expr, Call)):

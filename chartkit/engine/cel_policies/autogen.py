@@ -66,7 +66,8 @@ def _template(resource: str) -> str:
 
 
 def can_extend(constraints: MatchConstraints) -> bool:
-    """Whether constraints speak of Pods alone, without names, exclusions or object selectors."""
+    """Return whether constraints speak of Pods alone, without names, exclusions or object
+    selectors."""
     selector = constraints.object_selector
     if selector is not None and (selector.labels or selector.expressions):
         return False

@@ -19,7 +19,7 @@ def holds(
     host: Host,
     ignores_errors: bool,
 ) -> bool:
-    """Whether all conditions hold; a failure to evaluate counts as no if errors are ignored.
+    """Return whether all conditions hold; a failure to evaluate counts as no if errors are ignored.
 
     Raises CelError with every failure's text otherwise.
     """

@@ -36,7 +36,7 @@ class Constraints:
         self._kinds: dict[tuple[str, ...], tuple[_Named, _Named]] = {}
 
     def match(self, request: Attributes) -> bool:
-        """Whether they speak of the request; raises EvaluationError for a selector that
+        """Return whether they speak of the request; raises EvaluationError for a selector that
         Kubernetes refuses, where all else fits."""
         rules, excluded = self._of_kind(request)
         if not rules.fits(request) or excluded.fits(request):
@@ -51,7 +51,7 @@ class Constraints:
         return True
 
     def concern(self, request: Attributes) -> bool:
-        """Whether they speak of any request of the same kind (`kind_key`)."""
+        """Return whether they speak of any request of the same kind (`kind_key`)."""
         return not self._of_kind(request)[0].is_empty
 
     def _of_kind(self, request: Attributes) -> tuple[_Named, _Named]:

@@ -52,12 +52,12 @@ class CelException:
 
     @property
     def is_expired(self) -> bool:
-        """Whether its time is over; a cluster passes over it then."""
+        """Return whether its time is over; a cluster passes over it then."""
         return self.expires is not None and self.expires < now()
 
     @property
     def is_full(self) -> bool:
-        """Whether it lets a resource off altogether."""
+        """Return whether it lets a resource off altogether."""
         return not self.images and not self.values
 
 

@@ -96,15 +96,15 @@ class Judge:
         return self.policy.actions
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Whether the match constraints speak of a request; without any, of none. A policy of a
-        namespace speaks of what is in it."""
+        """Return whether the match constraints speak of a request; without any, of none. A policy
+        of a namespace speaks of what is in it."""
         if self.policy.namespace not in ("", attributes.namespace):
             return False
         return self._constraints is not None and self._constraints.match(attributes)
 
     def concerns(self, attributes: Attributes) -> bool:
-        """Whether it may say anything of requests of a kind (`kind_key`); false only where it
-        says nothing of any."""
+        """Return whether it may say anything of requests of a kind (`kind_key`); false only where
+        it says nothing of any."""
         known = self._constraints
         return self.policy.json or known is None or known.concern(attributes)
 

@@ -112,7 +112,7 @@ class CelPolicy:
 
     @property
     def may_call(self) -> bool:
-        """Whether its expressions may call services."""
+        """Return whether its expressions may call services."""
         return not self.namespace or self.allows_http
 
     @property

@@ -44,7 +44,7 @@ ADMISSION: Final = {str(kind): kind for kind in ADMISSION_KINDS}
 
 
 def is_cel_policy(resource: Resource) -> bool:
-    """Whether an object is of a kind and group that `read_cel_policy` reads."""
+    """Return whether an object is of a kind and group that `read_cel_policy` reads."""
     group = resource.api_version.partition("/")[0]
     kinds = {"policies.kyverno.io": KINDS, "admissionregistration.k8s.io": ADMISSION}.get(group)
     return kinds is not None and resource.kind in kinds

@@ -27,8 +27,8 @@ Fields = tuple[tuple[str, Type], ...]
 
 
 def names_its_own(text: str) -> bool:
-    """Whether an expression may name what its policy alone has; all others mean the same in every
-    policy of a kind."""
+    """Return whether an expression may name what its policy alone has; all others mean the same
+    in every policy of a kind."""
     return any(each in text for each in _OWN)
 
 
@@ -52,8 +52,8 @@ def with_variables(kind: Environment, struct: str, fields: Fields) -> Environmen
 
 @lru_cache(maxsize=4096)
 def sees_the_request_alone(program: Program) -> bool:
-    """Whether a program's value depends on nothing but the request: it names no other variable,
-    and asks neither the cluster nor the clock nor chance."""
+    """Return whether a program's value depends on nothing but the request: it names no other
+    variable, and asks neither the cluster nor the clock nor chance."""
     functions = program.environment.functions
     bound: set[str] = set()
     named: set[str] = set()

@@ -211,7 +211,7 @@ def _with_kinds(one: Body, selectors: list[str]) -> Body:
 
 
 def _extended_action(body: Body, key: str) -> Body | None:
-    """What of the rule's action stands in the rule for controllers."""
+    """Return the part of the rule's action that goes into the rule for controllers."""
     mutate = body.get("mutate")
     if mutate and mutate.get("patchStrategicMerge") is not None:
         return {"mutate": {"patchStrategicMerge": _under(key, mutate["patchStrategicMerge"])}}

@@ -50,7 +50,7 @@ class BackgroundRule(CompiledRule):
         )
 
     def _left(self, request: Request) -> RuleResult | None:
-        """What is said of an object that the rule spoke of until this update."""
+        """Return the result for an object that the rule matched until this update."""
         if request.old is None:
             return None
         if self.speaks(Facts(replace(request, resource=request.old))):

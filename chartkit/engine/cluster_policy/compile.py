@@ -87,7 +87,7 @@ COMPILERS: Final[dict[RuleKind, Compiler]] = {
     RuleKind.GENERATE: compile_generate,
     RuleKind.VERIFY_IMAGES: compile_verify_images,
 }
-"""What compiles each kind of rule."""
+"""The compiler of each kind of rule."""
 
 
 def _compile_body(rule: Rule, policy: Policy) -> RuleBody:

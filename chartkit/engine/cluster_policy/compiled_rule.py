@@ -22,15 +22,15 @@ from chartkit.model import RuleResult, Status
 
 _UNMET: Final = "preconditions not met"
 _EXCEPTED: Final = "rule is skipped due to policy exceptions"
-"""What follows stands right behind it, as Kyverno prints it."""
+"""The names follow without a space, as Kyverno prints them."""
 _EXCEPTED_GENERATION: Final = "rule is skipped due to policy exception "
 _TOO_DEEP: Final = "the object or the policy is nested too deep"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleBody:
-    """What of a rule no kind of object changes. is_plain: it has no context entries of its own;
-    properties: what its results carry into reports."""
+    """The part of a rule that is the same for every kind of object. is_plain: it has no context
+    entries of its own; properties: those of its results in reports."""
 
     entries: ContextEntries
     preconditions: Conditions | None
@@ -50,8 +50,8 @@ class CompiledRule:
     body: RuleBody
 
     def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        """What the rule says of a request that it matches; None: nothing. Never raises for what
-        stands in the policy or the object."""
+        """Return the result for a request that matches; None for none. Never raises because of the
+        policy or the object."""
         try:
             result = self._run(base, request, facts)
         except ChartkitError as error:

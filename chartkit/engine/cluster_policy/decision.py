@@ -1,4 +1,4 @@
-"""What a validate rule, or a foreach inside one, decides of a request."""
+"""The decision of a validate rule, or of a foreach inside one, about a request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ None: there is nothing to say. May raise EvaluationError."""
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """What decides: of a rule or of a foreach. deny before patterns before foreach.
+    """The deciding part of a rule or of a foreach. deny before patterns before foreach.
 
     nesting: how many foreach there are around it.
     """

@@ -41,7 +41,8 @@ class PolicyException:
     pod_security: tuple[Body, ...]
 
     def names(self, policy: str, rule: str) -> bool:
-        """Whether it speaks of a rule of a policy (`name` or `namespace/name`, no wildcards)."""
+        """Return whether it speaks of a rule of a policy (`name` or `namespace/name`, no
+        wildcards)."""
         return any(
             one.policy == policy and any(fits(rule) for fits in one.rules) for one in self.excepted
         )
@@ -73,7 +74,8 @@ class BoundException:
     predicate: Predicate
 
     def applies(self, facts: Facts, context: Context) -> bool:
-        """Whether it lifts the rule; a condition that cannot be decided leaves the rule alone."""
+        """Return whether it lifts the rule; a condition that cannot be decided leaves the rule
+        alone."""
         if not self.predicate(facts):
             return False
         conditions = self.exception.conditions

@@ -24,7 +24,7 @@ _NOBODY: Final = User(
     roles=("kyverno:invalidrole",),
     cluster_roles=("kyverno:invalidrole",),
 )
-"""Who is said to have made the old object: whoever really did is not known any more."""
+"""The user who is given as the author of the old object: the real one is no longer known."""
 
 _ALLOWED: Final = Checked(
     Status.SKIP, "skipping the rule evaluation as pre-existing violations are allowed"
@@ -32,7 +32,7 @@ _ALLOWED: Final = Checked(
 
 
 def looks_back(rule: Rule, policy: Policy) -> bool:
-    """Whether a failed update makes the rule ask about the object before it."""
+    """Return whether a failed update makes the rule ask about the object before it."""
     action = rule.validate.failure_action or policy.failure_action
     return action in _ENFORCED and rule.validate.allow_existing_violations
 

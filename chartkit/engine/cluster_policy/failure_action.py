@@ -1,4 +1,4 @@
-"""Whether a failure refuses the object: a rule's own action, then the policy's, by namespace."""
+"""The effect of a failure: a rule's own action, then the policy's, by namespace."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ CompileBlock = Callable[["Block", "Rule", "Policy"], "Check"]
 
 
 def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: CompileBlock) -> Check:
-    """What decides a block's foreach."""
+    """Return the check of a block's foreach."""
     nesting = block.nesting
     loops = [
         _compile_loop(body, rule, policy, compile_block, nesting + 1) for body in block.foreach
@@ -72,7 +72,7 @@ def compile_foreach(block: Block, rule: Rule, policy: Policy, compile_block: Com
 
 
 def compile_list(text: str) -> Callable[[Context], list[Json]]:
-    """What gives the elements of a foreach's `list`; all but a list is its own one element.
+    """Return the elements of a foreach's `list`; any value but a list is a single element.
 
     It raises `EvaluationError` where the expression cannot be searched.
     """

@@ -1,5 +1,5 @@
-"""What a compiled rule body is: the part of a rule that is left when match, exclude, context and
-preconditions have been dealt with."""
+"""The body of a compiled rule: the part that is left after match, exclude, context and
+preconditions."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 
 
 class Facts:
-    """What match and exclude look at in a request; read once per request, when asked for."""
+    """The facts of a request that match and exclude need; read once per request, on demand."""
 
     def __init__(self, request: Request) -> None:
         self.kind = request.resource.kind
@@ -64,7 +64,7 @@ _POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
 def compile_kinds(kinds: tuple[str, ...]) -> Callable[[GroupVersionKind, str], bool]:
-    """Whether a kind (and a subresource, empty for none) is among kind selectors."""
+    """Return a test whether a kind (and a subresource, empty for none) is among kind selectors."""
     selectors = [tuple(map(compile_wildcard, parse_kind_selector(kind))) for kind in kinds]
 
     def matches(kind: GroupVersionKind, subresource: str) -> bool:
@@ -83,7 +83,8 @@ def compile_kinds(kinds: tuple[str, ...]) -> Callable[[GroupVersionKind, str], b
 def bind_match(
     match: Match, exclude: Match | None, policy_namespace: str, kind: GroupVersionKind, sub: str
 ) -> Predicate | None:
-    """What is left to ask of an object of this kind; None where the rule never speaks of it."""
+    """Return the remaining conditions for an object of this kind; None if the rule never matches
+    it."""
     wanted = _bind_blocks(match, kind, sub)
     if wanted is None:
         return None
@@ -249,7 +250,8 @@ def _annotated(annotations: Mapping[str, str]) -> Predicate:
 
 
 def compile_user(one: ResourceFilter) -> Callable[[User], bool]:
-    """Whether a user has one of the roles, one of the cluster roles and is one of the subjects."""
+    """Return a test whether a user has one of the roles and cluster roles and is one of the
+    subjects."""
     roles, cluster_roles = frozenset(one.roles), frozenset(one.cluster_roles)
     subjects = [_compile_subject(subject) for subject in one.subjects]
 

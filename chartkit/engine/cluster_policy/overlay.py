@@ -138,7 +138,7 @@ class _Messages:
 
 
 def _compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patterns:
-    """What gives the patterns to compare with; they are compiled once where they can be."""
+    """Return the patterns to compare with; compiled once if they are constant."""
     template = compile_template(body)
     if not template.is_constant:
         cache = _Cache()

@@ -11,7 +11,7 @@ from chartkit.model import Body, Json, Location, Resource, RuleType
 
 
 class RuleKind(StrEnum):
-    """What a rule does, as finely as there are handlers for it."""
+    """The type of a rule, one for each handler."""
 
     VALIDATE = "validate"
     POD_SECURITY = "validate.podSecurity"
@@ -38,7 +38,7 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Who a filter speaks of: kind is `User`, `Group` or `ServiceAccount`."""
+    """The subject of a filter: kind is `User`, `Group` or `ServiceAccount`."""
 
     kind: str
     name: str
@@ -63,7 +63,7 @@ class ResourceFilter:
 
     @property
     def has_user(self) -> bool:
-        """Whether it speaks of who asks."""
+        """Return whether it speaks of who asks."""
         return bool(self.roles or self.cluster_roles or self.subjects)
 
 
@@ -160,5 +160,5 @@ class Policy:
 
     @property
     def id(self) -> str:
-        """What tells it from all other policies (`RuleResult.policy_id`)."""
+        """Return the identity among all policies (`RuleResult.policy_id`)."""
         return self.key

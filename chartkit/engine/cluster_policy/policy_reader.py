@@ -77,7 +77,7 @@ _VALIDATE_KINDS: Final = (
 
 
 def rule_kind(body: Body) -> RuleKind:
-    """What handles a rule, in the order in which Kyverno looks.
+    """Return the handler of a rule, by the order in which Kyverno looks.
 
     `validate.assert` has had no effect since Kyverno 1.19, whatever stands beside it.
     """

@@ -63,7 +63,7 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
 
 
 def compile_block(block: Block, rule: Rule, policy: Policy) -> Check:
-    """What decides in a rule or in a foreach inside it."""
+    """Return the check of a rule, or of a foreach inside it."""
     if block.deny is not None:
         return _compile_deny(block.deny, rule)
     if block.pattern is not None:

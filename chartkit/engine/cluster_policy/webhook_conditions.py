@@ -26,8 +26,8 @@ class WebhookConditions:
         ]
 
     def hold(self, attributes: Attributes) -> bool:
-        """Whether all conditions are true; raises EvaluationError where one cannot be evaluated
-        and none is false, for then an API server refuses the request."""
+        """Return whether all conditions are true; raises EvaluationError where one cannot be
+        evaluated and none is false, for then an API server refuses the request."""
         scope = server_scope(attributes)
         scope["namespaceObject"] = None
         failures = failed(lambda one: one.evaluate(scope), self._conditions)

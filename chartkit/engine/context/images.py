@@ -42,7 +42,7 @@ class ImagesLoader:
         self._resource = resource
 
     def matches(self, query: str) -> bool:
-        """Whether a query names the variable, by its text alone."""
+        """Return whether a query names the variable, by its text alone."""
         return "images" in query and _NAMED.search(query) is not None
 
     def fetch(self, _: Context) -> Json:
@@ -51,7 +51,7 @@ class ImagesLoader:
 
 
 def has_images(resource: Body) -> bool:
-    """Whether objects of this kind have containers at all."""
+    """Return whether objects of this kind have containers at all."""
     return kind_of(resource) in _POD_SPECS
 
 

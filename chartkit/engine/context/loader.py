@@ -17,16 +17,17 @@ class Loader(Protocol):
 
     @property
     def replaces(self) -> bool:
-        """Whether its value takes the place of what stands under the name, or is merged in."""
+        """Return whether its value takes the place of what stands under the name, or is merged
+        in."""
         ...
 
     @property
     def cached(self) -> bool:
-        """Whether what was fetched once holds for the rest of the rule."""
+        """Return whether what was fetched once holds for the rest of the rule."""
         ...
 
     def matches(self, query: str, /) -> bool:
-        """Whether a query's text names this entry."""
+        """Return whether a query's text names this entry."""
         ...
 
     def fetch(self, context: Context, /) -> Json:

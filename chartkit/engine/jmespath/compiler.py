@@ -50,12 +50,12 @@ def compile_node(node: Node, strict: bool = True) -> Search:
 
 
 def is_false(value: Json) -> bool:
-    """Whether a condition takes the value as false: null, false, and what is empty."""
+    """Return whether a condition takes the value as false: null, false, and what is empty."""
     return value is None or (not value and isinstance(value, (str, list, dict, bool)))
 
 
 def _keeps_null(node: Node) -> bool:
-    """Whether the node gives null for null, so that an error need not stop before it."""
+    """Return whether the node gives null for null, so that an error need not stop before it."""
     if node.kind in _NULL_TO_NULL:
         return True
     if node.kind in _CHAINS:

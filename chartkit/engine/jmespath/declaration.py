@@ -147,7 +147,8 @@ def function(
 
 
 def is_number(value: Json) -> bool:
-    """Whether a value is a float64: a plain int or float, neither a boolean nor an `Int64`."""
+    """Return whether a value is a float64: a plain int or float, neither a boolean nor an
+    `Int64`."""
     return value.__class__ in _NUMBERS
 
 

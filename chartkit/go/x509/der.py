@@ -37,7 +37,7 @@ class Reader:
         return self._at < len(self._data)
 
     def peek(self, tag: int) -> bool:
-        """Whether the next element has the tag."""
+        """Return whether the next element has the tag."""
         return self._at < len(self._data) and self._data[self._at] == tag
 
     def element(self, tag: int, problem: str) -> bytes:

@@ -41,7 +41,7 @@ def decode_pem(text: str) -> tuple[str, Body]:
 
 
 def holds_certificate(text: str) -> bool:
-    """Whether one of a text's blocks is a certificate, of whatever kind its key is."""
+    """Return whether one of a text's blocks is a certificate, of whatever kind its key is."""
     return next(certificates(text), None) is not None
 
 

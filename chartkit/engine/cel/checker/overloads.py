@@ -41,7 +41,7 @@ class Variables:
         return self.substitution.close(value)
 
     def assign(self, source: Type, target: Type) -> bool:
-        """Whether a value of one type may stand where the other is asked for."""
+        """Return whether a value of one type may stand where the other is asked for."""
         return source is target or self.substitution.assign(source, target)
 
 
@@ -90,7 +90,7 @@ def _match(
 
 
 def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None]) -> bool:
-    """Whether a glance shows that the arguments are not those of an overload."""
+    """Return whether a glance shows that the arguments are not those of an overload."""
     if len(kinds) != len(wanted):
         return True
     for kind, other in zip(kinds, wanted, strict=True):

@@ -48,7 +48,7 @@ def check_size(value: Type) -> None:
 
 
 def is_same(first: Type, second: Type) -> bool:
-    """Whether two types are the same; a wrapper is the same as its primitive."""
+    """Return whether two types are the same; a wrapper is the same as its primitive."""
     if first is second:
         return True
     if first.kind is TypeKind.WRAPPER:
@@ -69,7 +69,7 @@ def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
 
 
 def is_closed(value: Type) -> bool:
-    """Whether no type variable stands in the type."""
+    """Return whether no type variable stands in the type."""
     if value.kind is TypeKind.PARAMETER:
         return False
     return not value.parameters or all(map(is_closed, value.parameters))
@@ -135,11 +135,11 @@ class Substitution:
         return self.resolve(value, DYN)
 
     def assign(self, source: Type, target: Type) -> bool:
-        """Whether `source` may stand for `target`; binds variables only where it may."""
+        """Return whether `source` may stand for `target`; binds variables only where it may."""
         return self.assign_all((source,), (target,))
 
     def assign_all(self, sources: Sequence[Type], targets: Sequence[Type]) -> bool:
-        """Whether each source may stand for its target, with the same bindings."""
+        """Return whether each source may stand for its target, with the same bindings."""
         self._undo.clear()
         self._left = _STEPS
         if self._all(sources, targets):
@@ -182,7 +182,7 @@ class Substitution:
         return is_same(source, target)
 
     def _binds(self, value: Type, variable: Type) -> tuple[bool, bool]:
-        """Whether the variable may be `value`, and whether it was bound already."""
+        """Return whether the variable may be `value`, and whether it was bound already."""
         if is_same(value, variable):
             return True, True
         bound = self._bound.get(variable.name)
@@ -205,7 +205,7 @@ class Substitution:
         self._bound[name] = value
 
     def _is_free_of(self, variable: Type, value: Type) -> bool:
-        """Whether the variable does not occur in the type: it would have no end."""
+        """Return whether the variable does not occur in the type: it would have no end."""
         if value.kind is TypeKind.PARAMETER:
             if value.name == variable.name:
                 return False

@@ -123,7 +123,7 @@ class Attribute:
         return OptionalValue(True, value) if optional else value
 
     def present(self, frame: Frame) -> Value:
-        """Whether the last selection finds something: `has`."""
+        """Return whether the last selection finds something: `has`."""
         value, _ = self._walk(frame, self.qualifiers[:-1])
         if value is MISSING:
             return False
@@ -192,7 +192,7 @@ class Choice:
         )
 
     def present(self, frame: Frame) -> Value:
-        """Whether the last selection finds something in the branch that is taken."""
+        """Return whether the last selection finds something in the branch that is taken."""
         return self._branch(frame).present(frame)
 
     def _branch(self, frame: Frame) -> Selectable:

@@ -81,7 +81,7 @@ class _Folder:
         self.folded = Folded()
 
     def visit(self, expr: Expr) -> bool:
-        """Whether the node is a constant."""
+        """Return whether the node is a constant."""
         return _VISITS[expr.__class__](self, expr)
 
     def _value(self, expr: Expr) -> Value:

@@ -34,7 +34,7 @@ class Code:
 
     @property
     def is_constant(self) -> bool:
-        """Whether the value is known."""
+        """Return whether the value is known."""
         return self.constant is not UNKNOWN
 
     @property

@@ -48,7 +48,7 @@ def guard_of(type_: Type) -> Guard | None:
 
 
 def looks_inside(type_: Type) -> bool:
-    """Whether the check depends on more than the class of the value."""
+    """Return whether the check depends on more than the class of the value."""
     if type_.kind is TypeKind.STRUCT:
         return True
     return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(

@@ -321,7 +321,7 @@ def charge(meter: Meter, cost: int) -> None:
 
 
 def exactly_one(holds: Iterable[bool]) -> bool:
-    """Whether one of them is true."""
+    """Return whether one of them is true."""
     return sum(holds) == 1
 
 

@@ -56,7 +56,7 @@ def searched(regex: Regex, length: int, matches: int = 1) -> int:
 
 
 def is_found(regex: Regex, text: str) -> bool:
-    """Whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
+    """Return whether a pattern is found anywhere in a text; raises `CostLimitExceeded`."""
     bounded_search(_steps(regex, len(text)))
     return regex.matches(text)
 

@@ -11,7 +11,7 @@ _NUMBERS = (int, float, Uint)
 
 
 def _may_be_number(expr: Expr) -> bool:
-    """Whether an argument is not plainly something else than a number."""
+    """Return whether an argument is not plainly something else than a number."""
     if isinstance(expr, Literal):
         return expr.value.__class__ in _NUMBERS
     return not isinstance(expr, ListLiteral | MapLiteral | StructLiteral)

@@ -10,7 +10,8 @@ from chartkit.engine.cel.macros.bindings import bound
 def _unwrapped(
     make: Builder, target: Expr, args: tuple[Expr, ...], function: str
 ) -> tuple[Expr, Expr]:
-    """Whether the optional has a value, and the expression in which the variable is the value."""
+    """Return whether the optional has a value, and the expression in which the variable is the
+    value."""
     variable, result = args
     if not isinstance(variable, Ident):
         raise make.fail(variable, f"{function}() variable name must be a simple identifier")

@@ -159,7 +159,8 @@ class _Reader:
         self._report(f"extraneous input {shown} expecting {expected}", self._token())
 
     def _leave_out(self) -> bool:
-        """Whether the text goes on behind the next token as it should; then that is skipped."""
+        """Return whether the text goes on behind the next token as it should; then that is
+        skipped."""
         if self._kind(1) not in self._expected(self._state):
             return False
         self._report_unwanted()

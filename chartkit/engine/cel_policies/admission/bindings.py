@@ -33,7 +33,7 @@ class Binding:
 
 
 def is_binding(resource: Resource) -> bool:
-    """Whether an object is a binding of an admission policy."""
+    """Return whether an object is a binding of an admission policy."""
     group = resource.api_version.partition("/")[0]
     return group == "admissionregistration.k8s.io" and resource.kind in KINDS
 

@@ -109,7 +109,7 @@ class _Compiler:
         return part
 
     def _is_object(self, node: yaml.Node) -> bool:
-        """Whether a document can be an object once its placeholders have values."""
+        """Return whether a document can be an object once its placeholders have values."""
         if isinstance(node, yaml.ScalarNode):
             return self._is_spliced(node)
         return is_object(node) or (isinstance(node, yaml.MappingNode) and self._waits(node))
@@ -118,7 +118,7 @@ class _Compiler:
         return self._interpolate and _mentions(node, set())
 
     def _is_spliced(self, node: yaml.ScalarNode) -> bool:
-        """Whether a scalar is a placeholder and nothing else."""
+        """Return whether a scalar is a placeholder and nothing else."""
         if not self._interpolate or _OPEN not in node.value:
             return False
         segments = scan(node.value, line_of(node))
@@ -174,7 +174,7 @@ class _Compiler:
 
 
 def _mentions(node: yaml.Node, seen: set[int]) -> bool:
-    """Whether a placeholder or an escape stands anywhere in a node."""
+    """Return whether a placeholder or an escape stands anywhere in a node."""
     if isinstance(node, yaml.ScalarNode):
         return _OPEN in node.value
     if id(node) in seen:

@@ -100,7 +100,7 @@ def value_of(node: yaml.Node) -> Json:
 
 
 def is_object(node: yaml.Node) -> bool:
-    """Whether a node is a mapping whose keys are all texts."""
+    """Return whether a node is a mapping whose keys are all texts."""
     return isinstance(node, yaml.MappingNode) and all(
         isinstance(key, yaml.ScalarNode) and (key.value == MERGE or isinstance(scalar(key), str))
         for key, _ in node.value

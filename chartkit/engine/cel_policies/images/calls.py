@@ -31,7 +31,7 @@ def call_of(policy: CelPolicy) -> str:
 
 
 def _tells_the_server(policy: CelPolicy) -> bool:
-    """Whether a policy has match conditions, and none that names what only Kyverno has."""
+    """Return whether a policy has match conditions, and none that names what only Kyverno has."""
     if not policy.conditions:
         return False
     server = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)

@@ -16,8 +16,8 @@ class GlobError(ValueError):
 
 
 def compile_glob(pattern: str) -> Callable[[str], bool]:
-    """Whether a whole text fits: `*` is any text, `?` any character, `[a-z]` and `[!a-z]` one of
-    some or none of them, `{a,b}` one of several, `\\` takes the next character as it is."""
+    """Return whether a whole text fits: `*` is any text, `?` any character, `[a-z]` and `[!a-z]`
+    one of some or none of them, `{a,b}` one of several, `\\` takes the next character as it is."""
     try:
         regexp = compile_regex(rf"(?s)\A(?:{_translated(pattern)})\z")
     except RegexError as error:

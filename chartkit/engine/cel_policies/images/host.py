@@ -105,7 +105,7 @@ class ImageHost(ClusterHost):
             raise CelError(f"failed to get imagedata: {error.message}") from None
 
     def _vouches(self, image: str, attestation: Body | None, attestor: Attestor) -> bool:
-        """Whether one attestor does; one of neither kind never does. Raises CelError."""
+        """Return whether one attestor does; one of neither kind never does. Raises CelError."""
         is_cosign = attestor.body.get("cosign") is not None
         if not is_cosign and attestor.body.get("notary") is None:
             return False

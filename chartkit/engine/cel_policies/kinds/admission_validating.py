@@ -46,7 +46,7 @@ class BoundJudge(Judge):
         return self._binding.actions if self._binding is not None else ()
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Whether both the policy and its binding speak of a request."""
+        """Return whether both the policy and its binding speak of a request."""
         if not super().speaks_of(attributes):
             return False
         narrowed = self._binding.constraints if self._binding is not None else None

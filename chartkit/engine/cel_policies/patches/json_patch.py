@@ -62,7 +62,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
 
 
 def _holds_operation(value: Value) -> bool:
-    """Whether another operation stands in the value of one."""
+    """Return whether another operation stands in the value of one."""
     if isinstance(value, Struct):
         inside = value.type.name == _OPERATION_TYPE
         return inside or any(map(_holds_operation, value.fields.values()))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Whether conditions hold, and the messages of those that decided, not yet substituted."""
+    """The truth of conditions, and the messages of those that decided, not yet substituted."""
 
     holds: bool
     message: str = ""
@@ -134,7 +134,7 @@ def _count(key: Json, value: Json, budget: Budget) -> None:
 
 
 def _is_short(value: Json) -> bool:
-    """Whether a value is a scalar or a list of a few of them."""
+    """Return whether a value is a scalar or a list of a few of them."""
     if value.__class__ is list:
         return len(value) <= _FEW and _SCALARS.issuperset(map(type, value))
     return value.__class__ in _SCALARS
@@ -151,7 +151,7 @@ def _wild(members: list[Json]) -> int:
 _LISTS = frozenset({list, dict})
 _SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
 _FEW = 8
-"""How many members a list may have that are counted as if they were as many, with wildcards."""
+"""The most members that a list with wildcards may have to be counted in full."""
 _COMPARISON = "a condition"
 
 

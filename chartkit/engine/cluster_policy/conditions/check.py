@@ -1,4 +1,4 @@
-"""What Kyverno checks of conditions before it takes a policy."""
+"""Kyverno's checks of conditions before it accepts a policy."""
 
 from __future__ import annotations
 

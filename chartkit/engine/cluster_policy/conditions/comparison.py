@@ -1,4 +1,4 @@
-"""What the operators share: how a value is read as a number, a duration or a text."""
+"""Values read as numbers, durations and texts, for all operators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def never(_: Json) -> bool:
 
 
 def is_number(value: Json) -> bool:
-    """Whether a value is a JSON number; a boolean is none."""
+    """Return whether a value is a JSON number; a boolean is none."""
     return isinstance(value, int | float) and value is not True and value is not False
 
 

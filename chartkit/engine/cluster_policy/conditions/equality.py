@@ -24,7 +24,7 @@ from chartkit.model import Json
 
 
 def equals(value: Json) -> Compare:
-    """Whether a key equals the value; null and unknown types never do."""
+    """Return whether a key equals the value; null and unknown types never do."""
     compare_text = _text_with(value)
 
     def compare(key: Json) -> bool:
@@ -36,7 +36,7 @@ def equals(value: Json) -> Compare:
 
 
 def not_equals(value: Json) -> Compare:
-    """Whether a key differs from the value; a null key does not."""
+    """Return whether a key differs from the value; a null key does not."""
     same = equals(value)
 
     def compare(key: Json) -> bool:

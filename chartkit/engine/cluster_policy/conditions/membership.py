@@ -24,29 +24,29 @@ Decide = Callable[[Sequence[str], Contains], bool]
 
 
 def any_in(value: Json) -> Compare:
-    """Whether any key is among the values."""
+    """Return whether any key is among the values."""
     return _compare(_scalar(value), _keys(value, _any_in, _any_in, takes_scalar=True))
 
 
 def all_in(value: Json) -> Compare:
-    """Whether all keys are among the values."""
+    """Return whether all keys are among the values."""
     return _compare(_scalar(value), _keys(value, _all_in, _all_in, takes_scalar=False))
 
 
 def any_not_in(value: Json) -> Compare:
-    """Whether any key is not among the values."""
+    """Return whether any key is not among the values."""
     keys = _keys(value, _any_not_in, _any_in, takes_scalar=True, negated=True)
     return _compare(_scalar(value, negated=True), keys)
 
 
 def all_not_in(value: Json) -> Compare:
-    """Whether no key is among the values."""
+    """Return whether no key is among the values."""
     keys = _keys(value, _none_in, _none_in, takes_scalar=False, negated=True)
     return _compare(_scalar(value, negated=True), keys)
 
 
 def members(texts: Sequence[str]) -> Contains:
-    """Whether a text matches one of the members, or one of them matches it as a wildcard."""
+    """Return whether a text matches one of the members, or one of them matches it as a wildcard."""
     exact = frozenset(texts)
     wild = [compile_wildcard(text) for text in texts if has_wildcard(text)]
 
@@ -159,7 +159,7 @@ def _decide_text(
 
 
 def is_range(text: str) -> bool:
-    """Whether a text is written `low-high`, and none of the other operators of a pattern."""
+    """Return whether a text is written `low-high`, and none of the other operators of a pattern."""
     return text[:1] not in (">", "<", "!") and bool(_RANGE.fullmatch(text))
 
 

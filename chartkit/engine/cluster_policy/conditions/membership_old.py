@@ -14,13 +14,13 @@ from chartkit.model import Json
 
 
 def is_in(value: Json) -> Compare:
-    """Whether the key, or every key of a list, is among the values."""
+    """Return whether the key, or every key of a list, is among the values."""
     keys = _keys(value, lambda keys, among: all(key in among for key in keys))
     return _compare(_scalar(value), keys)
 
 
 def is_not_in(value: Json) -> Compare:
-    """Whether the key, or any key of a list, is not among the values."""
+    """Return whether the key, or any key of a list, is not among the values."""
     exists = None if _is_unlisted(value) else _scalar(value)
     keys = _keys(value, lambda keys, among: any(key not in among for key in keys))
     return _compare(None if exists is None else (lambda key: not exists(key)), keys)

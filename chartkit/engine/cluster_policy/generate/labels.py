@@ -13,7 +13,7 @@ _PREFIX: Final = "generate.kyverno.io/"
 
 
 def managed_labels(policy: Policy, rule: str, trigger: Body) -> dict[str, str]:
-    """Who made an object: the policy, the rule and the object that triggered it."""
+    """Return the labels of a generated object: the policy, the rule and the trigger."""
     return {
         "app.kubernetes.io/managed-by": "kyverno",
         f"{_PREFIX}policy-name": policy.name,
@@ -24,7 +24,7 @@ def managed_labels(policy: Policy, rule: str, trigger: Body) -> dict[str, str]:
 
 
 def source_labels(source: Body) -> dict[str, str]:
-    """Where a clone comes from."""
+    """Return the labels that name the source of a clone."""
     return {f"{_PREFIX}clone-source": "", **_reference("source", source)}
 
 

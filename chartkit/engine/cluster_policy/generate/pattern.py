@@ -1,4 +1,4 @@
-"""What a generate rule, or one entry of its foreach, asks for: data, a clone or many clones."""
+"""The task of a generate rule, or of one entry of its foreach: data, a clone or many clones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS: Final = ("apiVersion", "kind", "namespace", "name", "uid", "data", "clo
 
 @dataclass(frozen=True, slots=True)
 class CloneList:
-    """Which objects are cloned: kinds (apiVersion and kind), their namespace, their labels."""
+    """The sources of clones: kinds (apiVersion and kind), their namespace, their labels."""
 
     kinds: tuple[tuple[str, str], ...]
     namespace: str

@@ -27,7 +27,7 @@ class Store:
 
     @property
     def made(self) -> tuple[Body, ...]:
-        """What the rule made, in order, each as it was last written."""
+        """Return the objects of the rule, in order, each as it was last written."""
         return tuple(self._made.values())
 
     @property

@@ -1,4 +1,4 @@
-"""How an object differs from the manifest that was signed (k8s-manifest-sigstore's `mapnode`).
+"""The differences between an object and its signed manifest (k8s-manifest-sigstore's `mapnode`).
 
 Values are compared by the whole of their paths, in which members of lists have their index.
 """
@@ -29,7 +29,7 @@ class Difference:
 
 
 def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[Difference]:
-    """What an object has that its manifest has not, and the other way round.
+    """Return the values that an object or its manifest has and the other lacks.
 
     ignored: beginnings of paths, with `*` for any text. Empty where they agree.
     """
@@ -123,8 +123,8 @@ def _is_same_image(one: Difference) -> bool:
 
 
 def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Whether a path has one of the patterns in it, wherever that begins; one that is no
-    expression matches nothing."""
+    """Return a test for paths that contain one of the patterns; an invalid expression matches
+    nothing."""
     found: list[str] = []
     for pattern in patterns:
         expression = f"{pattern}*".replace("*", ".*")

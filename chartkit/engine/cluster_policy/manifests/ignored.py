@@ -1,5 +1,5 @@
-"""Which fields of an object need not be as they were signed: what a cluster fills in itself, as
-Kyverno 1.19 and k8s-manifest-sigstore have it, and what a policy leaves out."""
+"""The fields of an object that need not be as they were signed: those that a cluster fills in, as
+in Kyverno 1.19 and k8s-manifest-sigstore, and those that a policy excludes."""
 
 from __future__ import annotations
 

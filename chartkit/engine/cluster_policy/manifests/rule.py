@@ -70,7 +70,7 @@ class _Object:
         return find_manifest(self.body, self.annotations, self.domain)
 
     def difference(self, signed: SignedManifest) -> str:
-        """How the object differs from what is signed; empty where it does not."""
+        """Return the difference between the object and the signed one; empty for none."""
         body: Body = json.loads(go_json(self.body))
         first = ""
         for candidate in signed.candidates:
@@ -84,7 +84,7 @@ class _Object:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """Whether a signature that is wanted is there, and how Kyverno says that."""
+    """The presence of a required signature, and Kyverno's words for it."""
 
     verified: bool
     reason: str
@@ -200,7 +200,7 @@ def _compile_entry(entry: Body, path: str) -> _Verify:
 
 
 def _asked(judged: _Object) -> tuple[str, str | None]:
-    """Who signed an object, and why it is not the one that was signed; None where it is.
+    """Return the signer of an object, and why it is not the signed object; None if it is.
 
     Raises NoManifest, and EvaluationError where that is not known.
     """

@@ -18,7 +18,7 @@ from chartkit.go.fmt import UnsupportedValueError, go_json
 from chartkit.model import Body, Json
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
-"""How much a message may hold when it is unpacked; the API server takes no larger object."""
+"""The most bytes of an unpacked message; the API server accepts no larger object."""
 _MOST_CANDIDATES: Final = 3
 _MOST_FILES: Final = 1000
 _NOT_READ: Final = "failed to read YAMLs in the gzipped message: "
@@ -40,7 +40,7 @@ class SignatureSet:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but a key is needed."""
+        """Return whether nothing but a key is needed."""
         return not (self.certificate or self.bundle)
 
 
@@ -87,7 +87,7 @@ _OTHERS: Final = ("certificate", "bundle")
 
 
 def _unpacked(text: str) -> str:
-    """What an annotation holds; never empty where there is one."""
+    """Return the content of an annotation; never empty if there is one."""
     if not text:
         return ""
     try:
@@ -98,7 +98,7 @@ def _unpacked(text: str) -> str:
 
 
 def _unzipped(content: bytes) -> bytes:
-    """What is no gzip stands for itself."""
+    """Return the content unpacked; content that is not gzip stays as it is."""
     import gzip  # few policies look at manifests
 
     try:

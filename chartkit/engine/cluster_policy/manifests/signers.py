@@ -1,4 +1,4 @@
-"""Who must have signed a manifest, and whether one of its signatures is theirs
+"""The required signers of a manifest, and the search for one of their signatures
 (`BlobSignatureVerifier` of k8s-manifest-sigstore, as Kyverno's handler sets it up)."""
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PGP: Final = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 @dataclass(slots=True)
 class Signers:
-    """Whom the entries have named so far: Kyverno does not forget what those before one said.
+    """The signers named by the entries so far: Kyverno keeps those of earlier entries.
 
     key: as `publicKeys` has it, in PEM or where keys lie; certificate, chain: PEM; subjects,
     issuer: of the last keyless entry. is_key_own, is_certificate_own, is_chain_own: whether the
@@ -78,8 +78,8 @@ class Signers:
             self.issuer = body.get("issuer") or ""
 
     def verify(self, blobs: BlobSource, content: bytes, sets: Sequence[SignatureSet]) -> str:
-        """Who signed, empty where a key did; raises EvaluationError where nobody of them did, or
-        that is not known."""
+        """Return the signer, empty for a key; raises EvaluationError if none of them signed, or if
+        that is unknown."""
         trials: list[str] = []
         for shown, key, subject in self._identities():
             for number, one in enumerate(sets, 1):
@@ -101,8 +101,8 @@ class Signers:
         )
 
     def _identities(self) -> Iterator[tuple[str, str, str]]:
-        """How messages call each, its key and its subject; raises EvaluationError for keys that
-        lead nowhere."""
+        """Return the name of each signer in messages, its key and its subject; raises
+        EvaluationError for keys that lead nowhere."""
         if not self.key:
             for subject in self.subjects or ("",):
                 yield "signer 1/1" if subject else "", "", subject
@@ -118,7 +118,7 @@ class Signers:
             yield f"publickey {number}/{len(keys)}", key, ""
 
     def fits(self, signer: str) -> bool:
-        """Whether whoever signed is one of the subjects, where there are any."""
+        """Return whether the signer is one of the subjects, if there are any."""
         return not self.subjects or any(matches(one, signer) for one in self.subjects)
 
 
@@ -133,8 +133,7 @@ class _Trial:
     key: str
 
     def run(self) -> tuple[str | None, str]:
-        """Who signed, None for nobody, and then why; raises EvaluationError where that is not
-        known."""
+        """Return the signer, or None and the reason; raises EvaluationError if that is unknown."""
         try:
             if self.one.bundle:
                 signer = self._logged()
@@ -157,7 +156,7 @@ class _Trial:
         return self.blobs.logged(blob, "", signers.certificate, signers.chain)
 
     def _executed(self) -> tuple[str | None, str]:
-        """What cosign says of it without the log's entry."""
+        """Return cosign's verdict without the log's entry."""
         if self.key and self.signers.certificate:
             return None, _EXEC + _BOTH
         if self.signers.certificate:
@@ -178,7 +177,7 @@ class _Trial:
 
 
 def _decoded(signature: str) -> bytes:
-    """What is no base64 stands for itself."""
+    """Return the signature decoded; text that is not base64 stays as it is."""
     try:
         return decode_base64(signature)
     except Base64Error:

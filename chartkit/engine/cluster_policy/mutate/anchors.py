@@ -1,4 +1,4 @@
-"""What of a patch is left for one object: its anchors are decided and taken out.
+"""The part of a patch that is left for one object: its anchors are decided and removed.
 
 The rules are those of Kyverno's `pkg/engine/mutate/patch/strategicPreprocessing.go`.
 """
@@ -39,11 +39,11 @@ from chartkit.model import Body, Json
 
 _MOST_PATTERNS: Final = 1024
 _AT_ONCE: Final = 8
-"""How many elements are passed over in a step."""
+"""The number of elements that are skipped in one step."""
 _DECISION: Final = 20
 """Steps of an element whose anchors are decided."""
 _FEW: Final = 8
-"""How many elements are looked at one by one."""
+"""The number of elements that are examined one by one."""
 _ANCHORS: Final = "the anchors of a strategic merge"
 
 
@@ -195,7 +195,7 @@ def _first_condition(part: Json) -> tuple[str, str] | None:
 
 
 def _is_another(condition: tuple[str, str], element: Json) -> bool:
-    """Whether an element has another text than the condition wants."""
+    """Return whether an element has another text than the condition wants."""
     if element.__class__ is not dict:
         return False
     text = element.get(condition[0])

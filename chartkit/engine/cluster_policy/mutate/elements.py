@@ -34,7 +34,7 @@ _SCALARS: Final = ("",)
 """The keys of a list of scalars: the element itself."""
 
 _MOST_IRREGULAR: Final = 1000
-"""How many elements a list may have that is joined step by step; the time goes by its square."""
+"""The most elements of a list that is joined step by step; the time is quadratic."""
 
 
 def join(target: list[Json], patch: Json, schema: Schema, budget: Budget, walk: Walk) -> list[Json]:

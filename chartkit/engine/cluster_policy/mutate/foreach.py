@@ -46,7 +46,7 @@ class _Loop:
 
 
 def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int = 0) -> Patcher:
-    """What patches an object with the blocks of a foreach, one after the other."""
+    """Return a patcher that applies the blocks of a foreach, one after the other."""
     loops = [_compile_loop(block, rule, policy, nesting) for block in blocks]
 
     def patch(context: Context, resource: Body, work: Workspace) -> Patched:
@@ -128,7 +128,7 @@ def _run(
 
 
 def _is_untouched(before: Body, after: Body) -> bool:
-    """Whether a loop left the object as it was, in the eyes of Go's `reflect.DeepEqual`.
+    """Return whether a loop left the object as it was, in the eyes of Go's `reflect.DeepEqual`.
 
     Each patch that changes something reads the object anew, whole numbers as int64: an object that
     had them as float64 differs then, even where a later element takes the change back. A strategic

@@ -71,7 +71,7 @@ class _Values:
 
 
 def _same_text(left: Json, right: Json) -> bool:
-    """Whether two values are the same JSON text; the keys of the first are sorted."""
+    """Return whether two values are the same JSON text; the keys of the first are sorted."""
     if left is right:
         return True
     if isinstance(left, dict) and isinstance(right, dict):

@@ -59,7 +59,7 @@ def rename(patch: Body, old: str, new: str) -> None:
 
 
 def has_anchors(patch: Json, kinds: AbstractSet[AnchorKind]) -> bool:
-    """Whether a patch holds anchors of some kinds, at any depth.
+    """Return whether a patch holds anchors of some kinds, at any depth.
 
     A text that looks like a condition counts as one, wherever it stands.
     """
@@ -79,7 +79,7 @@ def has_anchors(patch: Json, kinds: AbstractSet[AnchorKind]) -> bool:
 
 
 def is_condition(text: str) -> bool:
-    """Whether a key (or a text) is a `( )` or `<( )` anchor."""
+    """Return whether a key (or a text) is a `( )` or `<( )` anchor."""
     return _is(text, CONDITIONS)
 
 

@@ -32,7 +32,7 @@ from chartkit.model import Body, Json
 
 
 class _Directive(StrEnum):
-    """What `$patch` asks for."""
+    """The instruction of `$patch`."""
 
     MERGE = "merge"
     REPLACE = "replace"
@@ -102,7 +102,7 @@ def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> 
 
 
 def _own_schema(value: Json) -> Schema | None:
-    """What is known of an object that names its kind."""
+    """Return the schema of an object that names its kind."""
     if not isinstance(value, dict) or "kind" not in value:
         return None
     names = [get_field(value, key) for key in ("apiVersion", "kind")]
@@ -157,7 +157,7 @@ def _added_directive(patch: Json) -> _Directive:
 
 
 def _object_directive(patch: Json) -> _Directive:
-    """What an object of the patch asks for; it is taken out of it."""
+    """Return the directive of an object of the patch, and remove it there."""
     if not isinstance(patch, dict) or _KEY not in patch:
         return _Directive.MERGE
     directive = _directive(scalar_text(patch[_KEY]))
@@ -189,7 +189,7 @@ def _walk_list(target: Json, patch: Json, schema: Schema, work: Workspace) -> Js
 
 
 def _list_directive(patch: Json) -> _Directive:
-    """What an element of the patch with nothing but `$patch` asks for; it is taken out."""
+    """Return the directive of an element with nothing but `$patch`, and remove it."""
     if is_absent(patch):
         return _Directive.MERGE
     element = next((one for one in patch if isinstance(one, dict) and _KEY in one), None)

@@ -22,7 +22,7 @@ _MOST_TEXTS: Final = 256
 
 @lru_cache(_MOST_TEXTS)
 def compile_json_patch(text: str) -> Patch:
-    """What applies the operations of a text; what is wrong with them is raised when they run."""
+    """Return the operations of a text as a patch; its errors are raised when it runs."""
     try:
         operations = decode_operations(_value(text))
     except PatchError as error:
@@ -59,7 +59,7 @@ def decode_operations(value: Json) -> list[Body]:
 
 
 def patch_problem(value: Json) -> str:
-    """What is wrong with a patch, in the library's words; empty where it is sound."""
+    """Return the fault of a patch, in the library's words; empty for none."""
     if value is None:
         return ""
     if not isinstance(value, list):

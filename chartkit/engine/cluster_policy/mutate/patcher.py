@@ -1,4 +1,4 @@
-"""What patches one object: the patch of a rule or of a foreach, its variables substituted."""
+"""A patch of one object, of a rule or of a foreach, with its variables substituted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ JSON_PATCH: Final = "patchesJson6902"
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """What patching did: PASS, SKIP or ERROR; body: the object after it, empty for an error."""
+    """The result of patching: PASS, SKIP or ERROR; body: the object after it, empty for an error."""
 
     status: Status
     body: Body
@@ -37,7 +37,7 @@ Patcher = Callable[["Context", Body, Workspace], Patched]
 
 
 def compile_rule_patcher(rule: Rule) -> Patcher:
-    """What patches with a rule's own patch.
+    """Return the patcher of a rule's own patch.
 
     Kyverno substitutes variables in the whole rule: what fails in its context or preconditions
     fails here.
@@ -48,7 +48,7 @@ def compile_rule_patcher(rule: Rule) -> Patcher:
 
 
 def compile_element_patcher(block: Body) -> Patcher:
-    """What patches with a foreach's patch."""
+    """Return the patcher of a foreach's patch."""
     body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
     return _patcher(body, lambda resolved: resolved, _no_text)
 
@@ -137,7 +137,7 @@ def _applied(patch: Patch | None, resource: Body, work: Workspace) -> Patched:
 
 
 def _object_problem(patched: Json) -> str:
-    """Why what a patch made is no object of Kubernetes; empty where it is one."""
+    """Return why a patched value is not a Kubernetes object; empty if it is one."""
     if not isinstance(patched, dict):
         return "json: cannot unmarshal array into Go value of type map[string]interface {}"
     kind = patched.get("kind")

@@ -1,4 +1,4 @@
-"""Which lists a strategic merge joins, and by which keys: Kubernetes' rules for its own kinds.
+"""The lists that a strategic merge joins, and their keys: Kubernetes' rules for its own kinds.
 
 The table `merge_keys.json` is made by `tools/merge_keys.py` from the OpenAPI definitions that
 kustomize has built in; kinds that it does not know have no such lists. A field's entry is the
@@ -21,7 +21,7 @@ _TABLE: Final = "merge_keys.json"
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What is known of one place in an object.
+    """The schema of one place in an object.
 
     type: the name of its type in the table, or of the elements where it is a list; keys: the
     merge keys of a list that is joined, None for all else; is_map: whether every field is of the
@@ -33,7 +33,7 @@ class Schema:
     is_map: bool = False
 
     def field(self, name: str) -> Schema | None:
-        """What is known of a field of the object here."""
+        """Return the schema of a field of this object."""
         if self.keys is not None:
             return None
         if self.is_map:
@@ -41,12 +41,12 @@ class Schema:
         return _fields(self.type).get(name)
 
     def elements(self) -> Schema | None:
-        """What is known of each element of the list here."""
+        """Return the schema of each element of this list."""
         return None if self.keys is None else _of_type(self.type)
 
 
 def schema_of_kind(api_version: str, kind: str) -> Schema | None:
-    """What is known of an object of a kind; None for a kind that is not Kubernetes' own."""
+    """Return the schema of a kind; None for a kind that is not Kubernetes' own."""
     name = _table()["kinds"].get(f"{api_version}/{kind}")
     return None if name is None else Schema(name)
 

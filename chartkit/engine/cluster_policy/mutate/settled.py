@@ -1,4 +1,4 @@
-"""What a strategic merge need not look at again, while one object is merged with many patches.
+"""The parts of an object that later patches of a strategic merge need not read again.
 
 A merge goes through the whole object, for it drops what is empty and orders lists wherever they
 are. A part that it leaves as it is once, it leaves as it is each time.
@@ -77,7 +77,7 @@ class Settled:
         return made
 
     def knows(self, container: Json, schema: Schema | None) -> bool:
-        """Whether a merge leaves a container as it is."""
+        """Return whether a merge leaves a container as it is."""
         found = self._parts.get(id(container))
         return found is not None and found[1] == schema
 
@@ -86,7 +86,7 @@ class Settled:
         self._parts[id(container)] = (container, schema)
 
     def indexed(self, source: Json) -> Indexed | None:
-        """What is known of a list that a merge made."""
+        """Return the index of a list that a merge produced."""
         return self._lists.pop(id(source), None)
 
     def index(self, made: Indexed) -> None:
@@ -97,7 +97,7 @@ class Settled:
 
 
 def unchanged(before: Json, after: Json) -> bool:
-    """Whether two containers have the very same members in the same order."""
+    """Return whether two containers have the very same members in the same order."""
     if isinstance(before, dict):
         return list(before) == list(after) and all(map(is_, before.values(), after.values()))
     return len(before) == len(after) and all(map(is_, before, after))

@@ -17,7 +17,7 @@ _MERGE: Final = "a strategic merge"
 
 
 def compile_merge(body: Json) -> Patch:
-    """What merges a patch without variables; without anchors, it is reduced here and now."""
+    """Return a patch without variables as a merge; without anchors, it is reduced at once."""
     reduced = None if has_anchors(body, HANDLED) else _reduced(body)
     weight = weight_of(body)
     if reduced is None:

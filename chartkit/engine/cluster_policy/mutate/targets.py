@@ -151,8 +151,8 @@ def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
 
 
 def _versions(key: ObjectKey, cluster: Cluster) -> Iterator[str]:
-    """What may be meant by an apiVersion: itself, and where it is a version alone or has
-    wildcards, others of the kind; raises `EvaluationError` for one that names no kind."""
+    """Return the meanings of an apiVersion: itself, and for a bare version or wildcards, others of
+    the kind; raises `EvaluationError` for one that names no kind."""
     group, slash, version = key.api_version.rpartition("/")
     names_version = bool(_VERSION.fullmatch(group if slash else version))
     if "/" in group or names_version is bool(slash):
@@ -188,7 +188,7 @@ def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:
 
 
 def _unmet(target: _Target, context: Context) -> Patched | None:
-    """Why a target is left as it is; None where it is not."""
+    """Return why a target is left as it is; None if it is not."""
     try:
         target.entries.attach(context)
     except ChartkitError as error:

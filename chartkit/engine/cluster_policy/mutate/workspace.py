@@ -1,4 +1,4 @@
-"""What one rule keeps of the object that it patches, so that a patch costs what it changes.
+"""The state of the object that a rule patches, so that a patch costs no more than its changes.
 
 A foreach patches one object once for each of its elements. Only the first patch reads the whole
 object; what a patch does not touch is shared by the object before and after it.
@@ -17,7 +17,7 @@ from chartkit.engine.json_patch.nodes import copied
 from chartkit.model import Body, Json
 
 _FEW: Final = 3
-"""How many merges read the whole object."""
+"""The number of merges that read the whole object."""
 
 
 class Workspace:

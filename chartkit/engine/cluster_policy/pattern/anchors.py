@@ -12,7 +12,7 @@ GO_SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What Go's `strings.TrimSpace` takes off."""
+"""The characters that Go's `strings.TrimSpace` removes."""
 
 _ANCHOR: Final = re.compile(r"([+<=X^])?\((.+)\)")
 
@@ -61,7 +61,7 @@ def parse_anchor(key: str) -> Anchor | None:
 
 
 def has_nested_anchors(pattern: Json) -> bool:
-    """Whether a pattern holds an anchor at any depth."""
+    """Return whether a pattern holds an anchor at any depth."""
     if isinstance(pattern, dict):
         for key in pattern:
             anchor = parse_anchor(key)

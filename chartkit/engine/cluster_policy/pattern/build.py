@@ -1,4 +1,4 @@
-"""What the parts of the pattern compiler share."""
+"""The shared parts of the pattern compiler."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from chartkit.model import Body, Json
 LIST: Final = "a list that is compared with a pattern"
 
 MAX_DEPTH: Final = 100
-"""How many levels a pattern may have: each takes a few frames of Python's stack."""
+"""The most levels of a pattern: each needs a few frames of Python's stack."""
 
 Places = tuple[int, ...]
-"""Which element of each list around a value is being looked at, from the outside in."""
+"""The index of the current element in each list around a value, from the outside in."""
 
 
 class PatternDepthError(EvaluationError):
@@ -25,7 +25,7 @@ class PatternDepthError(EvaluationError):
 
 
 class Run:
-    """What one comparison remembers.
+    """The state of one comparison.
 
     found: for each anchored key that was looked for, whether any object had it; metadata: label
     patterns by their place, once wildcards in their keys were replaced, which lasts for the rest
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def is_key_missing(self) -> bool:
-        """Whether no object had one of the anchored keys."""
+        """Return whether no object had one of the anchored keys."""
         return not all(self.found.values())
 
 
@@ -51,7 +51,7 @@ Check = Callable[[Json, Places, Run], Failure | None]
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Where a pattern's part looks: texts with a place in a list between each two of them."""
+    """The place of a pattern's part: texts with a list index between each two."""
 
     parts: tuple[str, ...] = ("/",)
 
@@ -89,14 +89,14 @@ class Spot:
 
 
 def weight_of(pattern: Json) -> int:
-    """How many parts a pattern has, for what it costs to compare it once more."""
+    """Return the number of parts of a pattern, the cost of one more comparison."""
     members = pattern.values() if isinstance(pattern, dict) else pattern
     return 1 + (sum(map(weight_of, members)) if isinstance(pattern, dict | list) else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """How to compile the parts below."""
+    """The compiler of the parts below."""
 
     compile: Callable[[Json, Spot, Build], Check]
 

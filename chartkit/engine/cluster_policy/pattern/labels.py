@@ -17,7 +17,7 @@ _TAGS: Final = ("labels", "annotations")
 
 
 def expansion_of(pattern: Body, spot: Spot) -> Expansion | None:
-    """How an object pattern's label keys are replaced; None where none ever is."""
+    """Return the replacements of an object pattern's label keys; None if there are none."""
     written, metadata = _entry(pattern, "metadata")
     if not isinstance(metadata, dict):
         return None

@@ -24,7 +24,7 @@ __all__ = ["Pattern", "PatternDepthError", "compile_pattern"]
 
 
 _SHORT: Final = 1024
-"""How long a text in a message may be that is not counted."""
+"""The longest text in a message that is not counted."""
 
 
 class Pattern:

@@ -1,4 +1,4 @@
-"""How a pattern does not hold: inside the matcher, and as its caller sees it."""
+"""The failure of a pattern: inside the matcher, and for its caller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
 
 
 class MismatchKind(StrEnum):
-    """What a mismatch makes of the rule."""
+    """The effect of a mismatch on the rule."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -20,7 +20,7 @@ class MismatchKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Why a pattern does not hold.
+    """The reason why a pattern does not hold.
 
     path: where, as `/spec/containers/0/image/`; empty unless the kind is FAIL. message: Kyverno's
     text of the reason, which skips and errors show.
@@ -62,7 +62,7 @@ class Failure:
 
     @property
     def forbids(self) -> bool:
-        """Whether it means that a key is there which must not be."""
+        """Return whether it means that a key is there which must not be."""
         if self.anchor is None:
             return NEGATION_TEXT in self.text
         return self.anchor is AnchorKind.NEGATION

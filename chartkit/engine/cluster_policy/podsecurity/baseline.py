@@ -171,7 +171,7 @@ def capabilities(pod: Pod) -> Violation | None:
 def added_capabilities(
     pod: Pod, allowed: frozenset[str]
 ) -> tuple[str, tuple[FieldError, ...]] | None:
-    """What is added beyond the allowed capabilities: in words, and the fields; None: nothing."""
+    """Return the capabilities beyond the allowed ones: in words, and the fields; None for none."""
     names, errors = [], []
     every: set[str] = set()
     for container in pod.containers:

@@ -1,4 +1,4 @@
-"""Which check holds at which level and version, and what they are called.
+"""The checks of each level and version, and their names.
 
 Kyverno 1.19 has its own way to choose: a check that is younger than the asked version is run in
 its first form, "restricted" does not replace checks of "baseline", and every level but "baseline"
@@ -165,7 +165,7 @@ def _minor(version: str) -> float:
 
 
 def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Finding]:
-    """What the checks find in a pod."""
+    """Return the findings of the checks in a pod."""
     found = []
     for check, judge in chosen:
         violation = judge(pod)

@@ -28,7 +28,7 @@ class Exclusion:
     values: Wildcards
 
     def lift(self, findings: Sequence[Finding], pod: Pod) -> list[Finding]:
-        """What is left of the findings in a pod.
+        """Return the remaining findings in a pod.
 
         The checks are run again on what the exclusion speaks of; each field error there takes
         away the first of the same field (and container) here, and the last one takes its place.
@@ -80,7 +80,7 @@ def compile_exclusion(body: Body, chosen: Chosen) -> Exclusion:
 def lift_all(
     exclusions: Sequence[Exclusion], findings: Sequence[Finding], pod: Pod
 ) -> list[Finding]:
-    """What is left of the findings when every exclusion has had its turn."""
+    """Return the findings that remain after every exclusion."""
     left = list(findings)
     for exclusion in exclusions:
         left = exclusion.lift(left, pod)

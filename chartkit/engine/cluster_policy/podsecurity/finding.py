@@ -1,4 +1,4 @@
-"""What a Pod Security check finds."""
+"""A finding of a Pod Security check."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 BadValue = str | bool | int | tuple[str, ...]
-"""What stands in a field and must not; empty text where nothing is to be shown."""
+"""The forbidden value of a field; empty text if nothing is to be shown."""
 
 _NUMBER: Final = re.compile(r"[0-9]+")
 
@@ -56,7 +56,7 @@ def _shown(value: BadValue) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a check forbids a pod.
+    """The reason why a check forbids a pod.
 
     detail: names containers and values; errors: None where a check tells no fields.
     """

@@ -50,7 +50,7 @@ class Pod:
 
     @property
     def is_windows(self) -> bool:
-        """Whether it says that it is for Windows."""
+        """Return whether it says that it is for Windows."""
         return (self.spec.get("os") or {}).get("name") == "windows"
 
     def without_containers(self) -> Pod:

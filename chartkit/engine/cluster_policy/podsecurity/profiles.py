@@ -56,7 +56,7 @@ def _annotation(key: str, value: str) -> FieldError:
 
 
 def _bad_types(pod: Pod, profile: str) -> tuple[list[str], set[str], list[FieldError]]:
-    """Who sets a profile that is not allowed, which, and where."""
+    """Return the owners of profiles that are not allowed, the profiles, and the fields."""
     setters: list[str] = []
     values: set[str] = set()
     errors: list[FieldError] = []

@@ -67,8 +67,8 @@ class PodSecurityHandler(ExceptedHandler):
     def excepted(
         self, context: Context, request: Request, exceptions: Sequence[PolicyException]
     ) -> RuleResult | None:
-        """What the rule says of a request that exceptions apply to: one without podSecurity
-        controls lifts the rule, the others lift their controls."""
+        """Return the result for a request with exceptions: one without podSecurity controls lifts
+        the rule, the others lift their controls."""
         if request.operation is Operation.DELETE:
             return None
         for one in exceptions:

@@ -27,7 +27,7 @@ PREFIXES: Final[dict[str, str]] = {
     **dict.fromkeys(_CONTROLLERS, "spec.template.spec"),
     "CronJob": "spec.jobTemplate.spec.template.spec",
 }
-"""What stands for `spec` in the paths of a controller's fields."""
+"""The prefix that replaces `spec` in the paths of a controller's fields."""
 
 
 def read_pod(resource: Resource) -> Pod:

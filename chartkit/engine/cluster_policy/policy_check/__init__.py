@@ -40,7 +40,7 @@ def check_policy(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
 
 
 def _hint(policy: Policy) -> str | None:
-    """What Kyverno's text does not say of a policy that it took before."""
+    """Return advice that Kyverno's text about an accepted policy lacks."""
     if policy.resource.body["spec"].get("generateExistingOnPolicyUpdate") is not None:
         return "in a rule it is generate.generateExisting; Kyverno's text names no field there is"
     if any((rule.body.get("validate") or {}).get("assert") for rule in policy.rules):

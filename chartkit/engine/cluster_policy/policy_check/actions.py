@@ -16,7 +16,7 @@ _KNOWN_ANCHORS: Final = frozenset(("", "^", "=", "X", "<"))
 
 
 def action_fault(rule: Rule) -> str | None:
-    """What is wrong with a rule's action, below `spec.rules[n].`; None where it is sound."""
+    """Return the fault of a rule's action, below `spec.rules[n].`; None for none."""
     check = _CHECKS.get(rule.kind, _validate_fault)
     return check(rule)
 

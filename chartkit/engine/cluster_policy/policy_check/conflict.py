@@ -1,4 +1,5 @@
-"""Whether exclude takes away all that match names (Kyverno's `ValidateMatchExcludeConflict`)."""
+"""The check that exclude does not remove all that match names (Kyverno's
+`ValidateMatchExcludeConflict`)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from chartkit.model import Body
 
 
 def matches_nothing(rule: Rule) -> bool:
-    """Whether a rule can match nothing at all, as far as Kyverno compares the two blocks."""
+    """Return whether a rule can match nothing at all, as far as Kyverno compares the two blocks."""
     match, exclude = rule.match, rule.exclude
     if exclude is None or exclude.all or match.all:
         return False
@@ -21,7 +22,7 @@ def matches_nothing(rule: Rule) -> bool:
 
 
 def _is_unset(exclude: Body) -> bool:
-    """Whether nothing at all is written in it: an empty list is something to Kyverno."""
+    """Return whether nothing at all is written in it: an empty list is something to Kyverno."""
     given = [*(exclude.get("resources") or {}).values()]
     given += (value for name, value in exclude.items() if name != "resources")
     return all(value is None or value == "" for value in given)

@@ -15,16 +15,17 @@ from chartkit.engine.kubernetes.kinds import CLUSTER_SCOPED, parse_api_version
 from chartkit.model import Body
 
 IsClusterWide = Callable[[str], bool]
-"""Whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, has no namespaces."""
+"""A test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is
+cluster-scoped."""
 
 
 def nothing_cluster_wide(_kind: str) -> bool:
-    """What Kyverno's command-line program knows offline."""
+    """Return False: Kyverno's command-line program knows no kinds offline."""
     return False
 
 
 def kubernetes_cluster_wide(kind: str) -> bool:
-    """What a cluster knows of Kubernetes' own kinds."""
+    """Return whether one of Kubernetes' own kinds is cluster-scoped."""
     api_version, slash, name = kind.rpartition("/")
     if not slash:
         return any(name == known for _, known in CLUSTER_SCOPED)
@@ -37,7 +38,7 @@ _KINDS_OF_PATTERN: Final = "data, clone, cloneList and foreach"
 def generation_faults(
     policy: Policy, rule: Rule, place: str, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
-    """What is wrong with a rule's `generate`, in Kyverno's words."""
+    """Return the faults of a rule's `generate`, in Kyverno's words."""
     body = rule.generate
     if not body:
         return
@@ -71,7 +72,7 @@ class _Check:
         self._cluster_wide = cluster_wide
 
     def pattern(self, body: Body, place: str) -> Iterator[str]:
-        """What is wrong with a pattern."""
+        """Return the faults of a pattern."""
         if self._namespaced:
             fault = self._leaves(body)
             if fault:
@@ -87,7 +88,7 @@ class _Check:
                 yield f"{place}.{key}: Forbidden: {key} can not be empty"
 
     def _leaves(self, body: Body) -> str:
-        """How a pattern leaves the policy's own namespace; empty where it does not."""
+        """Return how a pattern leaves the policy's own namespace; empty if it does not."""
         target = f"{body.get('apiVersion') or ''}/{body.get('kind') or ''}"
         namespace, clone = body.get("namespace") or "", body.get("clone") or {}
         source = clone.get("namespace") or ""

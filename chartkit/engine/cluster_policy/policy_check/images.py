@@ -1,4 +1,4 @@
-"""What Kyverno's webhook refuses of a verifyImages rule's entries
+"""The faults of a verifyImages rule's entries that Kyverno's webhook refuses
 (`api/kyverno/v1/image_verification_types.go`)."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SWITCHES: Final = ("mutateDigest", "verifyDigest", "required", "useCache")
 
 
 def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
-    """What is wrong with the entries of the rule at an index; None where they are sound.
+    """Return the fault of the entries of the rule at an index; None for none.
 
     failure_action: the policy's own. An entry without one has that of the entry before it.
     """

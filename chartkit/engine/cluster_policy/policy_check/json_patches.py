@@ -16,7 +16,7 @@ _STAND_IN: Final = "kyvernojsonpatchvariable"
 
 
 def json_patch_fault(rule: Rule, index: int) -> str | None:
-    """What is wrong with the operations, every variable taken for some text."""
+    """Return the fault of the operations, with text for every variable; None for none."""
     text = (rule.mutate or {}).get("patchesJson6902")
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""What may stand in `kinds`: `*` alone, outside background mode, for rules on metadata."""
+"""The values of `kinds`: `*` alone, outside background mode, for rules on metadata."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ METADATA_ONLY: Final = (
 
 
 def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
-    """What is wrong with the kinds of a policy's rules, in Kyverno's words."""
+    """Return the fault of the kinds of a policy's rules, in Kyverno's words."""
     for index, rule in enumerate(rules):
         for name, block in (("match", rule.match), ("exclude", rule.exclude)):
             if block is None:
@@ -55,7 +55,7 @@ def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:
 
 
 def _denies_more(rule: Rule) -> bool:
-    """Whether the old flat list of conditions speaks of more than the object's metadata."""
+    """Return whether the old flat list of conditions speaks of more than the object's metadata."""
     conditions: Json = (rule.validate.deny or {}).get("conditions")
     if not isinstance(conditions, list):
         return False

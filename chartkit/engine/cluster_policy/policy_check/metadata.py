@@ -1,4 +1,4 @@
-"""What rules say of metadata: whether they say nothing else, and whether their labels are text."""
+"""Rules about metadata only, and labels that are text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chartkit.model import Json
 
 
 def only_metadata(rule: Rule) -> bool:
-    """Whether a rule's patterns and patches touch nothing but `metadata`."""
+    """Return whether a rule's patterns and patches touch nothing but `metadata`."""
     return all(
         key == "metadata"
         for pattern in _overlays(rule)
@@ -26,8 +26,8 @@ def _overlays(rule: Rule) -> Iterable[Json]:
 
 
 def labels_are_text(rule: Rule) -> bool:
-    """Whether labels and annotations in a rule's patterns and patches are all text, as far as
-    Kyverno looks: in the first foreach with a pattern, the pattern, or each of anyPattern."""
+    """Return whether labels and annotations in a rule's patterns and patches are all text, as far
+    as Kyverno looks: in the first foreach with a pattern, the pattern, or each of anyPattern."""
     if rule.validate.foreach:
         return _first_is_text(one.get("pattern") for one in rule.validate.foreach)
     if isinstance(rule.validate.pattern, dict):

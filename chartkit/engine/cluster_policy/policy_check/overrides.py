@@ -11,7 +11,7 @@ _NAME = "validationFailureActionOverrides"
 
 
 def overrides_fault(policy: Policy) -> str | None:
-    """What is wrong with a ClusterPolicy's overrides, in Kyverno's words."""
+    """Return the fault of a ClusterPolicy's overrides, in Kyverno's words."""
     if policy.namespace:
         return None
     for index, rule in enumerate(policy.rules):

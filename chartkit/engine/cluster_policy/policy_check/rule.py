@@ -73,7 +73,8 @@ def _resources_fault(rule: Rule) -> str | None:
 
 
 def _describes(block: Body) -> bool:
-    """Whether a block says anything of the object; an empty list says something to Kyverno."""
+    """Return whether a block says anything of the object; an empty list says something to
+    Kyverno."""
     resources: Body = block.get("resources") or {}
     return any(value is not None and value != "" for value in resources.values())
 

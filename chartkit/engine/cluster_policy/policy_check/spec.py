@@ -225,7 +225,7 @@ def _control_faults(rule: Rule, place: str) -> Iterator[str]:
 
 
 def control_faults(one: Body, place: str) -> Iterator[str]:
-    """What is wrong with a pod security control that is lifted, in a rule or an exception."""
+    """Return the faults of a lifted pod security control, in a rule or an exception."""
     name = one["controlName"]
     invalid = f'{place}.controlName: Invalid value: "{name}": exclude.images must '
     if name in _CONTAINER_CONTROLS and not one.get("images"):

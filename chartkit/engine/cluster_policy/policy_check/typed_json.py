@@ -64,7 +64,7 @@ def _print_object(body: Mapping[str, Json], fields: Mapping[str, Print]) -> str:
 
 
 def _is_empty(value: Json, name: str) -> bool:
-    """What `omitempty` leaves out; a struct that is no pointer is always printed."""
+    """Return whether `omitempty` omits a value; a struct that is not a pointer is always printed."""
     if name == "resources":
         return value is None
     return value is None or value == "" or value == [] or (value == {} and name in _MAPS)
@@ -172,7 +172,7 @@ _PATTERN: Final[dict[str, Print]] = {
 
 
 def _with_clones(body: Body) -> Body:
-    """What generates: both ways to clone are always there, and a switch that is off is not."""
+    """Return a `generate` with both ways to clone, and without a switch that is off."""
     on = {key: value for key, value in body.items() if value is not False or key in _SAID}
     return {"clone": {}, "cloneList": {}, **on}
 
@@ -220,7 +220,7 @@ _RULE: Final[dict[str, Print]] = {
 
 _ZEROES: Final[tuple[Json, ...]] = (None, "", False, [])
 _ALWAYS: Final = {"bool": "false", "[]AttestorSet": "null", "Validation": "{}"}
-"""What an empty field shows that `omitempty` does not leave out."""
+"""The values of empty fields that `omitempty` does not omit."""
 _TEXT: Final = "text"
 _LOGS: Final = {"rekor": "Rekor", "ctlog": "CTLog"}
 _ATTESTORS: Final[Mapping[str, Mapping[str, str]]] = {

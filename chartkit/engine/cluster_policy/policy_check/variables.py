@@ -1,4 +1,4 @@
-"""Which variables a policy may use: a dry run of its substitution against a list of names."""
+"""The variables that a policy may use: a dry run of its substitution with a list of names."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _DryRun(Context):
 
 
 def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
-    """What is wrong with a policy's variables, in Kyverno's words."""
+    """Return the fault of a policy's variables, in Kyverno's words."""
     if policy.background:
         fault = _user_fault(policy, rules)
         if fault:
@@ -96,7 +96,7 @@ def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
 
 
 def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
-    """What only an admission request knows, used in a policy that runs in the background too."""
+    """Return the fault of a background policy that uses data of admission requests only."""
     for index, rule in enumerate(rules):
         for name, block in (("match", rule.match), ("exclude", rule.exclude)):
             place = _user_filter(block) if block is not None else None
@@ -158,7 +158,7 @@ def _names(background: bool, targeted: bool) -> str:
 
 
 def _targets_fault(rule: Rule, background: bool) -> str | None:
-    """What selects the targets may not speak of the target itself."""
+    """Return the fault of a selector of targets that refers to the target itself."""
     mutate = rule.mutate or {}
     shared: Body = {
         key: rule.body[key] for key in ("context", "preconditions") if rule.body.get(key)

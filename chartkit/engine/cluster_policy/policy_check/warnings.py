@@ -1,5 +1,5 @@
-"""What Kyverno takes but warns of, in its words (`Validate` of `pkg/validation/policy`), and what
-it takes in silence though it has no effect."""
+"""Kyverno's warnings about a policy that it accepts, in its words (`Validate` of
+`pkg/validation/policy`), and settings that it accepts in silence though they have no effect."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ _NEWER: Final = {
 
 
 def deprecation(resource: Resource) -> str:
-    """What Kyverno says of every policy of kyverno.io (`pkg/deprecations`); empty for others."""
+    """Return Kyverno's warning about every policy of kyverno.io (`pkg/deprecations`); empty for
+    others."""
     newer = _NEWER.get(resource.kind)
     if newer is None or resource.api_version.partition("/")[0] != "kyverno.io":
         return ""
@@ -79,7 +80,7 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
 
 
 def policy_warnings(policy: Policy) -> list[Diagnostic]:
-    """What to tell the author of a ClusterPolicy or Policy that compiles, each thing once."""
+    """Return the warnings for the author of a ClusterPolicy or Policy that compiles, each once."""
     found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
     return [_diagnostic(policy.resource, text, hint) for text, hint in found]
 
@@ -169,7 +170,7 @@ def _kind(selector: str) -> str:
 
 
 def _subresources(rule: Rule, matched: list[str]) -> Iterator[_Warning]:
-    """Whether a rule looks at what requests for subresources change and asks for none of them."""
+    """Return warnings for a rule that looks at changes of subresources and matches none of them."""
     kinds = [*matched, *_kinds(rule.exclude)]
     judged: list[Body] = [_judged(rule.body.get("validate") or {})]
     judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]

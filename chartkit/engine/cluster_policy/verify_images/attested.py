@@ -1,4 +1,4 @@
-"""Whether an image is attested as an entry wants it, and what its predicates say."""
+"""The attestations of an image as an entry requires them, and their predicates."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AttestationCheck:
         return self._image.at(self._digest)
 
     def run(self, block: ImageBlock, rule: str, validations: Sequence[ImageValidation]) -> Finding:
-        """What comes of an entry's attestations, and of what all entries deny.
+        """Return the finding about an entry's attestations, and about the denials of all entries.
 
         rule: its name; validations: of all entries of the rule.
         """
@@ -75,7 +75,7 @@ class AttestationCheck:
         return Finding(Status.PASS, text, self._digest)
 
     def _check(self, attestation: Attestation, path: str, index: int) -> Finding | None:
-        """What is wrong with one attestation; None where every set of attestors is satisfied."""
+        """Return the fault of one attestation; None if every set of attestors is satisfied."""
         faults: list[Fault] = []
         for at, wanted in enumerate(attestation.sets):
             # Kyverno numbers the entries with the attestation's own index.
@@ -98,7 +98,7 @@ class AttestationCheck:
     def _count(
         self, attestation: Attestation, wanted: AttestingSet, place: str, faults: list[Fault]
     ) -> int:
-        """How many of a set's attestors attest; stops when they are enough."""
+        """Return the number of a set's attestors that attest; stops when they are enough."""
         verified = 0
         for entry in wanted.entries:
             fault = self._ask(attestation, entry, place)
@@ -143,7 +143,7 @@ class AttestationCheck:
         self._context.add((name,), predicate)
 
     def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:
-        """Why statements are not what is wanted; None where they are."""
+        """Return why statements do not satisfy the attestation; None if they do."""
         matching = [one for one in statements if one.get("type") == attestation.type]
         if not matching:
             return f"attestions not found for predicate type {attestation.type}"
@@ -182,8 +182,8 @@ class AttestationCheck:
 
 
 def _unmet(conditions: Template, statement: Body, context: Context) -> str | None:
-    """Why a statement's predicate does not meet the conditions, each of which must hold; None
-    where they do. Raises ChartkitError for what cannot be evaluated."""
+    """Return why a statement's predicate does not meet the conditions, each of which must hold;
+    None if it does. Raises ChartkitError for conditions that cannot be evaluated."""
     predicate = statement.get("predicate")
     if not isinstance(predicate, dict):
         text = go_sprint(statement)

@@ -1,4 +1,4 @@
-"""Who must have signed or attested images: sets of attestors as questions to a verifier.
+"""The required signers or attestors of images: sets of attestors as requests to a verifier.
 
 What an attestor leaves open has the value that Kyverno gives it (`pkg/engine/internal/
 imageverifier.go`, `buildCosignVerifier`).
@@ -55,7 +55,7 @@ class AttestingSet:
 
 
 def base_question(block: Body) -> VerificationRequest:
-    """What all attestors of an entry of `verifyImages` have in common."""
+    """Return the common part of all attestors of an entry of `verifyImages`."""
     kind = block.get("type") or "Cosign"
     credentials = read_credentials(block.get("imageRegistryCredentials"))
     if kind == NOTARY:
@@ -129,7 +129,7 @@ def _overridden(question: VerificationRequest, entry: Body) -> VerificationReque
 
 
 def _logged(question: VerificationRequest, body: Body) -> VerificationRequest:
-    """What is said of the logs that saw a signature."""
+    """Return a request with the settings of the logs that saw a signature."""
     rekor: Body = {"url": _PUBLIC_LOG} if body.get("rekor") is None else body["rekor"]
     log: Body = body.get("ctlog") or {}
     return replace(

@@ -22,8 +22,8 @@ from chartkit.model import Body
 
 @dataclass(frozen=True, slots=True)
 class Attestation:
-    """What must have been attested. name: the variable under which conditions see it; type: of
-    its predicate; sets: who attests; conditions: of every predicate, as a template."""
+    """A required attestation. name: the variable under which conditions see it; type: of its
+    predicate; sets: of attestors; conditions: of every predicate, as a template."""
 
     name: str
     type: str
@@ -33,7 +33,7 @@ class Attestation:
 
 @dataclass(frozen=True, slots=True)
 class ImageValidation:
-    """What is said where conditions over all attestations hold."""
+    """The message for conditions over all attestations that hold."""
 
     message: str
     deny: Conditions | None
@@ -57,15 +57,15 @@ class ImageBlock:
 
     @property
     def is_signed(self) -> bool:
-        """Whether somebody must have signed or attested the images."""
+        """Return whether somebody must have signed or attested the images."""
         return bool(self.attestors or self.attestations)
 
     def speaks_of(self, image: str) -> bool:
-        """Whether an image is one of those that the entry names."""
+        """Return whether an image is one of those that the entry names."""
         return _matches(self.references, image)
 
     def skips(self, image: str) -> bool:
-        """Whether an image is one of those that the entry leaves out."""
+        """Return whether an image is one of those that the entry leaves out."""
         return _matches(self.skipped, image)
 
 

@@ -40,7 +40,7 @@ raises EvaluationError where the object is not built as the policy says."""
 
 
 def compile_extractors(body: Mapping[str, Json]) -> Extract:
-    """What finds the images of objects of any kind.
+    """Return a search for the images of objects of any kind.
 
     body: `imageExtractors`, by kind; kinds that it does not name have those of their pods.
     """

@@ -1,4 +1,4 @@
-"""What an object's annotations record of its images (`pkg/engine/api/imageverifymetadata.go`)."""
+"""The record of an object's images in its annotations (`pkg/engine/api/imageverifymetadata.go`)."""
 
 from __future__ import annotations
 

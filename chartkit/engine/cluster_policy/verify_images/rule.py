@@ -39,8 +39,8 @@ class SubstitutionFailed(EvaluationError):  # noqa: N818 - says what happened
 
 
 class Standing(StrEnum):
-    """What is known of an image before it is validated, as annotations record it; UNKNOWN: its
-    signature decides, and there is nobody to ask."""
+    """The state of an image before it is validated, as annotations record it; UNKNOWN: its
+    signature decides, and nobody can be asked."""
 
     PASSED = "pass"
     SKIPPED = "skip"
@@ -58,7 +58,7 @@ _NO_PARTS: Final = dict.fromkeys(
 
 @dataclass(slots=True)
 class _Answers:
-    """What the first of the two passes found: its answers, where each image stands, and the
+    """The findings of the first of the two passes: its answers, the state of each image, and the
     digests to add, by the keys that lead to an image."""
 
     spoken: list[tuple[Status, str]]
@@ -88,11 +88,11 @@ class ImagesHandler:
 
     @property
     def validates(self) -> bool:
-        """Whether any entry asks something of the images as they are."""
+        """Return whether any entry asks something of the images as they are."""
         return any(block.verifies_digest or block.required for block in self.blocks)
 
     def concerns(self, request: Request) -> bool:
-        """Whether the rule names any image of the object, or cannot tell."""
+        """Return whether the rule names any image of the object, or cannot tell."""
         if request.operation is Operation.DELETE:
             return False
         try:
@@ -153,7 +153,8 @@ class ImagesHandler:
     def _stand(
         self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
     ) -> Standing | None:
-        """Where an image stands; None: nothing is asked. Raises EvaluationError with its fault."""
+        """Return the state of an image; None if nothing is required. Raises EvaluationError with
+        its fault."""
         found = standing.get(image.reference)
         is_open = found is Standing.UNKNOWN
         if block.verifies_digest and not image.digest and not (is_open and block.mutates_digest):
@@ -215,7 +216,7 @@ class ImagesHandler:
             answers.spoken.append((found.status, found.message))
 
     def _find(self, check: _Check, block: ImageBlock, image: Image) -> Finding:
-        """What comes of the attestors and attestations of an entry."""
+        """Return the finding about the attestors and attestations of an entry."""
         name, verifier = image.reference, check.verifier
         check.context.add(("image",), {**_NO_PARTS, **image.parts})
         if not block.speaks_of(name) or block.skips(name):
@@ -251,7 +252,7 @@ class ImagesHandler:
             return ""
 
     def _is_unchanged(self, request: Request, image: Image) -> bool:
-        """Whether an update leaves an image as it was when it was verified."""
+        """Return whether an update leaves an image as it was when it was verified."""
         if request.old is None:
             return False
         now, before = (_at(one.body, image.path) for one in (request.resource, request.old))

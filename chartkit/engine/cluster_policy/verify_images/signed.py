@@ -1,4 +1,4 @@
-"""Whether an image is signed by the attestors of an entry: sets, counts, and what went wrong."""
+"""The signatures of an image by the attestors of an entry: sets, counts, and faults."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from chartkit.model import Status
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What came of an image's signatures. digest: of the image that is signed, empty where that
-    is not known; is_open: nobody could be asked."""
+    """The finding about an image's signatures. digest: of the signed image, empty if unknown;
+    is_open: nobody could be asked."""
 
     status: Status
     message: str
@@ -31,8 +31,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why one attestor does not count. status: FAIL where it did not sign, ERROR where that could
-    not be found out; is_open: because there is nobody to ask."""
+    """The reason why one attestor does not count. status: FAIL if it did not sign, ERROR if that
+    is unknown; is_open: because nobody can be asked."""
 
     text: str
     status: Status = Status.FAIL
@@ -45,8 +45,8 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """Who is asked about the images of an object. secrets: with which its pods' images are pulled,
-    as `namespace/name`."""
+    """The verifier of the images of an object. secrets: those that pull its pods' images, as
+    `namespace/name`."""
 
     source: SignatureSource
     secrets: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class Verifier:
 
 
 def fault_of(error: LookupFailed) -> Fault:
-    """What an unanswered question, or the verdict that somebody did not sign, amounts to."""
+    """Return the fault of an unanswered request, or of the verdict that an attestor did not sign."""
     is_verdict = isinstance(error, SignatureError)
     status = Status.FAIL if is_verdict else Status.ERROR
     if isinstance(error, UnknownKeyError):

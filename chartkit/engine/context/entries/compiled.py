@@ -56,7 +56,7 @@ class ContextEntries:
 
 
 def _is_answered(loader: EntryLoader | str, context: Context) -> bool:
-    """Whether a call needs not be made: the user gave its value, or recorded its answer."""
+    """Return whether a call needs not be made: the user gave its value, or recorded its answer."""
     if not isinstance(loader, ApiCallLoader):
         return False
     mocks = context.world.mocks

@@ -44,7 +44,7 @@ class EntryLoader(ABC):
             raise EntryNameError(name) from error
 
     def matches(self, query: str) -> bool:
-        """Whether a query names the entry, by its text alone."""
+        """Return whether a query names the entry, by its text alone."""
         if self._is_plain and self.name not in query:
             return False
         return self._find(query) is not None

@@ -26,7 +26,7 @@ class UnresolvedReferenceError(EvaluationError):
 
 
 def has_reference(text: str) -> bool:
-    """Whether a text may hold a reference, escaped or not."""
+    """Return whether a text may hold a reference, escaped or not."""
     return "$(" in text
 
 

@@ -46,7 +46,7 @@ def find_variables(text: str) -> list[Variable]:
 
 
 def has_variable(text: str) -> bool:
-    """Whether a text holds a variable that is not escaped."""
+    """Return whether a text holds a variable that is not escaped."""
     return OPEN in text and _VARIABLE.search(text) is not None
 
 
@@ -63,7 +63,8 @@ def _query(braced: str) -> tuple[str, bool]:
 
 
 def is_whole(variables: list[Variable], text: str) -> bool:
-    """Whether the text is one variable and nothing else, so that it keeps the value's type."""
+    """Return whether the text is one variable and nothing else, so that it keeps the value's
+    type."""
     return len(variables) == 1 and variables[0].start == 0 and variables[0].end == len(text)
 
 

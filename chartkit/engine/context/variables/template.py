@@ -171,7 +171,7 @@ def _nested(value: Json, path: str, context: Context) -> Json:
 
 
 def _mentions(value: Json, budget: Budget) -> bool:
-    """Whether a list or an object holds a variable."""
+    """Return whether a list or an object holds a variable."""
     kind = type(value)
     if kind is dict:
         if any(OPEN in key for key in value):

@@ -25,7 +25,8 @@ JSON_PATCH: Final = "patchesJson6902"
 
 @dataclass(frozen=True, slots=True)
 class Patched:
-    """The result of patching: PASS, SKIP or ERROR; body: the object after it, empty for an error."""
+    """The result of patching: PASS, SKIP or ERROR; body: the object after it, empty for an
+    error."""
 
     status: Status
     body: Body

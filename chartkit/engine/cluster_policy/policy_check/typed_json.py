@@ -64,7 +64,8 @@ def _print_object(body: Mapping[str, Json], fields: Mapping[str, Print]) -> str:
 
 
 def _is_empty(value: Json, name: str) -> bool:
-    """Return whether `omitempty` omits a value; a struct that is not a pointer is always printed."""
+    """Return whether `omitempty` omits a value; a struct that is not a pointer is always
+    printed."""
     if name == "resources":
         return value is None
     return value is None or value == "" or value == [] or (value == {} and name in _MAPS)

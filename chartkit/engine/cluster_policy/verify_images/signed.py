@@ -70,7 +70,8 @@ class Verifier:
 
 
 def fault_of(error: LookupFailed) -> Fault:
-    """Return the fault of an unanswered request, or of the verdict that an attestor did not sign."""
+    """Return the fault of an unanswered request, or of the verdict that an attestor did not
+    sign."""
     is_verdict = isinstance(error, SignatureError)
     status = Status.FAIL if is_verdict else Status.ERROR
     if isinstance(error, UnknownKeyError):

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request.request import Request

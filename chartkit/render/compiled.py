@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable
 from functools import lru_cache
 
-from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.policies import RunnablePolicy, Surroundings
+from chartkit.engine import Cleaner, RunnablePolicy, Surroundings
 from chartkit.model import Location, Resource
 from chartkit.scan.policies import PolicySet, compile_all, compile_one
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from chartkit.engine.cleanup import Cleaner, Deletion, plan_deletions
-from chartkit.engine.ports.world import World
-from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine import Cleaner, Deletion, World, as_submitted, plan_deletions
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource
 

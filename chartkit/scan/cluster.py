@@ -6,9 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from chartkit.engine import OFFLINE, RunnablePolicy, Surroundings, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
-from chartkit.engine.policies import RunnablePolicy, Surroundings
-from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
 from chartkit.network.cluster.installed import (

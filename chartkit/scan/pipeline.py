@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from chartkit.engine.cleanup import Deletion
+from chartkit.engine import Deletion
 from chartkit.errors import InputError
 from chartkit.model import Resource, RuleResult
 from chartkit.report.outputs import Output

@@ -11,18 +11,18 @@ from typing import TypeAlias
 from chartkit.bundled import profiles_dir
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
-from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
-from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
-from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
-from chartkit.engine.policies import (
+from chartkit.engine import (
     NOTHING_AROUND,
+    Cleaner,
     RunnablePolicy,
     Surroundings,
     compile_any,
     is_policy,
     sorted_out,
 )
+from chartkit.engine.cel_policies.admission.bindings import is_binding, unbound_faults
+from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
+from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts

@@ -12,10 +12,7 @@ import click
 from chartkit.documents.secret_values import without_secret_values
 from chartkit.documents.yaml_diff import yaml_diff
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.engine.evaluate import respond
-from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.normalized import as_submitted
-from chartkit.engine.request.phase import Phase
+from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
 from chartkit.scan.refused_objects import with_refusals

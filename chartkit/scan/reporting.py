@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-from chartkit.engine.cleanup import Deletion
+from chartkit.engine import Deletion
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Status
 from chartkit.report import ReportOptions, ReportPer

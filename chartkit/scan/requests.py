@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.policies import Surroundings
-from chartkit.engine.ports.world import World
+from chartkit.engine import Surroundings, World
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads

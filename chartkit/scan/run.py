@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from chartkit.engine import (
+    ENFORCE,
+    OFFLINE,
+    Request,
+    RunnablePolicy,
+    User,
+    World,
+    as_submitted,
+    evaluate,
+)
 from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
 from chartkit.engine.cli_files.user_values import UserValues
-from chartkit.engine.evaluate import evaluate
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
-from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.normalized import as_submitted
-from chartkit.engine.request.phase import ENFORCE
-from chartkit.engine.request.request import Request, User
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 from chartkit.scan.refused_objects import with_refusals
 

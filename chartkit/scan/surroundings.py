@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import read_file, resources
+from chartkit.engine import OFFLINE, World, as_submitted
 from chartkit.engine.cli_files.world import partial_api
-from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.normalized import as_submitted
 from chartkit.model import Resource
 
 CLUSTER_FILE: Final = "cluster.yaml"

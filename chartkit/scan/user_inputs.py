@@ -8,6 +8,16 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.documents.reader import Document, read_file, resources
+from chartkit.engine import (
+    OFFLINE,
+    RunnablePolicy,
+    Surroundings,
+    User,
+    World,
+    as_submitted,
+    is_exception,
+)
+from chartkit.engine import read_exceptions as exceptions_of
 from chartkit.engine.cel_policies.reader import VERSIONS
 from chartkit.engine.cli_files.admission import NO_VALUES
 from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
@@ -17,13 +27,8 @@ from chartkit.engine.cli_files.world import UserGlobalContext, UserImages, UserM
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
 from chartkit.engine.context.global_context import KINDS as CONTEXT_KINDS
 from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
-from chartkit.engine.policies import EXCEPTION, RunnablePolicy, Surroundings, is_exception
-from chartkit.engine.policies import read_exceptions as exceptions_of
-from chartkit.engine.ports.services import ServiceSource
-from chartkit.engine.ports.signatures import UNASKED, SignatureSource
-from chartkit.engine.ports.world import OFFLINE, Registries, World
-from chartkit.engine.request.normalized import as_submitted
-from chartkit.engine.request.request import User
+from chartkit.engine.policies import EXCEPTION
+from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by

@@ -12,13 +12,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from chartkit.engine.cleanup import Cleaner, plan_deletions
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine import (
+    OFFLINE,
+    Cleaner,
+    Request,
+    RunnablePolicy,
+    World,
+    as_submitted,
+    evaluate,
+    plan_deletions,
+)
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request.normalized import as_submitted
-from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
 
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})

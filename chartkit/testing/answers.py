@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from chartkit.engine import Phase, PolicyResponse, Request, respond
 from chartkit.engine.cel_policies.policy import CelKind, MatchConstraints
-from chartkit.engine.evaluate import PolicyResponse, respond
-from chartkit.engine.request.phase import Phase
-from chartkit.engine.request.request import Request
 from chartkit.model import Resource, RuleResult
 from chartkit.testing.inputs import TestInputs
 

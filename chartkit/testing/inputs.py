@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.object_api import ObjectApi
@@ -15,9 +16,7 @@ from chartkit.engine.cli_files.user_values import UserValues, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of
-from chartkit.engine.ports.cluster import Cluster, labels_of
-from chartkit.engine.ports.world import World
-from chartkit.engine.request.request import User
+from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource
 from chartkit.network.signatures.local_blobs import LocalBlobs

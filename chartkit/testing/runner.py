@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.phase import Phase
+from chartkit.engine import Cleaner, Phase, RunnablePolicy
 from chartkit.errors import ChartkitError, InputError
 from chartkit.model import Location
 from chartkit.testing.answers import ask

@@ -9,18 +9,18 @@ from typing import Final, TypeAlias
 
 from chartkit.documents.input_files import is_folder, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, resources
-from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
-from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
-from chartkit.engine.policies import (
+from chartkit.engine import (
     NOTHING_AROUND,
+    Cleaner,
     RunnablePolicy,
     Surroundings,
+    as_submitted,
     compile_any,
     read_exceptions,
     sorted_out,
 )
-from chartkit.engine.request.normalized import as_submitted
+from chartkit.engine.cel_policies.reader import UNEVALUATED_MODES, is_cel_policy
+from chartkit.engine.cluster_policy.policy_check import POLICY_RULE
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Diagnostic, Json, Location, Resource
 

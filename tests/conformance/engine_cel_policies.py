@@ -16,7 +16,7 @@ from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.user_context import UserContext, read_context
 from chartkit.engine.cli_files.user_values import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.policies import (
     RunnablePolicy,

@@ -21,7 +21,7 @@ from chartkit.engine.cli_files.user_values import (
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
 from chartkit.engine.cluster_policy.exceptions import read_exception
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.ports.cluster import Cluster

@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy, compile_any, is_policy, sorted_out
 from chartkit.engine.request.normalized import as_submitted
 from chartkit.engine.request.request import Request

@@ -13,7 +13,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import KeySource
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.engine.request.request import Request

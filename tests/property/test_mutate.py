@@ -14,7 +14,7 @@ from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.json_patch.nodes import PatchError
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World

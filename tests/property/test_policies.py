@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Status

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_text, resources
-from chartkit.engine.cleanup import Cleaner
-from chartkit.engine.policies import NOTHING_AROUND, RunnablePolicy, sorted_out
+from chartkit.engine import NOTHING_AROUND, Cleaner, RunnablePolicy, sorted_out
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from chartkit.engine import NOTHING_AROUND, Surroundings, is_exception, is_policy, read_exceptions
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.context.global_context import KINDS as ENTRY_KINDS
 from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
-from chartkit.engine.policies import (
-    NOTHING_AROUND,
-    Surroundings,
-    is_exception,
-    is_policy,
-    read_exceptions,
-)
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import ApiResource, sample

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from chartkit.engine.policies import RunnablePolicy
-from chartkit.engine.request.request import Request
+from chartkit.engine import Request, RunnablePolicy
 from chartkit.model import Resource
 from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from chartkit.engine.ports.services import (
+from chartkit.engine.ports import (
     BadUrlError,
     Ending,
     NotAllowedError,

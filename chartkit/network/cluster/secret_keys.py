@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.ports.signatures import UnknownKeyError
+from chartkit.engine.ports import UnknownKeyError
 from chartkit.network.cluster.discovery import SECRETS
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import Recorder

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from chartkit.engine import OFFLINE, World
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
-from chartkit.engine.ports.cluster import Cluster, ObjectKey, labels_of
-from chartkit.engine.ports.world import OFFLINE, Mocks, NoMocks, Recorded, World
+from chartkit.engine.ports import Cluster, Mocks, NoMocks, ObjectKey, Recorded, labels_of
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer

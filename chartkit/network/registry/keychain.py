@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from chartkit.engine.ports.signatures import Credentials
+from chartkit.engine.ports import Credentials
 from chartkit.network.registry.credentials import DockerConfig, Login
 from chartkit.network.registry.pull_secrets import PullSecret, find_login, place_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
+from chartkit.engine.ports import NOBODY_ELSE, Credentials
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.client import Client

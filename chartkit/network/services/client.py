@@ -13,7 +13,7 @@ from typing import Final
 
 from urllib3 import BaseHTTPResponse, HTTPHeaderDict
 
-from chartkit.engine.ports.services import (
+from chartkit.engine.ports import (
     MOST_BYTES,
     BadUrlError,
     Ending,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import Final
 
-from chartkit.engine.ports.services import BadUrlError, ServiceCall
+from chartkit.engine.ports import BadUrlError, ServiceCall
 from chartkit.errors import LookupFailed
 from chartkit.go.quoting import quote
 from chartkit.network.http.errors import DialError, Fault, NetworkError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError
+from chartkit.engine.ports import SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
 
 _JOINED: Final = 50

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.engine.ports.signatures import KeySource, SignatureError
+from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json

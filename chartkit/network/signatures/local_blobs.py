@@ -8,13 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from chartkit.engine.ports.signatures import (
-    UNASKED,
-    KeySource,
-    LoggedBlob,
-    SignatureError,
-    SignatureSource,
-)
+from chartkit.engine.ports import UNASKED, KeySource, LoggedBlob, SignatureError, SignatureSource
 from chartkit.errors import LookupFailed
 from chartkit.network.signatures.libraries import installed
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS

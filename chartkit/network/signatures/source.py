@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.ports.signatures import (
+from chartkit.engine.ports import (
     Credentials,
     KeySource,
     SignatureError,

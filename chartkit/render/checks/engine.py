@@ -8,12 +8,10 @@ from functools import lru_cache
 from io import StringIO
 
 from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.engine import ENFORCE, Reason, RunnablePolicy, is_policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.configuration import Reason
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import RunnablePolicy, is_policy
-from chartkit.engine.request.phase import ENFORCE
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status

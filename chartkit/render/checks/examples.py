@@ -14,8 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine.configuration import Reason
-from chartkit.engine.policies import is_policy
+from chartkit.engine import Reason, is_policy
 from chartkit.helm.render import Rendered
 from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE
 from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy

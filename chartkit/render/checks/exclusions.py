@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from chartkit.engine import Request
 from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
-from chartkit.engine.request.request import Request
 from chartkit.model import Body, Json, Location, Resource
 from chartkit.render.environment import Subject
 from chartkit.values.lint.subject import Subject as Values

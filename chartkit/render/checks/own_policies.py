@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.engine import AUDIT, ENFORCE
 from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.kubernetes.selectors import LabelSelector
-from chartkit.engine.request.phase import AUDIT, ENFORCE
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
 from chartkit.library.policy import FolderPolicy, LibraryPolicy

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.charts.rbac.permissions import LABEL, definitions_beside, needs
 from chartkit.charts.rbac.requirements import Needs, Permission
-from chartkit.engine.policies import is_policy
+from chartkit.engine import is_policy
 from chartkit.kyverno.versions import Version
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
+from chartkit.engine import Reason, RunnablePolicy
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter
-from chartkit.engine.configuration import NAME_LABEL, Reason
+from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector
-from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Diagnostic, Resource, Severity
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.scan.policies import PolicySet

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from chartkit.engine import Configuration, Reason, RunnablePolicy, read_configuration
 from chartkit.engine.configuration import (
     MATCH_CONDITIONS,
     NAME_LABEL,
     NAMESPACE_SELECTOR,
     RESOURCE_FILTERS,
-    Configuration,
-    Reason,
-    read_configuration,
 )
 from chartkit.engine.kubernetes.kinds import in_namespace
-from chartkit.engine.policies import RunnablePolicy
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource, mappings_at
 from chartkit.render.chart import Chart

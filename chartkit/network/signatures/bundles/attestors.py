@@ -12,12 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from chartkit.engine.ports.signatures import (
-    KeySource,
-    SignatureError,
-    VerificationRequest,
-    Verified,
-)
+from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json

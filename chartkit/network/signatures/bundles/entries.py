@@ -13,7 +13,7 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sigstore_models.common.v1 import HashAlgorithm, PublicKeyDetails
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.network.signatures.trust.certificates import public_key, read_certificate

@@ -19,7 +19,7 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Body
 from chartkit.network.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
 from chartkit.network.signatures.bundles.reader import Bundle, BundleError

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.bundles.entries import LogEntry, read_entry
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, ssh_key_fingerprint
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.signatures.bundles.reader import Bundle, BundleError, Envelope
 from chartkit.network.signatures.trust.certificates import (

@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Json
 from chartkit.network.signatures.bundles.log import LogTime, verify_entries
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load

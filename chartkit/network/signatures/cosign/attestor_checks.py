@@ -8,7 +8,7 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import KeySource, SignatureError, VerificationRequest
+from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.network.registry.artifacts import NoReferenceError, parse_repository
 from chartkit.network.signatures.cosign.checks import CheckOptions, verify_certificate

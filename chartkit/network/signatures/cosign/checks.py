@@ -10,7 +10,7 @@ from typing import Final
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures.cosign.identities import Identity, check_identities
 from chartkit.network.signatures.cosign.layers import Layers, SignedLayer, from_base64

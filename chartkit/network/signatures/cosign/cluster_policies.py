@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.errors import LookupFailed

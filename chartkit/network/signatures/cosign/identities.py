@@ -8,7 +8,7 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
+from chartkit.engine.ports import SignatureError, VerificationRequest
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.signatures.cosign.layers import SignedLayer

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.go.base64_text import Base64Error, decode_base64

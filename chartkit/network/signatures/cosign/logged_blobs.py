@@ -9,7 +9,7 @@ from typing import Final
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from chartkit.engine.ports.signatures import LoggedBlob, SignatureError
+from chartkit.engine.ports import LoggedBlob, SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.network.signatures.cosign.checks import CheckOptions, logged_at, verify_certificate
 from chartkit.network.signatures.cosign.layers import SignedLayer, read_promise

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Body, Json
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64

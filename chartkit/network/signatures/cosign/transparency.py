@@ -12,7 +12,7 @@ from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64
 from chartkit.network.signatures.go_json import read_object

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference

@@ -12,7 +12,7 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, algorithm_of
 from chartkit.network.signatures.notary.chain import check_code_signing

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 import cbor2
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time

@@ -8,7 +8,7 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.errors import EvaluationError
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.types import GoTypes

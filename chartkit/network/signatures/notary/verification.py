@@ -13,7 +13,7 @@ from typing import Final
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.types import GoTypes

@@ -7,7 +7,7 @@ from datetime import UTC
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.trust.sigstore_library import (
     certificate_timestamps,
     verify_certificate_timestamp,

@@ -25,7 +25,7 @@ from cryptography.x509.verification import (
     VerificationError,
 )
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.errors import UndecidedError
 from chartkit.network.signatures.trust.keys import PublicKey, read_pem, supported
 

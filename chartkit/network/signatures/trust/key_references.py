@@ -3,7 +3,7 @@ here looks (`PublicKeyFromKeyRefWithHashAlgo` of cosign's `pkg/signature`)."""
 
 from __future__ import annotations
 
-from chartkit.engine.ports.signatures import KeySource, SignatureError, UnknownKeyError
+from chartkit.engine.ports import KeySource, SignatureError, UnknownKeyError
 from chartkit.network.signatures.errors import UnreachableKeyError, within
 from chartkit.network.signatures.trust.keys import PublicKey, read_public_key
 from chartkit.network.signatures.trust.secret_keys import SCHEME, key_text

@@ -11,8 +11,7 @@ import binascii
 from collections.abc import Iterable
 from typing import Final
 
-from chartkit.engine.ports.cluster import Cluster, ObjectKey
-from chartkit.engine.ports.signatures import KeySource, SignatureError, UnknownKeyError
+from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
 from chartkit.go.quoting import quote
 from chartkit.model import Body, Json
 

@@ -34,7 +34,7 @@ from sigstore_models.rekor.v1 import (
     TransparencyLogEntry as ListedEntry,
 )
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.trust.keys import PublicKey, key_der
 
 _PUBLIC_INSTANCE: Final = "https://tuf-repo-cdn.sigstore.dev"

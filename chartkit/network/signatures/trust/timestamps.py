@@ -22,7 +22,7 @@ from rfc3161_client import (
     decode_timestamp_response,
 )
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.trust.certificates import (
     TIME_STAMPING,
     is_authority,

@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 from cryptography import x509
 
-from chartkit.engine.ports.signatures import KeySource, SignatureError
+from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,

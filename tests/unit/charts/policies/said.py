@@ -10,7 +10,7 @@ from functools import cache
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.report import PolicyFacts

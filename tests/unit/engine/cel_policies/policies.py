@@ -8,7 +8,7 @@ from typing import Any
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.exceptions import CelException, read_cel_exception
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Operation, Request
 from chartkit.model import Body, Location, Resource, RuleResult

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.evaluate import evaluate, respond
+from chartkit.engine.evaluation import evaluate, respond
 from chartkit.engine.ports.signatures import UNASKED, Credentials
 from chartkit.engine.request.phase import Phase
 from chartkit.engine.request.request import Request

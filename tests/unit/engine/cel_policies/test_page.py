@@ -12,7 +12,7 @@ import pytest
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine.cli_files.user_values import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World

@@ -4,7 +4,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cli_files.admission import Admissions
 from chartkit.engine.cli_files.user_values import read_values
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
-from chartkit.engine.evaluate import evaluate, respond
+from chartkit.engine.evaluation import evaluate, respond
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.policies import compile_any, sorted_out
 from chartkit.engine.request.request import Operation, User

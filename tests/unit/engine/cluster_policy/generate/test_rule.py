@@ -10,7 +10,7 @@ from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.policy_check.generation import kubernetes_cluster_wide
 from chartkit.engine.cluster_policy.run import BACKGROUND_CONTROLLER
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request, User

@@ -12,7 +12,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
 from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request
 from chartkit.model import Resource, Status
 

@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request.request import Operation, Request

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import (
     NOBODY_ELSE,
     Credentials,

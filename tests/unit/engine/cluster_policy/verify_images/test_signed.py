@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.evaluate import evaluate
+from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.signatures import Credentials, SignatureError, VerificationRequest
 from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource

@@ -12,8 +12,8 @@ from chartkit.network.cluster.client import Cluster
 def releases(
     cluster: Cluster, namespace: str, timeout: int, force_conflicts: bool = False
 ) -> Releases:
-    """Helm for the releases of a namespace; timeout: seconds for hooks; force_conflicts: whether
-    upgrades take over fields that another program wrote.
+    """Return Helm for the releases of a namespace. timeout: seconds for hooks; force_conflicts:
+    whether upgrades take over fields that another program wrote.
 
     Raises RenderError where there is no Helm, InputError for a HELM_DRIVER that is not known.
     """

@@ -21,8 +21,8 @@ _ARG_START: Final = 48
 
 
 def write_as_helm() -> bool:
-    """Calls the process `helm` before Helm's library is loaded, which asks for the name once; says
-    whether that could be done: on Linux it can."""
+    """Name the process `helm` before Helm's library is loaded, which reads the name once; returns
+    whether that worked, as it does on Linux."""
     given = os.fsencode(sys.orig_argv[0]) if sys.orig_argv else b""
     name = given.rpartition(b"/")[2]
     if len(name) < len(MANAGER):

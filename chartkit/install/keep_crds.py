@@ -17,7 +17,7 @@ _POLICY: Final = "helm.sh/resource-policy"
 
 
 def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: int) -> int:
-    """Marks the CRDs in a release's stored manifest as kept; gives their number.
+    """Mark the CRDs in a release's stored manifest as kept; returns their number.
 
     Raises ReleaseError for a record that cannot be read.
     """

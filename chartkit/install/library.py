@@ -34,7 +34,8 @@ class LibraryReleases:
         driver: str,
         force_conflicts: bool = False,
     ) -> None:
-        """force_conflicts: whether upgrades take over fields that another program wrote."""
+        """Create the port. force_conflicts: whether upgrades take over fields that another program
+        wrote."""
         self._library = library
         self._force_conflicts = force_conflicts
         self._namespace = namespace
@@ -115,7 +116,7 @@ class LibraryReleases:
     def _in_thread(
         self, call: Callable[[], _Answer], cancel: Callable[[], None] = lambda: None
     ) -> _Answer:
-        """Runs a call where Ctrl-C reaches Python: it cancels, and waits for the call to end.
+        """Run a call where Ctrl-C reaches Python: it cancels, and waits for the call to end.
 
         The thread is a daemon: a call that does not end does not keep the process.
         """

@@ -77,7 +77,7 @@ class Plan:
         return any(step.action is not Action.NOTHING for step in self.steps)
 
     def step(self, name: str) -> Step | None:
-        """The step of a release, None where the project leaves it to others."""
+        """Return the step of a release, None where the project leaves it to others."""
         return next((step for step in self.steps if step.wanted.name == name), None)
 
 
@@ -88,7 +88,7 @@ def plan(
     releases: Releases,
     drift_allowed: bool,
 ) -> Plan:
-    """Compares an environment's charts with the releases in a cluster.
+    """Compare an environment's charts with the releases in a cluster.
 
     drift_allowed: take the charts as they stand, even where chartkit.yaml says otherwise by now.
     Raises InputError where the charts were not written, RenderError where they do not render,
@@ -115,7 +115,7 @@ def plan(
 
 
 def values_digest(values: Body) -> str:
-    """The first twelve digits of the SHA-256 of values, which may be secret themselves."""
+    """Return the first twelve digits of the SHA-256 of values, which may be secret themselves."""
     text = json.dumps(values, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -208,7 +208,8 @@ def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
 
 
 def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
-    """The Kyverno that an engine's release has, None for another and where it is not told."""
+    """Return the Kyverno that an engine's release has, None for another and where it is not
+    told."""
     if release is None or release.name != ENGINE:
         return None
     try:

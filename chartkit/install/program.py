@@ -27,8 +27,8 @@ class ProgramReleases:
         timeout: int,
         force_conflicts: bool = False,
     ) -> None:
-        """force_conflicts: whether upgrades take over fields that another program wrote, which
-        version 4 alone tells apart."""
+        """Create the port. force_conflicts: whether upgrades take over fields that another program
+        wrote; only version 4 distinguishes them."""
         self._forced = ["--force-conflicts"] if force_conflicts else []
         self._program = program
         self._limit = timeout + _GRACE_SECONDS

@@ -22,8 +22,8 @@ _LARGEST: Final = 64 * 1024 * 1024
 def deployed_objects(
     cluster: Cluster, namespace: str, release: str, revision: int
 ) -> list[Resource]:
-    """The objects of the newest revision before this one that Helm deployed; none where there is
-    none, or its record is gone.
+    """Return the objects of the newest revision before this one that Helm deployed; none where
+    there is none, or its record is gone.
 
     Raises ReleaseError for a record that cannot be read.
     """
@@ -38,12 +38,12 @@ def deployed_objects(
 
 
 def manifest_objects(body: Body, name: str) -> list[Resource]:
-    """The objects of a stored revision's manifest."""
+    """Return the objects of a stored revision's manifest."""
     return resources(read_text(body["manifest"], name))
 
 
 def stored(record: Body, kind: str, name: str) -> Body:
-    """A revision as it is stored; kind: `secret` or `config_map`.
+    """Return a revision as it is stored; kind: `secret` or `config_map`.
 
     Raises ReleaseError for a record that cannot be read.
     """
@@ -63,7 +63,7 @@ def stored(record: Body, kind: str, name: str) -> Body:
 
 
 def packed(body: Body, kind: str) -> str:
-    """A revision as Helm stores it."""
+    """Return a revision as Helm stores it."""
     content = gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
     encoded = base64.b64encode(content)
     return (base64.b64encode(encoded) if kind == "secret" else encoded).decode()

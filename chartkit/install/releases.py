@@ -88,19 +88,19 @@ class Releases(Protocol):
     """A port to Helm; every method raises ReleaseError with Helm's text."""
 
     def read(self, name: str) -> Release | None:
-        """A release, None where there is none."""
+        """Return a release, None where there is none."""
         ...
 
     def install(self, wanted: DesiredRelease) -> None:
-        """Installs a chart, in a namespace that is made where it is missing; waits for hooks."""
+        """Install a chart, in a namespace that is created if it is missing; waits for hooks."""
         ...
 
     def upgrade(self, wanted: DesiredRelease) -> None:
-        """Upgrades a release to a chart and these values alone; waits for hooks."""
+        """Upgrade a release to a chart and these values alone; waits for hooks."""
         ...
 
     def uninstall(self, name: str, hooks: bool) -> None:
-        """Removes a release; hooks: whether its clean-up jobs run first."""
+        """Remove a release; hooks: whether its clean-up jobs run first."""
         ...
 
 
@@ -127,12 +127,12 @@ def driver() -> str:
 
 
 def record_name(release: str, revision: int) -> str:
-    """The name of the Secret or ConfigMap in which Helm keeps a revision."""
+    """Return the name of the Secret or ConfigMap in which Helm keeps a revision."""
     return f"sh.helm.release.v1.{release}.v{revision}"
 
 
 def release_of(body: Body, manifest: str, values: Body | None) -> Release:
-    """A release from what `helm get metadata -o json` has."""
+    """Return a release from what `helm get metadata -o json` has."""
     return Release(
         name=body["name"],
         revision=int(body["revision"]),
@@ -152,7 +152,7 @@ def _status(text: str) -> Status:
 
 
 def _time(text: Any) -> datetime:
-    """A time of Helm's; the oldest one where there is none."""
+    """Return a time of Helm's; the oldest one for none."""
     try:
         return datetime.fromisoformat(str(text)).astimezone(UTC)
     except ValueError:

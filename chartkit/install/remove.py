@@ -70,9 +70,9 @@ def removal(
 
 
 def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
-    """Removes what was found: policies first, for they are judged no more without the engine.
+    """Remove what was found: policies first, because nothing evaluates them without the engine.
 
-    Raises CutShortError, which says what stands, where a step fails or the user interrupts.
+    Raises CutShortError, with what remains, where a step fails or the user interrupts.
     """
     try:
         for release in found.releases:
@@ -87,10 +87,10 @@ def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
 
 
 def _remove(release: Release, engine: bool, with_definitions: bool, tools: Tools) -> None:
-    """Removes a release; where that fails, once more without what may have been in its way.
+    """Remove a release; if that fails, once more without what may block it.
 
-    Kyverno's clean-up jobs need an image and a node, and a webhook behind which nothing answers
-    may refuse what Helm writes. Where the engine is to stay, its webhooks do too.
+    Kyverno's clean-up jobs need an image and a node, and a webhook without a server may refuse
+    Helm's requests. If the engine stays, its webhooks do too.
     """
     try:
         _removed(release, with_definitions, tools, hooks=True)
@@ -111,7 +111,7 @@ def _removed(release: Release, with_definitions: bool, tools: Tools, hooks: bool
 
 
 def _without_webhooks(tools: Tools) -> None:
-    """Deletes what Kyverno left of webhooks, once nothing runs that writes them anew."""
+    """Delete Kyverno's webhooks once nothing runs that would write them again."""
     tools.waiting.until("Kyverno's pods still run", lambda: _running(tools.cluster))
     clear = 0
 
@@ -125,7 +125,7 @@ def _without_webhooks(tools: Tools) -> None:
 
 
 def _without_roles(tools: Tools) -> None:
-    """Deletes what kube-controller-manager wrote of roles, once it writes none any more."""
+    """Delete the roles of kube-controller-manager once it writes none any more."""
     clear = 0
 
     def missing() -> str:
@@ -174,7 +174,7 @@ def _alive(pod: Body) -> bool:
 
 
 def _definitions(cluster: Cluster) -> list[Body]:
-    """The CRDs that the engine's release owns, or owned when it was there."""
+    """Return the CRDs that the engine's release owns, or owned when it was there."""
     owner = (ENGINE, NAMESPACE)
     return [
         crd

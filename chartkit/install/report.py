@@ -19,7 +19,7 @@ _SHOWN = 5
 
 
 def plan_text(plan: Plan) -> str:
-    """A plan: the cluster, each release as it is and as it is to be, and what forbids it."""
+    """Return a plan: the cluster, each release as it is and as it is to be, and what forbids it."""
     lines = [
         f"cluster      {plan.cluster}, Kubernetes {plan.kubernetes}",
         f"environment  {plan.environment}",
@@ -53,7 +53,7 @@ def _counts(changes: Sequence[ObjectChange]) -> str:
 
 
 def _risks(changes: Sequence[ObjectChange]) -> Iterator[str]:
-    """The changes of high risk, some of them."""
+    """Yield the changes of high risk, up to a limit."""
     judged = [(change, risk(change)) for change in changes]
     high = [(change, found) for change, found in judged if found.level is Level.HIGH]
     for change, found in high[:_SHOWN]:

@@ -17,18 +17,18 @@ _OWNER = "meta.helm.sh/release-name"
 
 
 def names_of(release: str) -> list[str]:
-    """The names of an engine's roles that are put together from others."""
+    """Return the names of an engine's roles that are put together from others."""
     return [f"{release}:{component}" for component in CONTROLLERS]
 
 
 def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
-    """Those of these cluster roles that no release owns and that allow nothing."""
+    """Return those of these cluster roles that no release owns and that allow nothing."""
     found = ((name, cluster.read(CLUSTER_ROLES, name)) for name in names)
     return [name for name, body in found if body is not None and _is_left(body)]
 
 
 def remove_ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:
-    """Deletes them; gives their names."""
+    """Delete roles without an owner; returns their names."""
     found = ownerless(cluster, names)
     for name in found:
         cluster.delete(CLUSTER_ROLES, name)

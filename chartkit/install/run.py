@@ -48,9 +48,9 @@ class Tools:
 
 
 def install(plan: Plan, tools: Tools) -> None:
-    """Does a plan's steps in their order, and waits for what each gives.
+    """Run a plan's steps in their order, and wait for each.
 
-    Raises CutShortError, which says what stands, where a step fails or the user interrupts.
+    Raises CutShortError, with what remains, where a step fails or the user interrupts.
     """
     try:
         _engine(plan.step(ENGINE), plan, tools)
@@ -64,7 +64,7 @@ def install(plan: Plan, tools: Tools) -> None:
 
 
 def cut_short(error: ChartkitError | KeyboardInterrupt, tools: Tools) -> CutShortError:
-    """An error with what stands now."""
+    """Return an error with the current state."""
     stands = list(standing(tools.releases, [ENGINE, POLICIES]))
     if isinstance(error, ChartkitError):
         return CutShortError(error.message, error.hint, stands, tools.again)
@@ -84,7 +84,7 @@ def standing(releases: Releases, names: Iterable[str]) -> Iterable[str]:
 
 
 def described(release: Release | None) -> str:
-    """A release in words: `3.9.0, deployed (revision 2)`."""
+    """Return a release in words: `3.9.0, deployed (revision 2)`."""
     if release is None:
         return "not there"
     chart = "" if release.chart == release.name else f"chart {release.chart} "
@@ -109,8 +109,8 @@ def _engine(step: Step | None, plan: Plan, tools: Tools) -> None:
 
 
 def _policies(step: Step, tools: Tools) -> None:
-    """Helm writes all policies at once, and Kyverno judges each within the ten seconds of its
-    webhook: those that it was too late for are written again."""
+    """Install the policies. Helm writes all at once, and Kyverno evaluates each within the ten
+    seconds of its webhook: those that timed out are written again."""
     for attempt in range(1, _ATTEMPTS + 1):
         try:
             _release(step, tools)
@@ -126,8 +126,8 @@ def _policies(step: Step, tools: Tools) -> None:
 
 
 def _verify(step: Step, tools: Tools) -> None:
-    """Compares what is stored with what the chart has; raises NotReadyError where an object that
-    decides what is refused differs."""
+    """Compare stored objects with the chart's; raises NotReadyError where an object that decides
+    what is refused differs."""
     stored = StoredObjects(tools.cluster)
     found = stored.differences(step.rendered.resources)
     if found and tools.force:
@@ -163,17 +163,19 @@ def _release(step: Step, tools: Tools) -> None:
 
 
 def _without_leftovers(step: Step, tools: Tools) -> None:
-    """Helm takes over no role without an owner: those that a removal left would keep it out."""
+    """Remove roles without an owner: Helm does not take them over, so those of an earlier removal
+    would block it."""
     if step.wanted.name == ENGINE:
         for name in remove_ownerless(tools.cluster, step.roles):
             tools.say(f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted")
 
 
 def _repaired(there: Release, tools: Tools) -> Release | None:
-    """A release that Helm will work on again: what is left of it without its unfinished revision.
+    """Return a release that Helm will work on again: what is left of it without its unfinished
+    revision.
 
-    The objects stay: Helm takes them over, for they bear the release's name. An operation that
-    may be under way still is waited for.
+    The objects stay: Helm takes them over, for they bear the release's name. An operation that may
+    be under way still is waited for.
     """
     found: Release | None = there
     while found is not None and found.status.pending:

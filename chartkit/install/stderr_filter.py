@@ -20,7 +20,7 @@ _STDERR: Final = 2
 
 @contextmanager
 def warnings_once(shown: set[str]) -> Iterator[None]:
-    """Stands between Go and standard error while a call runs; shown: texts that were seen."""
+    """Filter standard error while Go runs; shown: texts that were shown already."""
     try:
         before = os.dup(_STDERR)
     except OSError:
@@ -41,7 +41,7 @@ def warnings_once(shown: set[str]) -> Iterator[None]:
 
 
 def readable(line: str, shown: set[str]) -> str:
-    """A line as it is shown, empty where it says nothing new."""
+    """Return a line as it is shown, empty where it repeats another."""
     found = _LINE.fullmatch(line)
     if found is None:
         return line

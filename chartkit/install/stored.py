@@ -55,7 +55,7 @@ class StoredObjects:
         self._served: dict[str, Mapping[str, Body]] = {}
 
     def differences(self, resources: Iterable[Resource]) -> list[Difference]:
-        """Every field of these objects that is stored otherwise, in their order."""
+        """Return every field of these objects that is stored otherwise, in their order."""
         found: list[Difference] = []
         for resource in resources:
             place = self._place(resource)
@@ -76,7 +76,7 @@ class StoredObjects:
                 self._cluster.merge(place, _patch(one))
 
     def _place(self, resource: Resource) -> str | None:
-        """The path of an object; None for a kind that is not served."""
+        """Return the path of an object; None for a kind that is not served."""
         version = resource.api_version
         root = f"/apis/{version}" if "/" in version else f"/api/{version}"
         if version not in self._served:
@@ -143,7 +143,7 @@ def _empty(value: Json) -> bool:
 
 
 def _patch(one: Difference) -> Body:
-    """A merge patch of the field, or of the list that it is in."""
+    """Return a merge patch of the field, or of the list that it is in."""
     value: Json = one.resource.body
     keys: list[str] = []
     for step in one.path:
@@ -164,6 +164,6 @@ def _shown(value: Json) -> str:
 
 
 def listed(found: Sequence[Difference], shown: int = 5) -> list[str]:
-    """Differences, a line each, not all of many."""
+    """Return the differences, a line each, up to a limit."""
     more = [f"{len(found) - shown} more"] if len(found) > shown else []
     return [*map(str, found[:shown]), *more]

@@ -73,7 +73,7 @@ class Waiter:
     sleep: Callable[[float], None] = field(default=time.sleep)
 
     def until(self, what: str, missing: Callable[[], str]) -> None:
-        """Asks until nothing is missing; raises NotReadyError with what was missing last.
+        """Ask until nothing is missing; raises NotReadyError with what was missing last.
 
         An API server that does not answer for a while is asked again.
         """
@@ -91,7 +91,7 @@ class Waiter:
             pause = min(pause * 1.5, 3)
 
     def definitions(self, resources: Iterable[Resource]) -> int:
-        """Waits until the CRDs among these objects are established; gives their number."""
+        """Wait until the CRDs among these objects are established; returns their number."""
         names = {each.name for each in resources if each.kind == "CustomResourceDefinition"}
         left = set(names)
 
@@ -103,7 +103,7 @@ class Waiter:
         return len(names)
 
     def kinds(self, resources: Iterable[Resource]) -> None:
-        """Waits until the kinds of Kyverno's that these policies are of are established."""
+        """Wait until Kyverno's kinds of these policies are established."""
         wanted = {_kind(each) for each in resources if is_policy(each)}
         self.until(
             "kinds of Kyverno's are not there",
@@ -111,7 +111,7 @@ class Waiter:
         )
 
     def controllers(self, resources: Iterable[Resource], namespace: str) -> None:
-        """Waits until every Deployment among these objects has all its replicas."""
+        """Wait until every Deployment among these objects has all its replicas."""
         wanted = [each for each in resources if each.kind == "Deployment"]
 
         def missing() -> str:
@@ -123,7 +123,7 @@ class Waiter:
         self.until("controllers are not ready", missing)
 
     def webhooks(self) -> None:
-        """Waits until Kyverno's webhook for policies answers a dry run."""
+        """Wait until Kyverno's webhook for policies answers a dry run."""
 
         def missing() -> str:
             found = self.cluster.objects(VALIDATING, labels=WEBHOOK_LABEL)
@@ -138,13 +138,13 @@ class Waiter:
         self.until("webhooks do not answer", missing)
 
     def policies(self, resources: Iterable[Resource]) -> None:
-        """Waits until Kyverno says of each of these policies that it is ready."""
+        """Wait until Kyverno reports each of these policies as ready."""
         wanted = [each for each in resources if is_policy(each)]
         plurals = self._plurals() if wanted else {}
         self.until("policies are not ready", lambda: _listed(self._not_ready(wanted, plurals)))
 
     def _not_ready(self, policies: Sequence[Resource], plurals: Mapping[str, str]) -> list[str]:
-        """Those of these policies that Kyverno does not call ready, as `Kind name`."""
+        """Return the policies that Kyverno does not report as ready, as `Kind name`."""
         lists: dict[Collection, dict[tuple[str, str], Body]] = {}
         found = []
         for each in policies:
@@ -189,7 +189,7 @@ def is_policy(resource: Resource) -> bool:
 
 
 def replicas(body: Body) -> tuple[int, int]:
-    """A Deployment's available replicas, of its newest form, and those it is to have."""
+    """Return a Deployment's available replicas, of its newest form, and those it is to have."""
     wanted = body.get("spec", {}).get("replicas", 1)
     status = body.get("status") or {}
     if status.get("observedGeneration", 0) < body["metadata"].get("generation", 0):

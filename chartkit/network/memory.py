@@ -28,8 +28,8 @@ class Memory(Generic[Key, Found]):
         room: float = math.inf,
         size: Callable[[Key, Found | ChartkitError], int] = _one,
     ) -> None:
-        """room: the sum of the sizes that are kept; size: of a key with its outcome, 1 for each by
-        default."""
+        """Create an empty memory. room: the sum of the sizes that are kept; size: of a key with its
+        outcome, 1 for each by default."""
         self._known: OrderedDict[Key, Found | ChartkitError] = OrderedDict()
         self._left = room
         self._size = size

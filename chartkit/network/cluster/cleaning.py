@@ -18,7 +18,7 @@ _PUBLIC_KEYS: Final = re.compile(
 
 
 def cleaned(body: Body) -> Body:
-    """An object without who wrote which field, and without `kubectl`'s copy of it."""
+    """Return an object without field managers and `kubectl`'s copy of it."""
     metadata = body.get("metadata")
     if not isinstance(metadata, dict):
         return body
@@ -35,7 +35,7 @@ def cleaned(body: Body) -> Body:
 
 
 def cleaned_answer(answer: Body) -> Body:
-    """An answer, an object or a list of them, with each object cleaned."""
+    """Return an answer, an object or a list of them, with each object cleaned."""
     items = answer.get("items")
     if not isinstance(items, list):
         return cleaned(answer)
@@ -44,7 +44,7 @@ def cleaned_answer(answer: Body) -> Body:
 
 
 def without_secrets(answer: Body) -> Body:
-    """An answer in which every Secret has its keys still, and an empty value for each."""
+    """Return an answer in which every Secret has its keys still, and an empty value for each."""
     items = answer.get("items")
     if not isinstance(items, list):
         return _emptied(answer) if answer.get("kind") == "Secret" else answer
@@ -59,8 +59,8 @@ def without_secrets(answer: Body) -> Body:
 
 
 def with_public_key(secret: Body) -> Body:
-    """A Secret as `without_secrets` gives it, but with `cosign.pub`, where that is nothing but
-    public keys in PEM."""
+    """Return a Secret as `without_secrets` gives it, but with `cosign.pub`, where that is nothing
+    but public keys in PEM."""
     emptied = _emptied(secret)
     given, kept = secret.get("data"), emptied.get("data")
     text = given.get(PUBLIC_KEY) if isinstance(given, dict) else None

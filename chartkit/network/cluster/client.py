@@ -88,7 +88,7 @@ class Cluster:
         return self._client.CoreV1Api(self._api)
 
     def version(self) -> str:
-        """The API server's version as it calls it: `v1.34.1-eks-113cf36`."""
+        """Return the API server's version as it calls it: `v1.34.1-eks-113cf36`."""
         with self._explained("its version"):
             text = self._raw(self._client.VersionApi(self._api).get_code)
         version = text.get("gitVersion")
@@ -97,19 +97,19 @@ class Cluster:
         return version
 
     def group_versions(self) -> list[str]:
-        """Every `group/version` that it serves, and `v1`."""
+        """Return every `group/version` that it serves, and `v1`."""
         with self._explained("its APIs"):
             groups = self._raw(self._client.ApisApi(self._api).get_api_versions)["groups"]
         return ["v1", *(each["groupVersion"] for group in groups for each in group["versions"])]
 
     def read(self, collection: Collection, name: str, namespace: str = "") -> Body | None:
-        """One object, None where it is not there."""
+        """Return one object, None where it is not there."""
         call = self._verb("get", "custom_object", namespace)
         with self._explained(f"to read {collection} '{name}'"):
             return self._answer(call, *self._place(collection, namespace), name)
 
     def objects(self, collection: Collection, namespace: str = "", labels: str = "") -> list[Body]:
-        """Every object, read page by page; none where the resource is not served."""
+        """Return every object, read page by page; none where the resource is not served."""
         call = self._verb("list", "custom_object", namespace)
         found: list[Body] = []
         more: dict[str, Any] = {"label_selector": labels} if labels else {}
@@ -125,7 +125,7 @@ class Cluster:
             more["_continue"] = following
 
     def delete(self, collection: Collection, name: str) -> None:
-        """Deletes an object without a namespace; it may be gone already."""
+        """Delete an object without a namespace; it may be gone already."""
         with self._explained(f"to delete {collection} '{name}'"):
             call = self._custom.delete_cluster_custom_object
             self._answer(call, *self._place(collection, ""), name)
@@ -147,11 +147,12 @@ class Cluster:
         return self._request("GET", path, None, f"to read {path}")
 
     def merge(self, path: str, patch: Body) -> None:
-        """Merges fields into the object at a path, lists as a whole, as Helm would write them."""
+        """Merge fields into the object at a path, lists as a whole, as Helm would write them."""
         self._request("PATCH", f"{path}?fieldManager={MANAGER}", patch, f"to change {path}")
 
     def _request(self, method: str, path: str, body: Body | None, what: str) -> Body | None:
-        """The client has methods for the kinds that it knows, and not for the core's by name."""
+        """Send a request by path: the client has methods for the kinds that it knows, and not for
+        the core's by name."""
         settings = self._api.configuration.auth_settings()
         headers = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         if body is not None:
@@ -176,7 +177,7 @@ class Cluster:
         return found
 
     def pods(self, namespace: str, labels: str) -> list[Body]:
-        """The Pods of a namespace with these labels."""
+        """Return the Pods of a namespace with these labels."""
         with self._explained("to list pods"):
             answer = self._raw(
                 self._core.list_namespaced_pod, namespace, label_selector=labels, limit=_PAGE
@@ -184,7 +185,7 @@ class Cluster:
         return list(answer.get("items") or [])
 
     def record(self, kind: str, namespace: str, name: str) -> Body | None:
-        """A `secret` or `config_map`, None where it is not there."""
+        """Return a `secret` or `config_map`, None where it is not there."""
         call = getattr(self._core, f"read_namespaced_{kind}")
         with self._explained(f"to read {kind.replace('_', ' ')} '{name}'"):
             try:
@@ -195,13 +196,13 @@ class Cluster:
                 raise
 
     def patch_record(self, kind: str, namespace: str, name: str, patch: Body) -> None:
-        """Merges fields into a `secret` or `config_map`."""
+        """Merge fields into a `secret` or `config_map`."""
         call = getattr(self._core, f"patch_namespaced_{kind}")
         with self._explained(f"to change {kind.replace('_', ' ')} '{name}'"):
             self._raw(call, name, namespace, patch)
 
     def delete_record(self, kind: str, namespace: str, name: str) -> None:
-        """Deletes a `secret` or `config_map`; it may be gone already."""
+        """Delete a `secret` or `config_map`; it may be gone already."""
         call = getattr(self._core, f"delete_namespaced_{kind}")
         with self._explained(f"to delete {kind.replace('_', ' ')} '{name}'"):
             try:
@@ -229,7 +230,8 @@ class Cluster:
         return answer
 
     def _raw(self, call: Callable[..., Any], *given: Any, **options: Any) -> Body:
-        """An answer as JSON: the client's own types would refuse what a server has besides."""
+        """Return an answer as JSON: the client's own types would refuse what a server has
+        besides."""
         answer = call(*given, **options, _preload_content=False, _request_timeout=_TIMEOUT)
         body = parse_json(answer.data)
         if not isinstance(body, dict):
@@ -238,7 +240,8 @@ class Cluster:
 
     @contextmanager
     def _explained(self, what: str, refused: bool = False) -> Iterator[None]:
-        """refused: whether an answer that is an error is the caller's to read."""
+        """Turn errors of the client into ClusterError. refused: whether an error of the server is
+        for the caller."""
         from urllib3.exceptions import HTTPError
 
         try:
@@ -266,7 +269,8 @@ class Cluster:
 
 
 def connect(context: str | None) -> Cluster:
-    """The cluster of a kubeconfig's context, its current one for None, or the one around this Pod.
+    """Return the cluster of a kubeconfig's context, its current one for None, or the one around
+    this Pod.
 
     Nothing is sent yet. Raises InputError for a kubeconfig or context that cannot be used, and
     where the client is not installed.
@@ -306,7 +310,7 @@ def _library() -> tuple[Any, Any]:
 
 
 def _kubeconfigs() -> list[Path]:
-    """The files that KUBECONFIG names, or the usual one; those that are there."""
+    """Return the files that KUBECONFIG names, or the usual one; those that are there."""
     named = os.environ.get("KUBECONFIG")
     paths = named.split(os.pathsep) if named else ["~/.kube/config"]
     found = [Path(path).expanduser() for path in paths if path]
@@ -327,7 +331,7 @@ def _chosen(context: str | None, contexts: Any, current: Any, shown: str) -> str
 
 @contextmanager
 def _usable(config: Any, file: str) -> Iterator[None]:
-    """Errors without the kubeconfig's own text, which holds tokens and keys."""
+    """Raise errors without the kubeconfig's own text, which may contain tokens and keys."""
     place = Location(file)
     try:
         yield
@@ -351,7 +355,8 @@ def _usable(config: Any, file: str) -> Iterator[None]:
 
 @contextmanager
 def _plugin_heard(context: str) -> Iterator[None]:
-    """A credential plugin that fails: the client logs that, and goes on without credentials."""
+    """Raise ClusterError for a credential plugin that fails, which the client logs and then
+    ignores."""
     heard = _ErrorCounter()
     root = logging.getLogger()
     root.addHandler(heard)

@@ -52,7 +52,7 @@ CONFIG_MAPS: Final = ApiResource(GroupVersionKind("", "v1", "ConfigMap"), "confi
 
 
 def sample(served: ApiResource) -> Body:
-    """An object of a kind, with what tells its kind and scope alone."""
+    """Return an object of a kind, with its kind and scope alone."""
     metadata: Body = {"name": "any"}
     if served.namespaced:
         metadata["namespace"] = DEFAULT_NAMESPACE
@@ -71,15 +71,15 @@ class Discovery:
         self._by_plural = {(each.api_version, each.plural): each for each in self.all}
 
     def of_kind(self, api_version: str, kind: str) -> ApiResource | None:
-        """The resource of a kind; None where it is not served."""
+        """Return the resource of a kind; None where it is not served."""
         return self._by_kind.get(GroupVersionKind(*parse_api_version(api_version), kind))
 
     def of_plural(self, api_version: str, plural: str) -> ApiResource | None:
-        """The resource of a name in URLs; None where it is not served."""
+        """Return the resource of a name in URLs; None where it is not served."""
         return self._by_plural.get((api_version, plural))
 
     def plural(self, kind: GroupVersionKind) -> str:
-        """The name of a kind in URLs; empty where it is not served."""
+        """Return the name of a kind in URLs; empty where it is not served."""
         served = self._by_kind.get(kind)
         return "" if served is None else served.plural
 

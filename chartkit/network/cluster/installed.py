@@ -17,14 +17,14 @@ _MANAGED_BY = "app.kubernetes.io/managed-by"
 
 
 def policies_there(reader: Reader) -> list[Resource]:
-    """The policies of the cluster and the bindings of Kubernetes' own; of those that Kyverno made
-    of its policies none, for they say the same twice."""
+    """Return the policies of the cluster and the bindings of Kubernetes' own; of those that Kyverno
+    made of its policies none, for they say the same twice."""
     kinds = _kinds(reader, lambda one: is_policy(one) or is_binding(one))
     return [one for one in _all(reader, kinds) if not _is_made(one)]
 
 
 def exceptions_there(reader: Reader) -> tuple[Surroundings, list[Diagnostic]]:
-    """The PolicyExceptions of the cluster, and why some of them cannot be used."""
+    """Return the PolicyExceptions of the cluster, and why some of them cannot be used."""
     found = NOTHING_AROUND
     diagnostics: list[Diagnostic] = []
     for one in _all(reader, _kinds(reader, is_exception)):
@@ -36,7 +36,7 @@ def exceptions_there(reader: Reader) -> tuple[Surroundings, list[Diagnostic]]:
 
 
 def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagnostic]]:
-    """The GlobalContextEntries of the cluster, and why some of them cannot be used."""
+    """Return the GlobalContextEntries of the cluster, and why some of them cannot be used."""
     found: list[GlobalContextEntry] = []
     diagnostics: list[Diagnostic] = []
     for one in _all(reader, _kinds(reader, _is_entry)):
@@ -69,7 +69,7 @@ def _is_made(one: Resource) -> bool:
 
 
 def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[ApiResource]:
-    """The kinds that are wanted, each in one version: the first that is served."""
+    """Yield the requested kinds, each in one version: the first that is served."""
     known: set[tuple[str, str]] = set()
     for served in reader.discovery.all:
         group, _, kind = served.kind

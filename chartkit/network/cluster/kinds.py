@@ -17,10 +17,10 @@ PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
 
 
 def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:
-    """The resources of which any policy may say something, in the order they are served.
+    """Return the resources of which any policy may say something, in the order they are served.
 
-    Of a kind with several versions the one that the server prefers is read, and another only for
-    a policy that does not speak of that one.
+    Of a kind with several versions the one that the server prefers is read, and another only for a
+    policy that does not speak of that one.
     """
     policies = [one for one in policies if not one.judges_json]
     chosen: list[ApiResource] = []

@@ -16,7 +16,7 @@ MOST_RESTARTS: Final = 5
 
 
 def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[Body]:
-    """The objects of a list, each with its kind, without what nobody judges.
+    """Yield the objects of a list, each with its kind, without fields that no policy evaluates.
 
     A list whose token to go on has expired (410) is read again from its start; what was handed on
     is not handed on twice. Where a page is too large, smaller ones follow. Raises what the source
@@ -54,7 +54,7 @@ def listed(source: Source, path: str, api_version: str, kind: str) -> Iterator[B
 
 
 def _items(page: Body) -> Iterator[Body]:
-    """The objects of a page; raises RefusedError where it is no list of objects."""
+    """Yield the objects of a page; raises RefusedError for anything but a list of objects."""
     items = page.get("items", "")
     if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
         raise RefusedError(0, "the answer is no list")

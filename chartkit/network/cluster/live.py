@@ -74,7 +74,7 @@ class LiveSource:
         return body
 
     def _patiently(self, path: str) -> _Answer:
-        """Asks again, after a pause, where the server is too busy."""
+        """Return an answer, asked for again after a pause while the server is too busy."""
         for _ in range(_TRIES - 1):
             answer = self._ask(path)
             if answer.status not in _BUSY:
@@ -145,7 +145,7 @@ class LiveSource:
         return self.fault
 
     def _said(self, content: bytes) -> str:
-        """The message of a Status, without what was sent to be let in."""
+        """Return the message of a Status, without credentials."""
         try:
             body = parse_json(content)
         except ValueError:
@@ -173,6 +173,6 @@ def _check(path: str) -> None:
 
 
 def _pause(headers: Mapping[str, str]) -> float:
-    """Seconds to wait before the next try, as the server wants it."""
+    """Return the seconds to wait before the next attempt, as the server asks."""
     given = headers.get("Retry-After", "1")
     return float(given) if given.isascii() and given.isdigit() else 1.0

@@ -59,8 +59,8 @@ class Reader:
         return cleaned({**body, "apiVersion": "v1", "kind": "Namespace"})
 
     def objects(self, served: ApiResource) -> Iterator[Resource]:
-        """The objects of a kind, as they come; of the one namespace where there is one, and then
-        none of what stands outside namespaces but that Namespace."""
+        """Yield the objects of a kind; with a namespace, its own, and of objects outside namespaces
+        that Namespace alone."""
         if not self.namespace:
             yield from self.everywhere(served)
         elif served.namespaced:
@@ -72,8 +72,8 @@ class Reader:
             yield from (_resource(served, body) for body in self.namespaces.values())
 
     def everywhere(self, served: ApiResource) -> Iterator[Resource]:
-        """The objects of a kind in the whole cluster; where that is forbidden, of every namespace
-        in which it is not."""
+        """Yield the objects of a kind in the whole cluster, or, if that is forbidden, of every
+        namespace in which it is not."""
         begun = False
         try:
             for found in self._list(served, ""):
@@ -107,7 +107,7 @@ class Reader:
             yield _resource(served, body)
 
     def note(self, what: str, error: RefusedError) -> None:
-        """Keeps what a policy asked for in vain."""
+        """Remember that a policy's request was refused."""
         self.unread[what] = _reason(error)
 
 

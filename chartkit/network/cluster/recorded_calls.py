@@ -88,7 +88,8 @@ class RecordedServices:
         return _read(entry)
 
     def _entry(self, call: ServiceCall) -> Body | None:
-        """The same call; with other headers, which may come of a Secret, if there is but one.
+        """Return the same call; with other headers, which may come of a Secret, if there is but
+        one.
 
         Older recordings do not know how often a call is made.
         """
@@ -101,7 +102,7 @@ class RecordedServices:
 
 
 def _digests(call: ServiceCall, salt: str) -> tuple[str, str]:
-    """By what a call is known, and its headers."""
+    """Return the digest that identifies a call, and that of its headers."""
     body = base64.b64encode(call.body or b"").decode("ascii")
     tries = [call.tries] if call.tries > 1 else []
     return (

@@ -63,7 +63,7 @@ class Recorder:
         return answer
 
     def keep_public_key(self, path: str) -> None:
-        """Keeps `cosign.pub` of the Secret at a path in the answers that follow."""
+        """Keep `cosign.pub` of the Secret at a path in the answers that follow."""
         self._public.add(path)
 
     def close(self, namespace: str) -> None:
@@ -74,7 +74,7 @@ class Recorder:
         _write(self.folder / INDEX, index)
 
     def keep_call(self, key: str, sent: str, entry: Body) -> None:
-        """Keeps what came of a service's call; key: its digest, sent: that of its headers."""
+        """Keep the answer to a service's call; key: its digest, sent: that of its headers."""
         if sent not in self._calls.setdefault(key, {}):
             self._calls[key][sent] = self._next_file()
             _write(self.folder / self._calls[key][sent], entry)
@@ -90,9 +90,9 @@ class Recorder:
 
 @contextlib.contextmanager
 def recorder(source: Source, target: Path, namespace: str) -> Iterator[Recorder]:
-    """Records into a folder that is there whole when all is done, and else not at all.
+    """Record into a folder that appears complete at the end, or not at all.
 
-    Raises InputError where it cannot be written, or something else stands there.
+    Raises InputError where it cannot be written, or exists.
     """
     if target.exists() and not is_recording(target):
         empty = target.is_dir() and not any(target.iterdir())
@@ -139,7 +139,8 @@ class RecordedSource:
         return bool(self._calls)
 
     def calls(self, key: str) -> Mapping[str, Json]:
-        """The files with what came of a service's call, by what was sent (see `Recorder`)."""
+        """Return the files with what came of a service's call, by what was sent (see
+        `Recorder`)."""
         found = self._calls.get(key)
         return found if isinstance(found, dict) else {}
 

@@ -38,11 +38,11 @@ class Source(Protocol):
         ...
 
     def get(self, path: str, /) -> Body:
-        """The answer to a path with its query; raises RefusedError for one that is an error, and
-        SourceError where there is none."""
+        """Return the answer to a path with its query; raises RefusedError for one that is an error,
+        and SourceError where there is none."""
         ...
 
 
 def with_query(path: str, query: Mapping[str, str]) -> str:
-    """A path with a query, in a fixed order."""
+    """Return a path with a query, in a fixed order."""
     return f"{path}?{urlencode(sorted(query.items()))}" if query else path

@@ -46,8 +46,8 @@ class CachedReads:
         return self._reader.discovery
 
     def get(self, path: str, tries: int = 1) -> Body:
-        """An answer, as the server has it; tries: how often it is asked, at most, where that may
-        help. Raises RefusedError."""
+        """Return an answer, as the server has it; tries: how often it is asked, at most, where that
+        may help. Raises RefusedError."""
         key = path if tries == 1 else f"{tries} {path}"
         found: Body = self._known.once(key, lambda: cleaned_answer(self._asked(path, tries)))
         return found
@@ -64,7 +64,7 @@ class CachedReads:
         return source.get(path)
 
     def objects(self, served: ApiResource, namespace: str) -> Sequence[Body]:
-        """The objects of a resource; namespace: empty for all. Raises RefusedError."""
+        """Return the objects of a resource; namespace: empty for all. Raises RefusedError."""
         path = served.path(namespace)
         source, kind = self._reader.source, served.kind.kind
         found: Sequence[Body] = self._known.once(
@@ -73,7 +73,8 @@ class CachedReads:
         return found
 
     def unreadable(self, path: str, error: RefusedError) -> UnreadableError:
-        """The error for the rule; what is not merely missing is told at the end, too."""
+        """Return the error for the rule; anything but a missing object is also noted for the
+        end."""
         if error.status == MISSING:
             return UnreadableError(error.message)
         self._reader.note(path, error)

@@ -32,7 +32,7 @@ _CHUNK: Final = 65536
 
 
 def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    """An archive's files by path.
+    """Return an archive's files by path.
 
     source: its name, for messages. Raises InputError for what is damaged, too much, or no plain
     file.

@@ -43,7 +43,7 @@ def is_checkout(path: Path) -> bool:
 def read_checkout(
     path: Path, ref: str, limits: Limits, only: Sequence[str] = ()
 ) -> tuple[str, dict[str, bytes]]:
-    """The commit that a ref names (empty: what is checked out), and its files by path.
+    """Return the commit that a ref names (empty: what is checked out), and its files by path.
 
     only: the files and folders that are wanted, all where it names none. What is changed and not
     committed is not taken. Raises InputError.
@@ -74,7 +74,7 @@ def _commit(path: Path, ref: str) -> str:
 
 
 def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """The files of a commit: path, object and size."""
+    """Yield the files of a commit: path, object and size."""
     done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *only])
     _require(done, path)
     for row in done.stdout.split(b"\0")[:-1]:
@@ -129,7 +129,8 @@ def _run(
 
 
 def _environment(path: Path) -> dict[str, str]:
-    """The process's own, but for what would lead git elsewhere or to a network."""
+    """Return the process's environment, without variables that lead git elsewhere or to a
+    network."""
     kept = {
         name: value
         for name, value in os.environ.items()

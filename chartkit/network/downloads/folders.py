@@ -13,7 +13,7 @@ from chartkit.network.downloads.paths import PLAIN, FileCollector, checked_name,
 
 
 def read_archive(path: Path, source: str, limits: Limits) -> bytes:
-    """An archive's bytes; source: its name, for messages. Raises InputError."""
+    """Return an archive's bytes; source: its name, for messages. Raises InputError."""
     try:
         if path.stat().st_size > limits.archive:
             raise InputError(f"is larger than {limits.archive:,} bytes", Location(source))
@@ -26,7 +26,7 @@ def read_archive(path: Path, source: str, limits: Limits) -> bytes:
 
 
 def read_folder(root: Path, limits: Limits) -> dict[str, bytes]:
-    """A folder's files by path; raises InputError for what is too much, or no plain file."""
+    """Return a folder's files by path; raises InputError for what is too much, or no plain file."""
     collected = FileCollector(str(root), limits)
     for count, entry in enumerate(_walk(root), 1):
         name = checked_name(Path(entry.path).relative_to(root).as_posix(), str(root))

@@ -61,17 +61,17 @@ class Lock:
 
 
 def digest(content: bytes) -> str:
-    """The SHA-256 of a file's content."""
+    """Return the SHA-256 of a file's content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def digest_of_all(files: Mapping[str, str]) -> str:
-    """One SHA-256 for the digests of many files."""
+    """Return one SHA-256 for the digests of many files."""
     return digest("".join(f"{files[name]}  {name}\n" for name in sorted(files)).encode())
 
 
 def lock_text(lock: Lock) -> str:
-    """The lock file's text."""
+    """Return the lock file's text."""
     origin = lock.origin
     source = {"kind": str(origin.kind), "location": origin.location}
     if origin.ref:
@@ -85,7 +85,8 @@ def lock_text(lock: Lock) -> str:
 
 
 def read_lock(root: Path) -> Lock:
-    """The lock of a vendored folder; raises InputError where there is none, or it is damaged."""
+    """Return the lock of a vendored folder; raises InputError where there is none, or it is
+    damaged."""
     file = root / LOCK_FILE
     try:
         body = json.loads(file.read_bytes())

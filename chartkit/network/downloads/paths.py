@@ -18,8 +18,8 @@ _DEEPEST: Final = 24
 
 
 def checked_name(name: str, source: str) -> str:
-    """A file's path inside its folder; raises InputError for one that leads out or that not every
-    system can write. source: where it was found, for the message."""
+    """Return a file's path inside its folder; raises InputError for one that leads out or that not
+    every system can write. source: where it was found, for the message."""
     shown = name if name.isprintable() else repr(name)
     parts = name.removeprefix("./").split("/")
     if name.startswith("/") or ".." in parts or ":" in name or "\\" in name:
@@ -60,7 +60,7 @@ class FileCollector:
             raise InputError(f"is larger than {limits.total:,} bytes when unpacked", place)
 
     def add(self, name: str, content: bytes) -> None:
-        """Takes a file; raises InputError where it is too much, or there already."""
+        """Add a file; raises InputError for too much, or a path that exists."""
         self.announce(len(self._seen) + 1, len(content))
         if name.lower() in self._seen:
             what = f"has two files '{name}' (letters' case does not count)"
@@ -70,7 +70,7 @@ class FileCollector:
         self.files[name] = content
 
     def finish(self) -> dict[str, bytes]:
-        """The files; raises InputError where one is the folder of another."""
+        """Return the files; raises InputError where one is the folder of another."""
         for name in self.files:
             for parent in PurePosixPath(name.lower()).parents:
                 if str(parent) in self._seen:

@@ -41,7 +41,8 @@ def verify(folder: Path) -> list[Diagnostic]:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
-    """Files by path with their digests, None for what is no plain file; without the lock file."""
+    """Yield files by path with their digests, None for what is no plain file; without the lock
+    file."""
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
@@ -61,7 +62,7 @@ def require_unchanged(folder: Path) -> None:
 
 @contextlib.contextmanager
 def held(project: Path) -> Iterator[None]:
-    """Keeps other writers from a project; raises InputError where one is at work."""
+    """Hold a project's lock against other writers; raises InputError while another holds it."""
     with contextlib.ExitStack() as stack:
         try:
             stack.enter_context(swap.lock(project))
@@ -72,8 +73,7 @@ def held(project: Path) -> Iterator[None]:
 
 
 def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path) -> None:
-    """Puts files with their lock in the place of a project's folder, in one step; raises
-    InputError."""
+    """Replace a project's folder by files with their lock, in one step; raises InputError."""
     with swap.replaced(folder, project) as new:
         for name, content in files.items():
             file = new / name
@@ -83,7 +83,8 @@ def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path)
 
 
 def from_project(source: str, project: Path) -> str:
-    """A source as the lock file has it: paths start at the project, so that it may be moved."""
+    """Return a source as the lock file has it: paths start at the project, so that it may be
+    moved."""
     if is_url(source) or Path(source).is_absolute():
         return source
     return Path(os.path.relpath(source, project)).as_posix()

@@ -16,7 +16,7 @@ _LONGEST: Final = 2.0
 
 
 def pauses(tries: int) -> Iterator[float]:
-    """Seconds to wait before each further try, as Kubernetes' client has them by default
+    """Yield the seconds to wait before each further attempt, as Kubernetes' client does by default
     (`retry.DefaultBackoff`); fewer, where a pause would be long."""
     pause = _FIRST
     for _ in range(tries - 1):

@@ -51,7 +51,7 @@ class Artifacts:
         return self._resolved.once(reference, lambda: self._resolve(reference))
 
     def manifest(self, repository: RegistryReference, identifier: str) -> Document:
-        """A manifest or index of a repository, by tag or digest.
+        """Return a manifest or index of a repository, by tag or digest.
 
         Raises MissingError where the registry has none, RegistryError where it does not say.
         """
@@ -61,7 +61,7 @@ class Artifacts:
     def blob(
         self, repository: RegistryReference, digest: str, size: int, most: int, data: Json = None
     ) -> bytes:
-        """A blob of a repository, by the digest and size (bytes) of its descriptor.
+        """Return a blob of a repository, by the digest and size (bytes) of its descriptor.
 
         most: bytes beyond which it is refused; data: the descriptor's own copy of it, which then
         counts. Raises MissingError or RegistryError.
@@ -76,10 +76,10 @@ class Artifacts:
         return content
 
     def referrers(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
-        """Descriptors of what refers to a digest, by the registry's list or, where it keeps none,
-        by the tag that stands for one; raises RegistryError.
+        """Return the descriptors that refer to a digest, by the registry's list or, where it keeps
+        none, by the tag that stands for one; raises RegistryError.
 
-        Of a list in pages these are the first page's: Kyverno reads no other.
+        Only the first page of a list is read, as by Kyverno.
         """
         key = (repository.registry, repository.repository, digest)
         return self._referrers.once(key, lambda: self._list(repository, digest))
@@ -112,8 +112,8 @@ class Artifacts:
 
 
 def parse_repository(text: str) -> RegistryReference:
-    """A repository without tag and digest, as policies name one that holds signatures; raises
-    NoReferenceError."""
+    """Return a repository without tag and digest, as policies name one that holds signatures;
+    raises NoReferenceError."""
     try:
         return repository_of(text)
     except ImageReferenceError as error:

@@ -17,7 +17,7 @@ _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 
 
 def digest_of(content: bytes) -> str:
-    """The digest by which a registry names a document."""
+    """Return the digest by which a registry names a document."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
@@ -31,7 +31,7 @@ class Cache:
     says counts as none. Of those in memory the ones asked for longest ago are forgotten first."""
 
     def __init__(self, folder: Path | None, limits: Limits, owner: str) -> None:
-        """owner: whoever has the same rights has the same name."""
+        """Create a cache. owner: a name for the credentials; the same for the same rights."""
         self._folder = folder
         self._owner = owner
         self._most = limits.document
@@ -40,7 +40,8 @@ class Cache:
         )
 
     def get(self, scope: str, digest: str) -> bytes | None:
-        """scope: registry and repository, so that nobody sees what one alone was shown."""
+        """Return a document, None if it is not cached. scope: registry and repository, so that
+        nobody sees a document that only others may."""
         found = self._held.get(f"{scope}@{digest}")
         if found is not None or self._folder is None:
             return found
@@ -52,7 +53,7 @@ class Cache:
         return content if digest_of(content) == digest else None
 
     def put(self, scope: str, content: bytes) -> None:
-        """Keeps a document; a folder that cannot be written to is left as it is."""
+        """Keep a document, except in a folder that cannot be written to."""
         digest = digest_of(content)
         self._held.put(f"{scope}@{digest}", content)
         if self._folder is None or len(content) > self._most:

@@ -158,10 +158,11 @@ _CONFIG: Final[_Struct] = {
 
 
 def manifest_shape(body: Json) -> dict[str, Any]:
-    """A manifest with the fields that are known; raises RegistryError for a wrong type."""
+    """Return a manifest with the fields that are known; raises RegistryError for a wrong type."""
     return _read(body, _MANIFEST, "manifest")
 
 
 def config_shape(body: Json) -> dict[str, Any]:
-    """A configuration with the fields that are known; raises RegistryError for a wrong type."""
+    """Return a configuration with the fields that are known; raises RegistryError for a wrong
+    type."""
     return _read(body, _CONFIG, "config")

@@ -46,7 +46,8 @@ class TokenRequest:
 
 
 def read_challenge(header: str) -> Challenge | None:
-    """The challenge to answer, a bearer's before a password's; None where none is understood."""
+    """Return the challenge to answer, a bearer's before a password's; None where none is
+    understood."""
     text = header[:8192]
     found = list(_SCHEME.finditer(text))
     challenges = []
@@ -116,7 +117,8 @@ def _token(response: Response, what: str) -> str:
 
 
 def _check_realm(realm: str, wanted: TokenRequest) -> None:
-    """A password is sent there: encrypted, or to the host that is trusted without."""
+    """Require a realm that a password may be sent to: encrypted, or the host that is trusted
+    without."""
     try:
         parts = urlsplit(realm)
         host = parts.hostname or ""

@@ -77,7 +77,7 @@ class Client:
     def __init__(
         self, settings: Settings, transport: Transport, keychain: Keychain, insecure: bool = False
     ) -> None:
-        """insecure: whether a registry that cannot be asked encrypted is asked without."""
+        """Create a client. insecure: whether a registry without TLS is asked without."""
         self._settings = settings
         self._transport = transport
         self._keychain = keychain
@@ -88,7 +88,7 @@ class Client:
         self._secrets: set[str] = set()
 
     def manifest(self, image: RegistryReference, identifier: str) -> Document:
-        """A manifest or index, by tag or digest; raises RegistryError."""
+        """Return a manifest or index, by tag or digest; raises RegistryError."""
         by_digest = identifier if is_digest(identifier) else ""
         if not by_digest and not _TAG.match(identifier):
             raise RegistryError(f"{quote(printable(identifier))} is no tag and no sha256 digest")
@@ -111,7 +111,7 @@ class Client:
         return Document(_type_of(answer), digest, answer.body)
 
     def blob(self, image: RegistryReference, digest: str, size: int, most: int) -> bytes:
-        """A blob whose digest and size (bytes) are known; raises RegistryError.
+        """Return a blob whose digest and size (bytes) are known; raises RegistryError.
 
         most: bytes beyond which a blob is refused.
         """
@@ -129,7 +129,7 @@ class Client:
         return content
 
     def referrers(self, image: RegistryReference, digest: str) -> bytes | None:
-        """The index of what refers to a digest; None where the registry keeps no such list.
+        """Return the index of what refers to a digest; None where the registry keeps no such list.
 
         Of a list in pages the first one, which is all that Kyverno reads.
         """
@@ -149,7 +149,7 @@ class Client:
         wanted: _Endpoint,
         known: frozenset[int] = frozenset(),
     ) -> tuple[Response, str]:
-        """An answer of status 200, or of one that is known, and what was asked; raises
+        """Return an answer of status 200, or of one that is known, and what was asked; raises
         RegistryError for any other."""
         host = self._settings.mirrors.get(image.registry, image.registry)
         place = _Place(host, image.repository, self._is_plain(host))
@@ -169,7 +169,7 @@ class Client:
         return host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
 
     def _get_at(self, place: _Place, wanted: _Endpoint) -> tuple[Response, str]:
-        """An answer, whatever its status is, and what was asked."""
+        """Return a response of any status, and what was requested."""
         if place.plain or not self._insecure:
             return self._authorized(place, wanted)
         lost = ""
@@ -222,14 +222,15 @@ class Client:
         return f"Bearer {token}"
 
     def _clean(self, text: str) -> str:
-        """A message that may have been made of what a server sent back, without secrets."""
+        """Return a message, which may repeat what a server sent, without secrets."""
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, "***")
         return text
 
 
 def read_json(content: bytes, what: str) -> Json:
-    """A document's value; raises RegistryError for one that is no JSON or nested too deeply."""
+    """Return a document's value; raises RegistryError for one that is no JSON or nested too
+    deeply."""
     try:
         value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -267,7 +268,7 @@ def _type_of(answer: Response) -> str:
 
 
 def _media_type(content: bytes) -> str:
-    """Of a document that was kept: what it says itself, or what its members show."""
+    """Return the media type of a cached document, from its field or its members."""
     value = read_json(content, "a manifest")
     if not isinstance(value, dict):
         return ""

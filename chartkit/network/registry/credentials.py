@@ -113,8 +113,8 @@ def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
 
 
 def read_login(body: Body, place: str) -> Login | None:
-    """An entry of `auths`; None for one that names nobody. Raises RegistryError, which says the
-    place and nothing of the entry."""
+    """Return an entry of `auths`; None for one that names nobody. Raises RegistryError, which says
+    the place and nothing of the entry."""
     name, password = _text(body, "username"), _text(body, "password")
     if auth := "".join(_text(body, "auth").split()):
         try:
@@ -132,7 +132,8 @@ def read_login(body: Body, place: str) -> Login | None:
 
 
 def read_docker_config() -> DockerConfig:
-    """The user's file; raises InputError for one that is wrong, and shows nothing that is in it."""
+    """Read the user's file; raises InputError for one that is wrong, and shows nothing of its
+    content."""
     path = _path()
     place = Location(str(path))
     try:
@@ -161,7 +162,7 @@ def read_docker_config() -> DockerConfig:
 
 
 def _path() -> Path:
-    """Docker's file or, where that is nowhere and nobody says where, Podman's."""
+    """Return Docker's file or, if it does not exist and no variable names it, Podman's."""
     if folder := os.environ.get("DOCKER_CONFIG"):
         return Path(folder) / "config.json"
     path = Path.home() / ".docker" / "config.json"
@@ -197,7 +198,7 @@ def _mapping(body: Json, key: str, place: Location) -> Body:
 
 
 def _helper(name: Json, place: Location) -> str:
-    """The name goes into that of a program, so it may hold no path."""
+    """Return a helper's name, which becomes part of a program's: it must contain no path."""
     if not isinstance(name, str) or not _HELPER.match(name):
         raise InputError("names a credential helper that is no name", place)
     return name
@@ -209,7 +210,7 @@ def _text(body: Body, key: str) -> str:
 
 
 def _keys(registry: str, repository: str) -> Iterator[str]:
-    """The names under which credentials may stand, the narrowest first."""
+    """Yield the names that credentials may have, the narrowest first."""
     steps = repository.split("/")
     for count in range(len(steps), 0, -1):
         yield "/".join((registry, *steps[:count]))
@@ -220,7 +221,7 @@ def _keys(registry: str, repository: str) -> Iterator[str]:
 
 
 def _plain(key: str) -> str:
-    """A key without what older versions of Docker put around a host."""
+    """Return a key without what older versions of Docker add to a host."""
     bare = key.partition("://")[2] or key
     return bare.removesuffix("/").removesuffix("/v1").removesuffix("/v2")
 
@@ -257,5 +258,5 @@ def _asked(helper: str, server: str) -> Login | None:
 
 
 def _failed(message: str) -> RegistryError:
-    """A helper that does not help: nobody was asked as who the user is."""
+    """Return the error of a helper that fails: nothing was requested without the user's login."""
     return RegistryError(message, unanswered=True)

@@ -23,7 +23,7 @@ class RegistryError(LookupFailed):
         self.unanswered = unanswered
 
     def worded(self, message: str) -> Self:
-        """The same failure in other words."""
+        """Return the same failure in other words."""
         made = type(self)(message)
         made.hint, made.unanswered = self.hint, self.unanswered
         made.without_body = self.without_body

@@ -33,11 +33,12 @@ class Images:
         self._images: Memory[str, _Image] = Memory()
 
     def digest(self, reference: str) -> str:
-        """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
+        """Return the digest that a reference leads to now; raises RegistryError in Kyverno's
+        words."""
         return self._found(reference).document.digest
 
     def image(self, reference: str) -> Body:
-        """An image for a context entry; raises RegistryError in Kyverno's words."""
+        """Return an image for a context entry; raises RegistryError in Kyverno's words."""
         try:
             found = self._found(reference)
         except RegistryError as error:
@@ -57,7 +58,7 @@ class Images:
         }
 
     def descriptor(self, reference: str) -> Body:
-        """An image for CEL; raises RegistryError."""
+        """Return an image for CEL; raises RegistryError."""
         found = self._found(reference, bare=True)
         image = self._image(reference, found, bare=True)
         parsed, digest = found.reference, found.document.digest
@@ -78,7 +79,8 @@ class Images:
         return {key: value for key, value in made.items() if value not in (None, "")}
 
     def _found(self, reference: str, bare: bool = False) -> ResolvedReference:
-        """bare: without the words around a failure that only context entries have."""
+        """Return the document of a reference. bare: without the words around an error that only
+        context entries have."""
         try:
             return self.artifacts.resolve(reference)
         except RegistryError as error:
@@ -146,8 +148,8 @@ def _within(error: RegistryError, text: str, reference: str) -> RegistryError:
 
 
 def _identifier(reference: RegistryReference) -> str:
-    """As Kyverno writes it: what stands behind the last colon before a digest counts as the tag,
-    and be it the registry's port."""
+    """Return the identifier as Kyverno writes it: the text behind the last colon before a digest
+    counts as the tag, even the registry's port."""
     if not reference.digest:
         return reference.identifier
     before, colon, tag = reference.original.partition("@")[0].rpartition(":")

@@ -23,7 +23,7 @@ def image_of(
     name: str,
     depth: int = Limits().depth,
 ) -> tuple[Json, Document]:
-    """The index, None where a document is none, and the manifest of the platform.
+    """Return the index, None where a document is none, and the manifest of the platform.
 
     name: of the document, in messages; depth: how many indexes may stand in one another. Raises
     MissingError or RegistryError.
@@ -43,7 +43,7 @@ def image_of(
 
 
 def _child(index: Json, name: str) -> str:
-    """The digest of the platform's image in an index; raises RegistryError."""
+    """Return the digest of the platform's image in an index; raises RegistryError."""
     listed = index.get("manifests") if isinstance(index, dict) else None
     for one in listed if isinstance(listed, list) else ():
         if not isinstance(one, dict):

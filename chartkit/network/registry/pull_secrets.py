@@ -44,8 +44,8 @@ class PullSecret:
 
 
 def read_pull_secret(body: Body) -> PullSecret | None:
-    """A Secret among objects; without content, if it is of a type that holds no credentials. None
-    for any other object."""
+    """Return a Secret among objects; without content, if it is of a type that holds no credentials.
+    None for any other object."""
     metadata = body.get("metadata")
     if body.get("kind") != "Secret" or body.get("apiVersion") != "v1":
         return None
@@ -63,7 +63,7 @@ def read_pull_secret(body: Body) -> PullSecret | None:
 
 
 def place_of(name: str) -> str:
-    """`namespace/name` of a Secret that a policy names."""
+    """Return `namespace/name` of a Secret that a policy names."""
     bare = name.removeprefix("/")
     return bare if "/" in bare else f"{KYVERNO_NAMESPACE}/{bare}"
 
@@ -102,7 +102,7 @@ def _auths(secret: PullSecret) -> Iterator[tuple[str, Body]]:
 
 
 def _narrowed(name: str) -> str:
-    """Host and path of an entry's name; a version of the protocol is no path."""
+    """Return host and path of an entry's name, without a version of the protocol."""
     text = name if name.startswith(("https://", "http://")) else f"https://{name}"
     try:
         parts = urlsplit(text)

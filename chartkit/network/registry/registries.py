@@ -28,7 +28,7 @@ class Registries:
         self._images: dict[tuple[str, bool], Images] = {}
 
     def learn(self, objects: Iterable[Body], /) -> None:
-        """Keeps the Secrets among objects, which policies name as credentials."""
+        """Remember the Secrets among objects, which policies name as credentials."""
         found = filter(None, map(read_pull_secret, objects))
         self._secrets.update({secret.place: secret for secret in found})
 
@@ -37,15 +37,16 @@ class Registries:
         return self._asked_as(credentials).artifacts
 
     def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
-        """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
+        """Return the digest that a reference leads to now; raises RegistryError in Kyverno's
+        words."""
         return self._asked_as(credentials).digest(reference)
 
     def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        """An image for a context entry; raises RegistryError in Kyverno's words."""
+        """Return an image for a context entry; raises RegistryError in Kyverno's words."""
         return self._asked_as(credentials).image(reference)
 
     def descriptor(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        """An image for CEL; raises RegistryError."""
+        """Return an image for CEL; raises RegistryError."""
         return self._asked_as(credentials).descriptor(reference)
 
     def _asked_as(self, credentials: Credentials) -> Images:

@@ -207,6 +207,6 @@ def _may_pass(outcome: Outcome) -> bool:
 
 
 def _size(call: ServiceCall, outcome: ServiceAnswer | ChartkitError) -> int:
-    """Bytes that an outcome takes, about."""
+    """Return the bytes that an outcome takes, approximately."""
     asked = len(call.url) + len(call.body or b"") + len(call.authorities) + _OVERHEAD
     return asked + (len(outcome.body) if isinstance(outcome, ServiceAnswer) else 0)

@@ -54,7 +54,7 @@ class AllowedHosts:
                 raise InputError(f"{_OPTION} names {one.host} twice, and not alike")
 
     def find(self, scheme: str, place: Place) -> AllowedHost | None:
-        """The name that stands for a place; None where the user gave none."""
+        """Return the host that covers a place; None where the user named none."""
         found = self._named.get((place.host, place.port))
         if found is None and PORTS.get(scheme) == place.port:
             found = self._named.get((place.host, None))

@@ -16,12 +16,12 @@ class UndecidedError(LookupFailed):
     """A signature of which nobody here can say whether it holds."""
 
     def within(self, prefix: str) -> UndecidedError:
-        """The same with words before it."""
+        """Return the same error with words before it."""
         return UndecidedError(prefix + self.message, hint=self.hint)
 
 
 def not_logged() -> UndecidedError:
-    """A signature that came without its entry of the transparency log."""
+    """Return the error for a signature without an entry of the transparency log."""
     return UndecidedError(
         "the signature has no entry of the transparency log with it, and the log itself is not "
         "asked",
@@ -41,7 +41,7 @@ class UnreachableKeyError(UnknownKeyError):
 
 
 def joined(errors: Sequence[LookupFailed], separator: str) -> str:
-    """The messages in one, as cosign joins them."""
+    """Return the messages in one, as cosign joins them."""
     texts = [error.message for error in errors[:_JOINED]]
     if len(errors) > _JOINED:
         texts.append(f"and {len(errors) - _JOINED} more")
@@ -49,5 +49,5 @@ def joined(errors: Sequence[LookupFailed], separator: str) -> str:
 
 
 def within(prefix: str, error: SignatureError) -> SignatureError:
-    """The same verdict with words before it."""
+    """Return the same verdict with words before it."""
     return SignatureError(f"{prefix}: {error.message}", hint=error.hint)

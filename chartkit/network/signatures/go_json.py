@@ -31,8 +31,8 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> Body:
 
 
 def read_object(content: bytes | str, what: str = "", kind: str = "") -> Body:
-    """A JSON object that is not nested too deeply; what: the words before the reason; kind: what
-    Go reads it into.
+    """Return a JSON object that is not nested too deeply; what: the words before the reason; kind:
+    what Go reads it into.
 
     What is no UTF-8 is replaced; raises SignatureError.
     """
@@ -40,7 +40,7 @@ def read_object(content: bytes | str, what: str = "", kind: str = "") -> Body:
 
 
 def read_strict(content: bytes | str) -> tuple[Body, bool]:
-    """As `read_object`; and whether no object in it has a member twice."""
+    """Return the result of `read_object`, and whether no object in it has a member twice."""
     repeated = False
 
     def made(pairs: Sequence[tuple[str, Json]]) -> Body:
@@ -80,19 +80,19 @@ def _problem(text: str) -> str:
 
 
 def field(body: Body, name: str) -> Json:
-    """A member by its name in any case, the last that is not null."""
+    """Return a member by its name in any case, the last that is not null."""
     return next((value for value in reversed(values(body, name)) if value is not None), None)
 
 
 def values(body: Body, name: str) -> Sequence[Json]:
-    """All members of a name in any case, in order."""
+    """Return all members of a name in any case, in order."""
     folded = name.casefold()
     return [value for key, value in _pairs(body) if key.casefold() == folded]
 
 
 def struct(body: Body, name: str, place: str, what: str = "") -> Body:
-    """A member that is an object of known members: where it stands more than once, Go fills one
-    object with all of them. Empty where there is none; raises SignatureError for anything else.
+    """Return a member that is an object of known members: where it stands more than once, Go fills
+    one object with all of them. Empty where there is none; raises SignatureError for anything else.
 
     place: the field that it is read into, and its type; what: the words before the reason.
     """
@@ -105,7 +105,7 @@ def struct(body: Body, name: str, place: str, what: str = "") -> Body:
 
 
 def mapping(body: Body, name: str, place: str) -> Body:
-    """A member that is an object of any members; as `struct`, but that null empties it."""
+    """Return a member that is an object of any members; as `struct`, but that null empties it."""
     made: Body = {}
     for value in values(body, name):
         if not isinstance(value, dict | None):
@@ -115,8 +115,8 @@ def mapping(body: Body, name: str, place: str) -> Body:
 
 
 def wrong(value: Json, place: str, what: str = "") -> SignatureError:
-    """A value of another type than that of the place that it is read into; what: the words before
-    the reason."""
+    """Return the error for a value of another type than its place; what: the words before the
+    reason."""
     return SignatureError(f"{what}json: cannot unmarshal {kind_of(value)} into {place}")
 
 

@@ -67,7 +67,7 @@ class Attestor:
 
 
 def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
-    """An attestor's `cosign`, its expressions replaced with their values.
+    """Return an attestor's `cosign`, its expressions replaced with their values.
 
     Raises SignatureError in Kyverno's words; LookupFailed for a key or trusted root that stands
     elsewhere.
@@ -103,7 +103,7 @@ def _read(body: Body, trust: TrustedRoots) -> Attestor:
 
 
 def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
-    """The policy's own trusted root, or the one in place of what Kyverno would fetch."""
+    """Return the policy's own trusted root, or the one in place of what Kyverno would fetch."""
     _check_complete(trust())
     if log and not log.get("insecureIgnoreTlog") and not log.get("url"):
         raise SignatureError("getting Rekor public keys:  rekor URL must be provided")
@@ -165,7 +165,7 @@ def _names_key(key: Body) -> bool:
 
 
 def _any(checks: CheckOptions) -> CheckOptions:
-    """Nothing says who must have signed; Kyverno then takes whom the trusted root vouches for."""
+    """Return options without a signer: Kyverno then accepts any certificate of the trusted root."""
     if checks.trust is None and checks.roots is None:
         raise SignatureError("one of verifier, root certs, or trusted root is required")
     return checks

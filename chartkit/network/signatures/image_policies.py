@@ -86,7 +86,7 @@ _NONE: Final[Annotations] = {SIGNATURE: ""}
 
 
 def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Body] | None:
-    """The statements of the bundles that hold; None where an image has no bundles."""
+    """Return the statements of the bundles that hold; None where an image has no bundles."""
     digest, found = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
     if not found:
         return None
@@ -100,7 +100,7 @@ def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Bod
 def _classic(
     artifacts: Artifacts, image: str, wanted: Attestor
 ) -> tuple[Sequence[SignedLayer], bool]:
-    """The signatures or attestations that hold, and whether a log's promise was verified."""
+    """Return the signatures or attestations that hold, and whether a log's promise was verified."""
     checks = wanted.checks
     suffix = "att" if checks.attests else "sig"
     try:
@@ -140,7 +140,7 @@ def _mismatch(given: Annotations, wanted: Annotations) -> str:
 
 
 def _of_type(attested: Sequence[tuple[Body, Annotations]], kind: str, wanted: Attestor) -> Json:
-    """The last statement of a predicate type, with the annotations that are wanted."""
+    """Return the last statement of a predicate type, with the annotations that are wanted."""
     if not kind:
         raise SignatureError("converting to consumable policy validation: missing predicate type")
     types = [str(statement.get("predicateType", "")) for statement, _ in attested]

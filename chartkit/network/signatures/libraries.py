@@ -20,8 +20,8 @@ _NOT_INSTALLED: Final = (
 
 @contextmanager
 def installed() -> Iterator[None]:
-    """Says how to get the libraries where they are missing, and keeps what they find odd in foreign
-    certificates from the user, who could not change it."""
+    """Raise LookupFailed with an instruction where the libraries are missing, and hide their
+    warnings about certificates, which the user cannot change."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -36,8 +36,8 @@ class LocalBlobs:
     """Verifies with public keys that policies name, and with those of transparency logs."""
 
     def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
-        """keys: those that lie in Secrets; trust: gives the trusted root, the public instance's for
-        None."""
+        """Create the port. keys: of Secrets; trust: gives the trusted root, the public instance's
+        for None."""
         self._keys = keys
         self._trust = trust
 
@@ -53,7 +53,8 @@ class LocalBlobs:
     def logged(
         self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
     ) -> str | None:
-        """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
+        """Return the name in the certificate of who signed, as a log's entry has it (see
+        `BlobSource`)."""
         with installed():
             from chartkit.network.signatures.cosign.logged_blobs import certified_key, signer_of
             from chartkit.network.signatures.trust.trusted_root import TrustedRoots
@@ -65,7 +66,7 @@ class LocalBlobs:
             return signer_of(blob, signer, trust())
 
     def _loaded(self, key: str) -> PublicKey:
-        """A public key that a policy names; raises LookupFailed for what leads to none."""
+        """Return a public key that a policy names; raises LookupFailed for what leads to none."""
         from chartkit.network.signatures.trust.key_references import load_key
         from chartkit.network.signatures.trust.keys import read_public_key
 

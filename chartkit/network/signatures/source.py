@@ -41,7 +41,8 @@ class Signatures:
     """Verifies what lies beside images in registries."""
 
     def __init__(self, registries: Registries, trusted_root: Path | None = None) -> None:
-        """trusted_root: a trusted_root.json in place of the public Sigstore instance's.
+        """Create a verifier. trusted_root: a trusted_root.json in place of the public Sigstore
+        instance's.
 
         Raises InputError for one that cannot be used.
         """
@@ -57,7 +58,7 @@ class Signatures:
                 _ = self._root
 
     def learn(self, keys: KeySource, /) -> None:
-        """Keeps who knows the keys that policies name by their Secrets."""
+        """Set the source of the keys that policies name by their Secrets."""
         self._keys = keys
 
     def signature(self, question: VerificationRequest, /) -> Verified:
@@ -199,7 +200,7 @@ def _read_root(path: Path) -> Trust:
 
 
 def _own(cosign: Body, credentials: Credentials) -> Credentials:
-    """Those of an attestor's own `source`, in place of the policy's."""
+    """Return the credentials of an attestor's own `source`, or the policy's."""
     source = cosign.get("source")
     listed = source.get("PullSecrets") if isinstance(source, dict) else None
     names = [

@@ -109,7 +109,7 @@ class _AttachedBundle:
 
 
 def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> list[_AttachedBundle]:
-    """Those of a predicate type, or all where none is wanted."""
+    """Return the bundles of a predicate type, or all for none."""
     reference, digest = resolved.reference, resolved.document.digest
     listed = asked(lambda: artifacts.referrers(reference, digest))
     if len(listed) > _MOST_REFERRERS:
@@ -174,7 +174,7 @@ def _unpacked(content: bytes) -> bytes:
 
 
 def _statement(bundle: Bundle) -> Body:
-    """The in-toto statement of a bundle, empty where it has none."""
+    """Return the in-toto statement of a bundle, empty where it has none."""
     if bundle.envelope is None or bundle.envelope.payload_type != IN_TOTO:
         return {}
     try:
@@ -185,7 +185,7 @@ def _statement(bundle: Bundle) -> Body:
 
 
 def _decoded(statement: Body) -> Body:
-    """A statement with the fields that Kyverno's conditions see."""
+    """Return a statement with the fields that Kyverno's conditions see."""
     subjects = statement.get("subject")
     kind = statement.get("predicateType", "")
     return {
@@ -232,7 +232,7 @@ def _checks(
 
 
 def _clock(question: VerificationRequest) -> Clock:
-    """Kyverno takes `ignoreSCT` for whether anybody must have observed the time."""
+    """Return the required source of time: Kyverno reads `ignoreSCT` for it."""
     if not question.ignores_sct:
         return Clock.OBSERVED
     if question.ignores_log:
@@ -271,7 +271,7 @@ def _holds(bundle: Bundle, digest: str, checks: BundlePolicy) -> bool:
 def find_bundles(
     artifacts: Artifacts, image: str, repository: RegistryReference | None = None
 ) -> tuple[str, Sequence[Bundle]]:
-    """The digest of an image and the bundles (v0.3) that refer to it, as cosign finds them.
+    """Return the digest of an image and the bundles (v0.3) that refer to it, as cosign finds them.
 
     repository: where they lie, if not beside the image. What cannot be had or read is no bundle,
     and raises nothing: whoever looks for signatures of another format then hears why.
@@ -320,7 +320,7 @@ class BundleRequirements:
 def verify_bundles(
     bundles: Sequence[Bundle], digest: str, wanted: BundleRequirements
 ) -> list[Envelope]:
-    """The envelopes of all bundles that hold for an image's digest.
+    """Return the envelopes of all bundles that hold for an image's digest.
 
     Raises SignatureError in cosign's words where there is none; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
@@ -386,7 +386,8 @@ def _wanted_checks(
 
 
 def _with_clocks(trust: Trust | None, clocks: TimestampAuthority | None) -> Trust:
-    """The trusted root with the authorities of a policy added, one for each of their roots."""
+    """Return the trusted root with the authorities of a policy added, one for each of their
+    roots."""
     trust = trust or _NO_TRUST
     if clocks is None:
         return trust

@@ -82,8 +82,8 @@ class LogEntry:
 
 
 def read_entry(message: Message) -> LogEntry:
-    """An entry of a bundle's `tlogEntries`; raises MessageError, or SignatureError for one that
-    is incomplete."""
+    """Return an entry of a bundle's `tlogEntries`; raises MessageError, or SignatureError for one
+    that is incomplete."""
     log = message.message("logId", ("keyId",))
     kind = message.message("kindVersion", ("kind", "version"))
     index, body = message.integer("logIndex"), message.octets("canonicalizedBody")
@@ -183,7 +183,7 @@ def _in_toto(spec: Json) -> EntryBody:
 
 
 def _payload(hashed: Body) -> tuple[str, str]:
-    """The hash of a payload, which is SHA-256."""
+    """Return the hash of a payload, which is SHA-256."""
     if hashed["algorithm"] != "sha256":
         raise MessageError("an unknown hash")
     return str(hashed["value"]), "sha256"
@@ -205,7 +205,7 @@ def _hashedrekord(spec: Json) -> EntryBody:
 
 
 def _key(verifier: bytes) -> PublicKey:
-    """Of a certificate or of itself; raises SignatureError."""
+    """Return the key of a certificate or public key; raises SignatureError."""
     try:
         return public_key(read_certificate(verifier))
     except SignatureError:

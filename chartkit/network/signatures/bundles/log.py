@@ -64,8 +64,8 @@ class LogTime:
 def verify_entries(
     bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
 ) -> list[LogTime]:
-    """The entries of logs that are trusted; raises SignatureError where there is none, and for
-    any that does not fit.
+    """Return the entries of logs that are trusted; raises SignatureError where there is none, and
+    for any that does not fit.
 
     signer: None where it is a key that nobody knows.
     """
@@ -85,7 +85,7 @@ def verify_entries(
 
 
 def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> list[LogTime]:
-    """Nothing where the log's promise does not hold, which counts as none."""
+    """Return the times of an entry; none where the log's promise does not hold."""
     is_new = entry.logged.kind == REKOR_2
     if not entry.promise and entry.proof is None:
         raise BundleError("entry must contain an inclusion proof and/or promise")
@@ -165,8 +165,8 @@ def _check_note(checkpoint: str) -> None:
 
 
 def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:
-    """Of Rekor 2, whose checkpoints bear the log's host name: that the entry which the bundle
-    must have led to stands in the tree, whatever the bundle says it is."""
+    """Verify a proof of Rekor 2, whose checkpoints bear the log's host name: the entry is made from
+    the bundle, whatever the bundle says it is."""
     if not log.url:
         raise BundleError(
             "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
@@ -210,7 +210,7 @@ def _raw(key: ed25519.Ed25519PublicKey) -> bytes:
 
 
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:
-    """The entry that a bundle leads to in Rekor 2, in canonical JSON."""
+    """Return the entry that a bundle leads to in Rekor 2, in canonical JSON."""
     if signer is None:
         raise BundleError("public key not found in trusted material: public key verifier not found")
     key, kind = signer.key, ""

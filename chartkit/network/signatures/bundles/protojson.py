@@ -32,7 +32,7 @@ class MessageError(ValueError):
 
 
 def load(content: bytes | str) -> Json:
-    """A JSON document in which no name stands twice; raises MessageError.
+    """Return a JSON document in which no name stands twice; raises MessageError.
 
     Nor is it nested more than 100 deep, which Go would read, and evaluating it would not survive.
     """
@@ -96,7 +96,8 @@ class Message:
         names: Collection[str],
         one_of: Sequence[Collection[str]] = (),
     ) -> None:
-        """names: of its fields, in camel case; one_of: groups of which one may be set.
+        """Read a message. names: of its fields, in camel case; one_of: groups of which one may be
+        set.
 
         Raises MessageError for what is no object, unknown or set twice.
         """
@@ -122,25 +123,25 @@ class Message:
         return name in self._values
 
     def value(self, name: str) -> Json:
-        """A field as it was written; None where it is not set."""
+        """Return a field as it was written; None where it is not set."""
         return self._values.get(name)
 
     def text(self, name: str) -> str:
-        """Text, empty where it is not set."""
+        """Return a text, empty where it is not set."""
         value = self._values.get(name, "")
         if not isinstance(value, str) or not _is_unicode(value):
             raise self._wrong(name, "text")
         return value
 
     def octets(self, name: str) -> bytes:
-        """Bytes, none where they are not set."""
+        """Return bytes, none where they are not set."""
         return self._octets(name, self._values.get(name, ""))
 
     def octets_list(self, name: str) -> tuple[bytes, ...]:
         return tuple(self._octets(name, one) for one in self._list(name))
 
     def integer(self, name: str) -> int:
-        """An int64, 0 where it is not set."""
+        """Return an int64, 0 where it is not set."""
         value = self._values.get(name, 0)
         if isinstance(value, str) and _INTEGER.fullmatch(value):
             value = int(value)
@@ -155,13 +156,13 @@ class Message:
     def message(
         self, name: str, names: Collection[str], one_of: Sequence[Collection[str]] = ()
     ) -> Message | None:
-        """A message within this one, None where it is not set."""
+        """Return a message within this one, None where it is not set."""
         if name not in self._values:
             return None
         return Message(self._values[name], f"{self._path}.{name}", names, one_of)
 
     def messages(self, name: str, names: Collection[str]) -> tuple[Message, ...]:
-        """A list of messages."""
+        """Return a list of messages."""
         return tuple(
             Message(one, f"{self._path}.{name}[{index}]", names)
             for index, one in enumerate(self._list(name))

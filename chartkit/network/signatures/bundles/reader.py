@@ -91,7 +91,7 @@ class Bundle:
 
 
 def read_bundle(content: bytes) -> Bundle:
-    """A bundle of its JSON; raises BundleError."""
+    """Return a bundle of its JSON; raises BundleError."""
     try:
         return _read(Message(load(content), "the bundle", _ROOT_FIELDS, (_CONTENT,)))
     except MessageError as error:
@@ -172,7 +172,7 @@ def _message(root: Message) -> MessageSignature | None:
 
 
 def _certificate(material: Message) -> bytes | None:
-    """The signer's, or None for a key."""
+    """Return the signer's certificate, or None for a key."""
     one = material.message("certificate", ("rawBytes",))
     chain = material.message("x509CertificateChain", ("certificates",))
     key = material.message("publicKey", ("hint",))

@@ -230,7 +230,7 @@ _TEXT_KINDS: Final[Sequence[Callable[[bytes], str]]] = (
 
 
 def _subject(certificate: x509.Certificate) -> str:
-    """The first URI, else the first address, else Fulcio's own kind of name."""
+    """Return the first URI, or the first address, or Fulcio's own kind of name."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

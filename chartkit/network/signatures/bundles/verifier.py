@@ -65,8 +65,8 @@ class BundlePolicy:
 
 
 def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
-    """The in-toto statement of a bundle that holds for the digest of an image; None for a bare
-    signature.
+    """Return the in-toto statement of a bundle that holds for the digest of an image; None for a
+    bare signature.
 
     Raises SignatureError with the first of its faults.
     """
@@ -129,7 +129,7 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
 
 
 def _promised(seen: Sequence[LogTime]) -> Sequence[datetime]:
-    """One time for each log that signed one."""
+    """Return a time for each log that signed one."""
     times: dict[bytes, datetime] = {}
     for one in seen:
         if one.at is not None:
@@ -140,7 +140,7 @@ def _promised(seen: Sequence[LogTime]) -> Sequence[datetime]:
 def _stamped(
     bundle: Bundle, authorities: Sequence[Authority]
 ) -> tuple[Sequence[datetime], Sequence[SignatureError]]:
-    """One time for each authority, and what is wrong with the other time stamps."""
+    """Return a time for each authority, and the errors of the other time stamps."""
     if (found := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
         raise BundleError(
             f"failed to verify timestamps: too many signed timestamps: {found} > {_MOST_TIMESTAMPS}"
@@ -237,7 +237,7 @@ _RESOURCE = (
 
 
 def _check_statement(envelope: Envelope, digest: str) -> Json:
-    """The statement of an envelope that is about a digest."""
+    """Return the statement of an envelope that is about a digest."""
     failed = "could not verify artifact: unable to extract statement from envelope"
     if envelope.payload_type != IN_TOTO:
         raise BundleError(f"{failed}: unsupported DSSE payload type: {envelope.payload_type[:100]}")

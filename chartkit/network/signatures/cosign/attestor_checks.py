@@ -58,7 +58,7 @@ def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOpt
 def _signed_by(
     question: VerificationRequest, checks: CheckOptions, trust: TrustedRoots
 ) -> CheckOptions:
-    """By a key, a certificate, or whom the roots vouch for."""
+    """Return options with the signer: a key, a certificate, or an authority of the roots."""
     if question.key:
         return replace(checks, verifier=_key(question, trust.keys))
     if question.cert:
@@ -86,7 +86,7 @@ def _key(question: VerificationRequest, keys: KeySource) -> KeyVerifier:
 
 
 def read_verifier(pem: str, algorithm: str) -> KeyVerifier:
-    """A key of a policy; algorithm: one of `HASHES`. Raises SignatureError."""
+    """Return a key of a policy; algorithm: one of `HASHES`. Raises SignatureError."""
     what = "failed to load public key from PEM"
     try:
         key = read_public_key(pem)
@@ -96,7 +96,8 @@ def read_verifier(pem: str, algorithm: str) -> KeyVerifier:
 
 
 def verifier_of(key: PublicKey, algorithm: str, what: str) -> KeyVerifier:
-    """A key of a policy; algorithm: one of `HASHES`; what: the words before the reason of a fault.
+    """Return a key of a policy; algorithm: one of `HASHES`; what: the words before the reason of a
+    fault.
 
     Raises SignatureError.
     """
@@ -107,7 +108,7 @@ def verifier_of(key: PublicKey, algorithm: str, what: str) -> KeyVerifier:
 
 
 def read_signer(text: str) -> x509.Certificate:
-    """The first certificate of a PEM text, which may be in base64; raises SignatureError."""
+    """Return the first certificate of a PEM text, which may be in base64; raises SignatureError."""
     try:
         pem = from_base64(text).decode(errors="replace")
     except SignatureError:
@@ -125,8 +126,9 @@ def read_signer(text: str) -> x509.Certificate:
 
 
 def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str) -> CheckOptions:
-    """A certificate that its chain must vouch for, before anything is known of logs: Kyverno reads
-    a policy's `ignoreSCT` and log key only after this, and so refuses every such certificate.
+    """Return a certificate that its chain must have issued, checked before anything is known of
+    logs: Kyverno reads a policy's `ignoreSCT` and log key only after this, and so refuses every
+    such certificate.
 
     Raises SignatureError.
     """
@@ -151,7 +153,7 @@ def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str
 
 
 def pool_of(pem: str, what: str) -> Sequence[x509.Certificate]:
-    """Roots that a policy gives; what: the words before the reason. Raises SignatureError."""
+    """Return the roots of a policy; what: the words before the reason. Raises SignatureError."""
     try:
         return read_pool(pem)
     except SignatureError as error:

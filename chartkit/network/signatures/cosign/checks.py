@@ -91,7 +91,7 @@ class VerifiedLayers:
 def verify_layers(
     artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
 ) -> VerifiedLayers:
-    """The signatures (or attestations) of an image that hold.
+    """Return the signatures (or attestations) of an image that hold.
 
     Raises SignatureError where none does, UndecidedError where that is not known of all, and
     RegistryError where the registry does not answer.
@@ -258,7 +258,7 @@ def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
 def _signer(
     layer: SignedLayer, checks: CheckOptions
 ) -> tuple[KeyVerifier, tuple[x509.Certificate, ...]]:
-    """The key of the certificate that comes with a signature, and who issued it."""
+    """Return the key of the certificate attached to a signature, and its issuers."""
     if layer.certificate is None:
         raise SignatureError("no certificate found on signature")
     between = checks.intermediates
@@ -272,7 +272,7 @@ def _signer(
 def verify_certificate(
     certificate: x509.Certificate, checks: CheckOptions
 ) -> Sequence[x509.Certificate]:
-    """The way from a certificate to a root, once all that is wanted of it holds."""
+    """Return the path from a certificate to a root, once all checks of it hold."""
     chain = _path(certificate, checks)
     check_identities(certificate, checks.identities)
     if checks.ignores_sct:
@@ -303,7 +303,7 @@ def verify_certificate(
 
 
 def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.Certificate]:
-    """At the time at which the certificate was issued: when it was used is another question."""
+    """Return the path to a root at the time at which the certificate was issued."""
     at = certificate.not_valid_before_utc
     if checks.trust is None:
         between = checks.intermediates or ()

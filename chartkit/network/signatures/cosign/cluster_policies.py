@@ -69,7 +69,7 @@ def _signatures(
 def verify_signatures(
     artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
 ) -> VerifiedLayers:
-    """As `verify_layers`; no signature at all is a verdict of its own."""
+    """Return the result of `verify_layers`; no signature at all is a verdict of its own."""
     if not layers.descriptors:
         raise SignatureError("no signatures found")
     return verify_layers(artifacts, layers, digest, checks)
@@ -78,7 +78,7 @@ def verify_signatures(
 def fetch_attestations(
     artifacts: Artifacts, question: VerificationRequest, trust: TrustedRoots
 ) -> Verified:
-    """The statements that are attested of an image.
+    """Return the statements that are attested of an image.
 
     Raises SignatureError in Kyverno's words, any other LookupFailed where it is not known.
     """

@@ -112,7 +112,7 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
 
 
 def _match_subject(names: Sequence[str], question: VerificationRequest) -> None:
-    """A certificate without any name is refused for no subject, as Kyverno has it."""
+    """Require a subject; a certificate without any name passes, as in Kyverno."""
     subject, pattern = question.subject, question.subject_regexp
     if not (subject or pattern) or not names:
         return

@@ -99,7 +99,7 @@ class Layers:
     descriptors: tuple[Body, ...] = ()
 
     def read(self, artifacts: Artifacts) -> Iterator[SignedLayer | SignatureError | UndecidedError]:
-        """Each layer, or why it is none; raises RegistryError for a registry without an answer,
+        """Yield each layer, or its error; raises RegistryError for a registry without an answer,
         LookupFailed for too much of them."""
         left = _ALL
         for descriptor in self.descriptors:
@@ -132,7 +132,7 @@ def tagged_layers(
 
 
 def referring_layers(artifacts: Artifacts, repository: RegistryReference, digest: str) -> Layers:
-    """The last of the signatures that refer to an image; raises SignatureError for none."""
+    """Return the last of the signatures that refer to an image; raises SignatureError for none."""
     listed = asked(lambda: artifacts.referrers(repository, digest))
     found = [one for one in listed if one.get("artifactType") == _REFERRER]
     if not found:
@@ -185,7 +185,8 @@ def _size(descriptor: Body) -> int:
 
 
 def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
-    """A layer and what its annotations say; raises SignatureError, UndecidedError for too much."""
+    """Return a layer and the content of its annotations; raises SignatureError, UndecidedError for
+    too much."""
     given = descriptor.get("annotations")
     annotations = (
         {key: value for key, value in (given or {}).items() if isinstance(value, str)}
@@ -253,7 +254,8 @@ def _octets(body: Body, key: str, what: str) -> bytes:
 
 
 def from_base64(text: str) -> bytes:
-    """Standard base64, with line breaks as Go allows them; raises SignatureError in its words."""
+    """Return the bytes of standard base64, with line breaks as Go allows them; raises
+    SignatureError in its words."""
     try:
         return decode_base64(text)
     except Base64Error as error:

@@ -21,8 +21,8 @@ _OPTIONS: Final = "failed to create cosign check options"
 
 
 def certified_key(text: str, chain: str) -> PublicKey:
-    """The key of a certificate that a policy names; chain: who must vouch for it, the root last,
-    empty for nobody. Raises SignatureError."""
+    """Return the key of a certificate that a policy names; chain: who must vouch for it, the root
+    last, empty for nobody. Raises SignatureError."""
     what = "failed to load certificate"
     try:
         certificate = _first(text)
@@ -38,9 +38,9 @@ def certified_key(text: str, chain: str) -> PublicKey:
 
 
 def signer_of(blob: LoggedBlob, key: PublicKey | None, trust: Trust) -> str | None:
-    """The name in the certificate of who signed; None where the log promised nothing of that, or
-    another key signed than the one that is wanted. Raises LookupFailed for a name that is not read.
-    """
+    """Return the name in the certificate of who signed; None where the log promised nothing of
+    that, or another key signed than the one that is wanted. Raises LookupFailed for a name that is
+    not read."""
     verifier = None if key is None else KeyVerifier(key)
     checks = CheckOptions(verifier=verifier, ignores_sct=True, logs=trust.logs)
     try:
@@ -81,7 +81,7 @@ def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:
 
 
 def _all(text: str) -> list[x509.Certificate]:
-    """The certificates of a chain; raises SignatureError."""
+    """Return the certificates of a chain; raises SignatureError."""
     blocks, has_more = read_pem(text)
     if not blocks or has_more:
         raise SignatureError("error during PEM decoding")
@@ -89,7 +89,7 @@ def _all(text: str) -> list[x509.Certificate]:
 
 
 def _first(text: str) -> x509.Certificate:
-    """The certificate in the first block of a PEM text, whatever that is called."""
+    """Return the certificate in the first block of a PEM text, whatever its label."""
     blocks, _ = read_pem(text)
     if not blocks:
         raise SignatureError("x509: malformed certificate")

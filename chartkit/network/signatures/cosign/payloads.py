@@ -35,7 +35,7 @@ class SimplePayload:
 
 
 def read_simple(content: bytes, what: str = "") -> SimplePayload:
-    """A payload of a signature, whatever its other members; raises SignatureError.
+    """Return a payload of a signature, whatever its other members; raises SignatureError.
 
     what: the words before the reason.
     """
@@ -77,12 +77,12 @@ def check_subject(layer: SignedLayer, digest: str) -> None:
 
 
 def read_attested(layer: SignedLayer) -> Body:
-    """The statement in the envelope of an attestation; raises SignatureError."""
+    """Return the statement in the envelope of an attestation; raises SignatureError."""
     return attested_statement(_payload_of(read_object(layer.payload)))
 
 
 def attested_statement(content: bytes) -> Body:
-    """A statement with the members that in-toto's type has, those without a value left out.
+    """Return a statement with the members that in-toto's type has, those without a value left out.
 
     Of other members cosign's reader knows nothing, and takes none; raises SignatureError.
     """
@@ -132,12 +132,12 @@ def _is_subject(body: Body) -> bool:
 
 
 def verify_signature(layer: SignedLayer, verifier: KeyVerifier) -> None:
-    """A signature over its payload; raises SignatureError."""
+    """Require a signature over its payload; raises SignatureError."""
     verifier.verify(layer.raw_signature, layer.payload)
 
 
 def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
-    """A DSSE envelope: one of its signatures is the key's, whatever name it gives that key.
+    """Require a DSSE envelope with a signature of the key, whatever its key id.
 
     Raises SignatureError; UndecidedError for too many of them.
     """
@@ -173,7 +173,8 @@ def encoded(payload_type: str, payload: bytes) -> bytes:
 
 
 def read_statement(content: bytes) -> Body:
-    """The statement of an attestation as Kyverno's conditions see it; raises SignatureError."""
+    """Return the statement of an attestation as Kyverno's conditions see it; raises
+    SignatureError."""
     read_simple(content, "error decoding the payload: ")
     body = read_object(content, "failed to unmarshal JSON payload: ")
     if "payload" not in body:
@@ -187,7 +188,7 @@ def read_statement(content: bytes) -> Body:
 
 
 def _statement(content: bytes) -> Body:
-    """The members that Kyverno's type of a statement has, and no others."""
+    """Return the members that Kyverno's type of a statement has, and no others."""
     body = read_object(content)
     made: Body = {
         "_type": _text(body, "_type", "Statement"),
@@ -231,7 +232,7 @@ def _payload_of(envelope: Body) -> bytes:
 
 
 def _any_base64(value: Json) -> bytes:
-    """Base64 in either alphabet, as DSSE reads it."""
+    """Return the bytes of base64 in either alphabet, as DSSE reads it."""
     wrong = "unable to base64 decode payload (is payload in the right format?)"
     if not isinstance(value or "", str):
         raise SignatureError(wrong)
@@ -242,7 +243,7 @@ def _any_base64(value: Json) -> bytes:
 
 
 def _text(body: Body, key: str, place: str) -> str:
-    """place: the struct that has the field, and where that stands."""
+    """Return a text member, empty for none. place: the Go struct of the field, and its path."""
     for value in values(body, key):
         if not isinstance(value, str | None):
             raise wrong(value, f"Go struct field {place}.{key} of type string")

@@ -37,8 +37,8 @@ class RekorEntry:
 
 
 def read_entry(body: str) -> RekorEntry:
-    """An entry's body in base64; raises SignatureError for one that is none, or of a kind that
-    stands for no signature of an image."""
+    """Return an entry's body in base64; raises SignatureError for one that is none, or of a kind
+    that stands for no signature of an image."""
     content = from_base64(body)
     entry = read_object(content)
     kind, version = entry.get("kind"), entry.get("apiVersion")
@@ -89,7 +89,7 @@ def _rekord(spec: Body) -> RekorEntry:
 
 
 def _hashedrekord(spec: Body) -> RekorEntry:
-    """A log takes no entry whose signature is not its key's, and cosign checks it again."""
+    """Read a hashedrekord. The signature is not verified here: the log and cosign verify it."""
     entry = _rekord(spec)
     if len(entry.digest) != _HEX.get(entry.algorithm):
         raise SignatureError("invalid value for hash")

@@ -140,7 +140,7 @@ def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bo
 
 
 def _check_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
-    """Go's `CheckSignature`; raises SignatureError."""
+    """Check a signature as Go's `CheckSignature` does; raises SignatureError."""
     key = public_key(issuer)
     try:
         hashed = certificate.signature_hash_algorithm
@@ -175,7 +175,7 @@ _UNKNOWN: Final = "x509: cannot verify signature: algorithm unimplemented"
 
 
 def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool) -> None:
-    """below: authorities between it and who signs."""
+    """Require an authority; below: the number of authorities between it and the signer."""
     whom = f"certificate with subject {subject(certificate)}: "
     constraints = extension(certificate, x509.BasicConstraints)
     if constraints is None or not constraints.value.ca:
@@ -245,7 +245,7 @@ def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
 
 
 def extension(certificate: x509.Certificate, kind: type[Kind]) -> x509.Extension[Kind] | None:
-    """An extension of a certificate that was read; None where it has none of the kind."""
+    """Return an extension of a certificate that was read; None where it has none of the kind."""
     try:
         return certificate.extensions.get_extension_for_class(kind)
     except x509.ExtensionNotFound:

@@ -44,7 +44,7 @@ def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Ver
 
 
 def fetch_attestations(artifacts: Artifacts, question: VerificationRequest) -> Verified:
-    """The first artifact of the question's type that refers to an image, as a statement.
+    """Return the first artifact of the question's type that refers to an image, as a statement.
 
     It has to be signed itself, unless the question has no certificate at all. Raises as above.
     """
@@ -100,7 +100,7 @@ def _check_attestor(
 
 
 def _statement(repository: Repository, descriptor: Body) -> Body:
-    """An artifact's manifest, with its type and the layer's content as the predicate."""
+    """Return an artifact's manifest, with its type and the layer's content as the predicate."""
     digest = str(descriptor["digest"])
     try:
         manifest = repository.manifest(digest)
@@ -124,7 +124,7 @@ def _statement(repository: Repository, descriptor: Body) -> Body:
 
 
 def _within(prefix: str, error: LookupFailed) -> LookupFailed:
-    """The same failure with words before it."""
+    """Return the same failure with words before it."""
     text = f"{prefix}: {error.message}"
     if isinstance(error, RegistryError):
         return error.worded(text)

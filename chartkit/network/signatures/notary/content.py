@@ -86,6 +86,6 @@ def check_length(chain: object) -> None:
 
 
 def not_critical(names: Iterable[str]) -> SignatureError:
-    """Headers that a signer has to mark as critical and did not."""
+    """Return the error for headers that a signer must mark as critical."""
     listed = " ".join(sorted(names))
     return SignatureError(f"these required headers are not marked as critical: [{listed}]")

@@ -73,7 +73,7 @@ class Envelope:
 
 
 def parse(content: bytes) -> Envelope:
-    """The parts of an envelope; raises SignatureError."""
+    """Return the parts of an envelope; raises SignatureError."""
     if not content.startswith(_START):
         raise SignatureError("cbor: invalid COSE_Sign1_Tagged object")
     members = _decode(content[1:], has_tags=False)
@@ -151,7 +151,7 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
 
 
 def _label(protected: Headers) -> int:
-    """The algorithm's label; raises SignatureError."""
+    """Return the algorithm's label; raises SignatureError."""
     label = protected.get(_ALGORITHM)
     if label is None:
         raise SignatureError("algorithm not found")
@@ -163,7 +163,7 @@ def _label(protected: Headers) -> int:
 
 
 def _signed(protected: Headers) -> tuple[str, Moment | None, Moment | None]:
-    """The scheme, and when it was signed and expires; raises SignatureError."""
+    """Return the scheme, the time of signing and the expiry; raises SignatureError."""
     scheme = protected.get(SCHEME)
     if not isinstance(scheme, str):
         raise SignatureError("invalid signingScheme")
@@ -188,7 +188,7 @@ def _critical(protected: Headers) -> list[object]:
 
 
 def _time(protected: Headers, name: str, what: str) -> Moment | None:
-    """A moment that has to be there, None for the one that Go takes for none."""
+    """Return a required time, None for the one that Go takes for none."""
     tagged = protected.get(name)
     wrong = f"invalid {what}: "
     if tagged is None:
@@ -278,7 +278,7 @@ def _check_content_type(value: object, wrong: str) -> None:
 
 
 def _decode(raw: bytes, *, has_tags: bool) -> object:
-    """A value and nothing behind it; raises SignatureError."""
+    """Return a value with nothing behind it; raises SignatureError."""
     stream = io.BytesIO(raw)
     decoder = cbor2.CBORDecoder(
         stream,
@@ -307,7 +307,7 @@ def _refuse(_value: object, _immutable: bool) -> NoReturn:
 
 
 def _date(value: object, _immutable: bool) -> cbor2.CBORTag:
-    """A date in numbers, still with its tag."""
+    """Return a date in numbers, still with its tag."""
     if type(value) not in (int, float):
         raise SignatureError("a time that is no number")
     if isinstance(value, float) and not math.isfinite(value):

@@ -35,7 +35,7 @@ def signed(artifacts: Artifacts, image: str, attestor: Body) -> None:
 
 
 def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body) -> Json:
-    """The content of the first artifact of an attestation's type that an attestor signed.
+    """Return the content of the first artifact of an attestation's type that an attestor signed.
 
     None where it is no JSON or not to be had: the attestation holds all the same. Raises as above.
     """
@@ -65,7 +65,7 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
 
 
 def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
-    """The content of the first artifact of a type that refers to an image, whoever made it.
+    """Return the content of the first artifact of a type that refers to an image, whoever made it.
 
     None where it is no JSON. Raises SignatureError in Kyverno's words where there is no such
     artifact or it is not made as it should be, another LookupFailed where nobody answers.
@@ -138,12 +138,12 @@ def _certificates(given: Body, name: str) -> Sequence[x509.Certificate]:
 
 
 def _within(what: str, error: SignatureError | UnknownError) -> SignatureError | UnknownError:
-    """The same failure with words before it."""
+    """Return the same failure with words before it."""
     return type(error)(f"{what}: {error.message}", hint=error.hint)
 
 
 def _combined(failures: Sequence[SignatureError | UnknownError]) -> SignatureError | UnknownError:
-    """As Go's multierr: in one line, and open as long as one of them is."""
+    """Return errors joined as by Go's multierr: in one line, and undecided if one of them is."""
     text = "; ".join(error.message for error in failures)
     for error in failures:
         if isinstance(error, UnknownError):

@@ -92,7 +92,7 @@ class _Protected:
 
 
 def parse(raw: bytes) -> Envelope:
-    """The parts of an envelope; raises SignatureError."""
+    """Return the parts of an envelope; raises SignatureError."""
     body = decode_type(_TYPES, "jws.jwsEnvelope", read(raw))
     header = body.get("header", {})
     chain = header.get("x5c", [])
@@ -136,7 +136,7 @@ def verify(envelope: Envelope) -> Content:
 
 
 def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
-    """As the JWT library does it, in its words; raises SignatureError."""
+    """Check the signature as the JWT library does, in its words; raises SignatureError."""
     signed = f"{envelope.protected}.{envelope.payload}"
     if f"{signed}.{envelope.signature}".count(".") != 2:
         raise SignatureError("token contains an invalid number of segments")
@@ -213,12 +213,12 @@ def _check_critical(protected: _Protected) -> None:
 
 
 def _set(moment: Moment | None) -> Moment | None:
-    """None for the time that Go takes for none."""
+    """Return a time, None for the one that Go takes for none."""
     return None if moment is None or moment.nanoseconds == ZERO else moment
 
 
 def decode(text: str) -> bytes:
-    """Base64 for URLs without padding; raises SignatureError."""
+    """Return the bytes of base64 for URLs without padding; raises SignatureError."""
     standard = text.translate(_STANDARD)
     try:
         return decode_base64(standard + "=" * (-len(text) % 4))

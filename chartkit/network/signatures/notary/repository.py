@@ -54,13 +54,13 @@ class Repository:
     is_single: bool
 
     def named(self, digest: str) -> str:
-        """A digest of the repository, as a reference."""
+        """Return a digest of the repository, as a reference."""
         return f"{self.place.registry}/{self.place.repository}@{digest}"
 
     def referrers(self, digest: str, artifact_type: str) -> Sequence[Body]:
-        """Descriptors of a type's artifacts that refer to a digest.
+        """Return the descriptors of a type's artifacts that refer to a digest.
 
-        Raises SignatureError, or RegistryError where nobody answers.
+        Raises SignatureError, or RegistryError for a registry without an answer.
         """
         try:
             listed = self.artifacts.referrers(self.place, digest)
@@ -71,7 +71,7 @@ class Repository:
         return [one for one in listed if one.get("artifactType") == artifact_type]
 
     def manifest(self, digest: str) -> Body:
-        """A manifest; raises RegistryError."""
+        """Return a manifest; raises RegistryError."""
         content = self.artifacts.manifest(self.place, digest).content
         body = read_json(content, f"the manifest {digest}")
         if not isinstance(body, dict):
@@ -79,7 +79,7 @@ class Repository:
         return body
 
     def layer(self, body: Body, what: str) -> Layer:
-        """The first layer of a manifest. what: it is, for messages.
+        """Return the first layer of a manifest. what: its name in messages.
 
         Raises SignatureError or RegistryError.
         """
@@ -175,7 +175,7 @@ def _envelope(repository: Repository, digest: str, target: Target) -> Layer:
 
 
 def _unpacked(content: bytes) -> bytes:
-    """A layer as it is, or what it holds where it is packed; raises RegistryError."""
+    """Return a layer as it is, or what it holds where it is packed; raises RegistryError."""
     if content.startswith(_ZSTANDARD):
         raise RegistryError("a layer that is packed with Zstandard is not read", unanswered=True)
     if not content.startswith(_GZIP):

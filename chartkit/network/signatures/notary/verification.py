@@ -205,7 +205,7 @@ def _check_stamp(
 def _trusted_part(
     chain: Sequence[x509.Certificate], clocks: Sequence[x509.Certificate]
 ) -> Sequence[x509.Certificate]:
-    """A chain up to the first certificate that is trusted, where Go's own ends."""
+    """Return a chain up to the first trusted certificate, where Go's own ends."""
     for index, one in enumerate(chain):
         if one in clocks:
             return chain[: index + 1]

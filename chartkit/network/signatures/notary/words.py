@@ -43,23 +43,23 @@ _LONGEST: Final = 2000
 
 
 def line(message: str) -> str:
-    """A message in one line that is not too long, whatever a signature brought into it."""
+    """Return a message in one line that is not too long, whatever a signature brought into it."""
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in message[:_LONGEST])
     return text if len(message) <= _LONGEST else f"{text}…"
 
 
 def moment_of(time: datetime) -> Moment:
-    """A certificate's time, which is in whole seconds and in UTC."""
+    """Return a certificate's time, which is in whole seconds and in UTC."""
     return Moment(int(time.timestamp()) * SECOND)
 
 
 def now() -> Moment:
-    """The present."""
+    """Return the present."""
     return moment_of(datetime.now(UTC))
 
 
 def shown(moment: Moment) -> str:
-    """A moment as Go's RFC1123Z: `Mon, 02 Jan 2006 15:04:05 -0700`."""
+    """Return a moment as Go's RFC1123Z: `Mon, 02 Jan 2006 15:04:05 -0700`."""
     seconds = moment.nanoseconds // SECOND
     if not _FIRST <= seconds <= _LAST:
         return str(moment)
@@ -73,7 +73,8 @@ def subject(certificate: x509.Certificate) -> str:
 
 
 def name_text(name: x509.Name) -> str:
-    """A name as Go's `pkix.Name` prints it: known attributes first, the last known one foremost."""
+    """Return a name as Go's `pkix.Name` prints it: known attributes first, the last known one
+    foremost."""
     known: dict[str, list[str]] = {short: [] for short in _SHORT.values()}
     others = []
     for attribute in name:
@@ -97,7 +98,7 @@ def _text(attribute: x509.NameAttribute[str | bytes]) -> str:
 
 
 def _der(value: str) -> bytes:
-    """A string in DER, as Go chooses its kind."""
+    """Return a string in DER, as Go chooses its kind."""
     content = value.encode()
     tag = _PRINTABLE if _PRINTABLE_LETTERS.issuperset(value) else _UTF8
     if len(content) < 0x80:

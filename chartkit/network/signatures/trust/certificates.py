@@ -48,7 +48,7 @@ _BROKEN: Final = (
 
 
 def read_certificates(text: str) -> list[x509.Certificate]:
-    """All certificates of a PEM text; raises SignatureError for anything else in it."""
+    """Return all certificates of a PEM text; raises SignatureError for anything else in it."""
     blocks, more = read_pem(text)
     found = [read_certificate(block.content) for block in blocks]
     if more:
@@ -57,7 +57,7 @@ def read_certificates(text: str) -> list[x509.Certificate]:
 
 
 def read_certificate(content: bytes) -> x509.Certificate:
-    """A certificate in DER; raises SignatureError."""
+    """Return a certificate in DER; raises SignatureError."""
     try:
         certificate = _loaded(content)
         public_key(certificate)
@@ -90,7 +90,8 @@ def _loaded(content: bytes) -> x509.Certificate:
 
 
 def read_pool(text: str) -> list[x509.Certificate]:
-    """The certificates of a PEM text, whatever else there is; raises SignatureError for none."""
+    """Return the certificates of a PEM text, whatever else there is; raises SignatureError for
+    none."""
     found = []
     for block in read_pem(text)[0]:
         if block.label == "CERTIFICATE":
@@ -104,7 +105,7 @@ def read_pool(text: str) -> list[x509.Certificate]:
 
 
 def public_key(certificate: x509.Certificate) -> PublicKey:
-    """The key that a certificate is for; raises SignatureError where it is not supported."""
+    """Return the key that a certificate is for; raises SignatureError where it is not supported."""
     try:
         key = certificate.public_key()
     except (ValueError, UnsupportedAlgorithm):
@@ -143,7 +144,7 @@ def verify_chain(
     at: datetime,
     usage: x509.ObjectIdentifier,
 ) -> list[x509.Certificate]:
-    """The certificates from a leaf to one of the roots, all valid at a time and for a usage.
+    """Return the certificates from a leaf to one of the roots, all valid at a time and for a usage.
 
     As Go's `Verify` with KeyUsages: a certificate without extended key usages is for all of them.
     Raises SignatureError in its words; UndecidedError where the library that builds the way refuses
@@ -350,7 +351,7 @@ def alternative_names(certificate: x509.Certificate) -> list[str]:
 
 
 def extension_values(certificate: x509.Certificate) -> Mapping[str, str]:
-    """The certificate's extensions by object identifier, their bytes taken as text."""
+    """Return the certificate's extensions by object identifier, their bytes taken as text."""
     return {
         one.oid.dotted_string: one.value.public_bytes().decode(errors="replace")
         for one in certificate.extensions

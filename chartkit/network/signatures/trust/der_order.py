@@ -30,7 +30,8 @@ class _Element:
 
 
 def with_ordered_certificates(response: bytes) -> bytes:
-    """The same response (TimeStampResp), its certificates in order; as it is, where it is none."""
+    """Return the same response (TimeStampResp), its certificates in order; as it is, where it is
+    none."""
     start, end = 0, len(response)
     try:
         for position, tag in _PATH:
@@ -54,7 +55,7 @@ def _ordered(response: bytes, found: _Element) -> bytes:
 
 
 def _elements(content: bytes, start: int, end: int) -> Iterator[_Element]:
-    """The elements one after another; raises ValueError or IndexError for what is no DER."""
+    """Yield the elements one after another; raises ValueError or IndexError for what is no DER."""
     while start < end:
         tag, length, inner = content[start], content[start + 1], start + 2
         if tag & _LONG_TAG == _LONG_TAG:

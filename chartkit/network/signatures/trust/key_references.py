@@ -10,7 +10,8 @@ from chartkit.network.signatures.trust.secret_keys import SCHEME, key_text
 
 
 def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:
-    """The public key that a reference leads to; what: the words before the reason of a fault.
+    """Return the public key that a reference leads to; what: the words before the reason of a
+    fault.
 
     Raises SignatureError in cosign's words, UnknownKeyError for a key that nobody here reads.
     """

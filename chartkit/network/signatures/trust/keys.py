@@ -47,7 +47,8 @@ class PemBlock:
 
 
 def read_pem(text: str) -> tuple[list[PemBlock], bool]:
-    """The blocks of a PEM file, and whether anything but white space stands after the last one.
+    """Return the blocks of a PEM file, and whether anything but white space stands after the last
+    one.
 
     As Go's decoder: what stands before a block is passed over, as is one that is not base64.
     """
@@ -88,7 +89,7 @@ def _base64(text: str) -> bytes | None:
 
 
 def read_public_key(text: str) -> PublicKey:
-    """The first public key of a PEM file; raises SignatureError."""
+    """Return the first public key of a PEM file; raises SignatureError."""
     blocks, _ = read_pem(text)
     if not blocks:
         raise SignatureError("PEM decoding failed")
@@ -101,7 +102,8 @@ def read_public_key(text: str) -> PublicKey:
 
 
 def read_key_der(content: bytes) -> PublicKey:
-    """A public key in DER; raises SignatureError for one that is none or is not supported."""
+    """Return a public key in DER; raises SignatureError for one that is none or is not
+    supported."""
     try:
         key = serialization.load_der_public_key(content)
     except (ValueError, UnsupportedAlgorithm):
@@ -110,7 +112,7 @@ def read_key_der(content: bytes) -> PublicKey:
 
 
 def supported(key: object) -> PublicKey:
-    """A key of a kind that sigstore takes; raises SignatureError for any other."""
+    """Return a key of a kind that sigstore takes; raises SignatureError for any other."""
     if not isinstance(key, PublicKey):
         raise SignatureError("unsupported public key type")
     if isinstance(key, ec.EllipticCurvePublicKey) and key.curve.name not in _CURVES:
@@ -123,14 +125,14 @@ _CURVES: Final = frozenset(("secp224r1", "secp256r1", "secp384r1", "secp521r1"))
 
 
 def key_der(key: PublicKey) -> bytes:
-    """The key as X.509 has it."""
+    """Return the key as X.509 has it."""
     return key.public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
 
 
 def key_pem(key: PublicKey) -> str:
-    """The key in PEM, with a line break at the end."""
+    """Return the key in PEM, with a line break at the end."""
     return key.public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     ).decode()
@@ -165,17 +167,18 @@ class KeyVerifier:
 
 
 def key_verifier(key: PublicKey, algorithm: str) -> KeyVerifier:
-    """A key with the hash that a policy says it signs with, one of `HASHES`; raises SignatureError
-    for one that sigstore never uses with such a key."""
+    """Return a key with the hash that a policy says it signs with, one of `HASHES`; raises
+    SignatureError for one that sigstore never uses with such a key."""
     if isinstance(key, rsa.RSAPublicKey) and algorithm == "sha224":
         raise SignatureError("invalid hash function specified")
     return KeyVerifier(key, HASHES[algorithm])
 
 
 def verify_digest(key: PublicKey, signature: bytes, digest: bytes, algorithm: str) -> None:
-    """Verifies a signature of what has a digest; algorithm: its hash, in policies' names.
+    """Require a signature of a message, given by its digest; algorithm: of the hash, in policies'
+    names.
 
-    Raises SignatureError; for Ed25519 always, which signs messages alone.
+    Raises SignatureError; always for Ed25519, which signs only whole messages.
     """
     prehashed = Prehashed(HASHES[algorithm])
     if isinstance(key, ec.EllipticCurvePublicKey):
@@ -192,7 +195,7 @@ def verify_digest(key: PublicKey, signature: bytes, digest: bytes, algorithm: st
 def _verify_ecdsa(
     key: ec.EllipticCurvePublicKey, signature: bytes, message: bytes, algorithm: ec.ECDSA
 ) -> None:
-    """ECDSA in DER, or as two plain numbers (IEEE P1363)."""
+    """Verify a signature of ECDSA in DER, or as two plain numbers (IEEE P1363)."""
     encoding, der = "ASN.1", signature
     try:
         decode_dss_signature(signature)

@@ -49,7 +49,7 @@ def held_key(secret: Body) -> bytes | None:
 
 
 def not_found(name: str) -> SignatureError:
-    """There is no Secret of a name."""
+    """Return the error for a Secret that does not exist."""
     return SignatureError(f"{_CHECKING}secrets {quote(name)} not found")
 
 
@@ -60,7 +60,7 @@ class ScannedSecrets:
         self._secrets = Cluster(body for body in objects if body.get("kind") == "Secret")
 
     def public_key(self, namespace: str, name: str, /) -> bytes | None:
-        """As `KeySource` has it."""
+        """Return a key as `KeySource` does."""
         secret = self._secrets.find(ObjectKey("v1", "Secret", namespace, name))
         if secret is None:
             text = f"the Secret {namespace}/{name} is not among the scanned objects"
@@ -75,7 +75,8 @@ NO_SECRETS: Final[KeySource] = ScannedSecrets()
 
 
 def _parts(reference: str) -> tuple[str, str]:
-    """Namespace and name; raises SignatureError for a reference that can lead to no Secret."""
+    """Return namespace and name; raises SignatureError for a reference that can lead to no
+    Secret."""
     parts = reference.removeprefix(SCHEME).split("/")
     if len(parts) != 2:
         raise SignatureError(_FORM)

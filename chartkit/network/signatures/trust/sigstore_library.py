@@ -41,7 +41,7 @@ _PUBLIC_INSTANCE: Final = "https://tuf-repo-cdn.sigstore.dev"
 
 
 def embedded_trusted_root() -> str:
-    """The trusted root of the public instance that comes with the library."""
+    """Return the trusted root of the public instance, which the library contains."""
     return read_embedded("trusted_root.json", _PUBLIC_INSTANCE).decode()
 
 
@@ -54,7 +54,8 @@ def verify_promise(
     promise: bytes,
     key: PublicKey,
 ) -> None:
-    """A log's promise to keep an entry (signed entry timestamp); integrated_time: seconds."""
+    """Require a log's promise to include an entry (signed entry timestamp); integrated_time:
+    seconds."""
     if not isinstance(key, ec.EllipticCurvePublicKey):
         raise SignatureError("unable to verify SET")
     promised: dict[str, str | int] = {
@@ -104,7 +105,7 @@ def verify_certificate_timestamp(
     issuers: Sequence[x509.Certificate],
     key: PublicKey,
 ) -> None:
-    """One promise that stands in a certificate, by the key of its log; issuers: its own first."""
+    """Require a promise in a certificate, by the key of its log; issuers: its own first."""
     if not issuers:
         raise SignatureError("certificate chain must contain at least a certificate and its issuer")
     issuer = _get_issuer_cert([*issuers, issuers[-1]]).public_key()

@@ -80,7 +80,7 @@ class TimestampAuthority:
 
 
 def read_authority(chain: str) -> TimestampAuthority:
-    """The authority of a policy's `tsaCertChain` (PEM), in any order.
+    """Return the authority of a policy's `tsaCertChain` (PEM), in any order.
 
     Raises SignatureError in Kyverno's words for too many certificates, or what is none.
     """
@@ -140,12 +140,13 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
 
 
 def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
-    """As `verify_timestamp`, of a bare TimeStampToken: what Notary's signatures carry."""
+    """Return the time stamp of a bare TimeStampToken, as Notary's signatures contain it; see
+    `verify_timestamp`."""
     return verify_timestamp(_response(token), message, authority)
 
 
 def _response(token: bytes) -> bytes:
-    """A granted response around a token."""
+    """Return a granted response around a token."""
     size = len(_GRANTED) + len(token)
     octets = size.to_bytes((size.bit_length() + 7) // 8)
     length = octets if size < 0x80 else bytes((0x80 | len(octets),)) + octets
@@ -153,7 +154,7 @@ def _response(token: bytes) -> bytes:
 
 
 def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
-    """The certificates that come with a response."""
+    """Return the certificates in a response."""
     with _wrong("error parsing response into Timestamp"):
         listed = decoded.signed_data.certificates
     if len(listed) > _MOST_EMBEDDED:
@@ -181,7 +182,7 @@ def _signer(
     embedded: Sequence[x509.Certificate],
     authority: TimestampAuthority,
 ) -> x509.Certificate:
-    """The one certificate whose key signed."""
+    """Return the one certificate whose key signed."""
     with _wrong("error while verifying signature"):
         signers = list(decoded.signed_data.signer_infos)
         names = [(one.issuer, one.serial_number) for one in signers]
@@ -249,7 +250,8 @@ def _chain(
     authority: TimestampAuthority,
     at: datetime,
 ) -> tuple[x509.Certificate, ...]:
-    """Up to a root, all of them for time stamping, which OpenSSL asks of the signer alone."""
+    """Return the path to a root; all certificates must be for time stamping, which OpenSSL requires
+    of the signer only."""
     roots = authority.roots
     try:
         found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)

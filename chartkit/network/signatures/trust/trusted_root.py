@@ -72,7 +72,7 @@ class Trust:
 
 
 def read_trusted_root(text: str) -> Trust:
-    """The content of a trusted_root.json; raises SignatureError."""
+    """Return the content of a trusted_root.json; raises SignatureError."""
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
@@ -93,7 +93,7 @@ def read_trusted_root(text: str) -> Trust:
 
 @cache
 def embedded_root() -> Trust:
-    """The public instance's, as it came with sigstore's own library; no network is asked."""
+    """Return the public instance's root from sigstore's own library; no network is asked."""
     return read_trusted_root(embedded_trusted_root())
 
 
@@ -112,7 +112,8 @@ class TrustedRoots:
 def verify_leaf(
     certificate: x509.Certificate, authorities: Sequence[Authority], at: datetime
 ) -> list[x509.Certificate]:
-    """The way from a certificate for signing code to the first authority that vouches for it.
+    """Return the way from a certificate for signing code to the first authority that vouches for
+    it.
 
     Raises SignatureError.
     """
@@ -133,7 +134,7 @@ def verify_leaf(
 
 
 def single_log(text: str) -> Mapping[bytes, Log]:
-    """A log of which a policy gives the key, in PEM; raises SignatureError."""
+    """Return a log of which a policy gives the key, in PEM; raises SignatureError."""
     key = read_public_key(text)
     identifier = log_id(key)
     return {identifier: Log("", identifier, key)}

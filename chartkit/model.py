@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A place in a file: line and column count from 1 (0: unknown), path is a JSON pointer."""
+    """A location in a file: line and column count from 1 (0: unknown), path is a JSON pointer."""
 
     file: str
     line: int = 0
@@ -35,7 +35,7 @@ class Location:
 
 
 class Severity(StrEnum):
-    """How much a diagnostic matters: an error fails a command, the others are shown."""
+    """The severity of a diagnostic: an error fails a command, the others are only shown."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -58,8 +58,8 @@ _DRAWN: Final = " | "
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding: the rule that found it (`CK001` …), what it says, the place, the way out; as a
-    text one line."""
+    """One finding: the ID of its rule (`CK001` …), its message, location and hint; as text, one
+    line."""
 
     rule_id: str
     severity: Severity
@@ -75,7 +75,7 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A Kubernetes object as it was read, and where it stands."""
+    """A Kubernetes object and its location."""
 
     body: Body
     location: Location = field(default_factory=lambda: Location("<memory>"))
@@ -113,28 +113,26 @@ class Resource:
 
 
 def kind_of(body: Body) -> str:
-    """Return an object's kind; empty for what is missing or no text."""
+    """Return an object's kind; empty if it is missing or not a string."""
     return _text(body.get("kind"))
 
 
 def mapping_at(body: Json, *path: str) -> Body:
-    """Return the mapping at a path of a document; empty where there is none, or something else.
-
-    What people write need not be what the field takes: `metadata: x` is a document, too.
-    """
+    """Return the mapping at a path of a document; empty if it is missing or another type. User
+    input need not have the field's type: `metadata: x` is a document, too."""
     for key in path:
         body = body.get(key) if isinstance(body, dict) else None
     return body if isinstance(body, dict) else {}
 
 
 def mappings_at(body: Json, *path: str) -> list[Body]:
-    """Return the mappings in the list at a path of a document; none where there is no list."""
+    """Return the mappings in the list at a path of a document; none without such a list."""
     listed = mapping_at(body, *path[:-1]).get(path[-1])
     return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 class Status(StrEnum):
-    """What a rule said of a resource, in the words of a PolicyReport."""
+    """The status of a result, in the words of a PolicyReport."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -144,7 +142,7 @@ class Status(StrEnum):
 
 
 class RuleType(StrEnum):
-    """What a rule does, in the words of Kyverno's engine."""
+    """The type of a rule, in the words of Kyverno's engine."""
 
     VALIDATION = "Validation"
     MUTATION = "Mutation"
@@ -155,7 +153,7 @@ class RuleType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule said of one resource.
+    """The result of one rule for one resource.
 
     policy: the policy's name (`namespace/name` for a namespaced one); rule: the rule's name as
     Kyverno reports it (`autogen-…` where it was generated); message: Kyverno's own text;
@@ -185,12 +183,12 @@ class RuleResult:
 
     @property
     def policy_id(self) -> str:
-        """What tells the policy from all others: its `id`."""
+        """The policy's `id`, unique among all policies."""
         return policy_id(self.kind, self.policy)
 
 
 def policy_id(kind: str, key: str) -> str:
-    """What tells policies apart; kind: of one whose rules are CEL, else empty; key: its name."""
+    """Return the ID of a policy; kind: of a CEL policy, else empty; key: its name."""
     return f"{kind}/{key}" if kind else key
 
 

@@ -1,4 +1,4 @@
-"""The one place where errors become text and exit codes."""
+"""The only place where errors become text and exit codes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ INTERRUPTED = 130
 TERMINATED = 143
 """128 and the number of SIGTERM, as shells count."""
 DEBUG = "CHARTKIT_DEBUG"
-"""Set to anything, it shows the traceback of a bug."""
+"""The environment variable that shows the traceback of a bug."""
 _SYSTEM_SAYS = frozenset(
     {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG, errno.EMFILE, errno.ENFILE}
     | {errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EACCES, errno.EPERM}
 )
-"""What no program can do anything about: a full disk, a broken one, no more open files; a path that
-the system does not take, or where the user has no right."""
+"""Errors outside the program's control: a full or broken disk, too many open files, a path that the
+system refuses or the user may not access."""
 
 
 def end_at_sigterm() -> None:
@@ -43,8 +43,8 @@ def _terminate(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def run(command: Callable[[], Any]) -> int:
-    """Runs a command and gives its exit code: 0 all good, 1 violations or failed checks, 2 usage
-    or input, 3 a bug in chartkit."""
+    """Run a command and return its exit code: 0 all good, 1 violations or failed checks, 2 usage or
+    input, 3 a bug in chartkit."""
     try:
         command()
     except click.exceptions.Exit as done:
@@ -77,7 +77,7 @@ def run(command: Callable[[], Any]) -> int:
 
 
 def _ended(error: BaseException) -> int:
-    """Report the end by Ctrl-C or SIGTERM, of both of which click makes an Abort."""
+    """Report an interrupt or SIGTERM; click turns both into an Abort."""
     code = exit_code(error.__cause__ or error)
     click.echo("terminated" if code == TERMINATED else "interrupted", err=True)
     return code
@@ -89,13 +89,13 @@ def exit_code(error: BaseException) -> int:
 
 
 def _lines(error: ChartkitError) -> list[str]:
-    """One line an error; an error that carries diagnostics gives one for each."""
+    """Return one line for an error, or for each of its diagnostics."""
     diagnostics = getattr(error, "diagnostics", ())
     return [str(each) for each in diagnostics] or [shown(" ".join(str(error).split()))]
 
 
 def _usage(error: click.ClickException) -> str:
-    """What is wrong with the command line, in one line, and where its help is."""
+    """Return a usage error in one line, with the command that shows help."""
     message = " ".join(error.format_message().split())
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:

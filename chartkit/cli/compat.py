@@ -1,4 +1,4 @@
-"""`chartkit check-compat`: does this Kyverno support this Kubernetes?"""
+"""`chartkit check-compat`: check whether Kyverno supports a version of Kubernetes."""
 
 from __future__ import annotations
 

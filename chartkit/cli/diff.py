@@ -1,4 +1,4 @@
-"""`chartkit diff`: two environments, or one and what it was, compared."""
+"""`chartkit diff`: compare two environments, or an environment with an earlier state."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _between(project: Project, start: str, target: str) -> Comparison:
 
 
 def _warn(*sides: Side) -> None:
-    """Says what Helm warns of in the charts as they stand on disk."""
+    """Print Helm's warnings about the charts on disk."""
     for text in dict.fromkeys(str(warning) for side in sides for warning in side.warnings):
         click.echo(text, err=True)
 

@@ -1,4 +1,4 @@
-"""`chartkit init`: starts a project."""
+"""`chartkit init`: start a project."""
 
 from __future__ import annotations
 

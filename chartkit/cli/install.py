@@ -1,4 +1,4 @@
-"""`chartkit install` and `chartkit uninstall`: an environment in a live cluster."""
+"""`chartkit install` and `chartkit uninstall`: manage an environment in a live cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options that both commands have."""
+    """Add the options of both commands."""
     for option in (
         click.option(
             "--yes",
@@ -172,7 +172,7 @@ def _tools(
 
 
 def _again() -> str:
-    """The command line that was given: what goes on where it was cut short."""
+    """Return the command line, which resumes an interrupted run."""
     context = click.get_current_context()
     given = ["chartkit", str(context.info_name), context.params["environment"]]
     for option in context.command.params:

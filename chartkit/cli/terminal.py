@@ -1,4 +1,4 @@
-"""Standard output and standard error as a command finds them."""
+"""Guarded standard output and standard error."""
 
 from __future__ import annotations
 
@@ -16,17 +16,14 @@ _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def wants_colour() -> bool:
-    """Whether standard output is shown to somebody who wants colours (https://no-color.org)."""
+    """Return whether to use colours on standard output (https://no-color.org)."""
     is_plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
     return sys.stdout.isatty() and not is_plain
 
 
 class _Guarded:
-    """A text stream to which no control character of a stranger's gets.
-
-    Colours of our own do, where a terminal shows them. What the terminal's encoding lacks is
-    written out, too.
-    """
+    """A text stream that escapes control characters of user input. Our own colours pass if a
+    terminal shows them. Characters that the terminal's encoding lacks are escaped as well."""
 
     def __init__(self, stream: TextIO) -> None:
         self.unguarded = stream
@@ -55,7 +52,7 @@ class _Guarded:
 
 @contextlib.contextmanager
 def guarded() -> Iterator[None]:
-    """Guards standard output and standard error while a command runs."""
+    """Guard standard output and standard error while a command runs."""
     before = sys.stdout, sys.stderr
     for stream in before:
         if isinstance(stream, io.TextIOWrapper):
@@ -68,13 +65,13 @@ def guarded() -> Iterator[None]:
 
 
 def unguarded(stream: TextIO) -> TextIO:
-    """Return the stream itself, for what moves the cursor on purpose."""
+    """Return the unguarded stream, for a progress bar that moves the cursor."""
     found: TextIO = getattr(stream, "unguarded", stream)
     return found
 
 
 def open_closed() -> None:
-    """Gives a stream that the caller has closed (`>&-`) a place that takes everything."""
+    """Replace streams that the caller has closed (`>&-`) with the null device."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the end
     if sys.stderr is None:

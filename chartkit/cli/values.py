@@ -1,4 +1,4 @@
-"""`chartkit values`: checks people's own values files."""
+"""`chartkit values`: check and migrate values files."""
 
 from __future__ import annotations
 

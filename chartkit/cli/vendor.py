@@ -1,4 +1,4 @@
-"""`chartkit vendor`: upstream's own charts in place of ours."""
+"""`chartkit vendor`: use upstream's charts in place of chartkit's."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Objects with their defaults filled in, so that one that is written out is no difference.
+"""Objects with their defaults filled in, so that writing out a default is no difference.
 
-Built-in kinds get what `scan.api_defaults` knows of Kubernetes; Kyverno's kinds the defaults of
-their definitions, and those that Kyverno's code has for fields without one (`GetFailurePolicy`,
+Built-in kinds get the defaults of `scan.api_defaults`. Kyverno's kinds get those of their
+definitions, and those that Kyverno's code has for fields without one (`GetFailurePolicy`,
 `ValidationActions` and so on in the API's types).
 """
 
@@ -61,11 +61,11 @@ _BY_CODE: Final[Mapping[str, Body]] = MappingProxyType(
     }
 )
 _WEBHOOK: Final = (("failurePolicy", "failurePolicy"), ("timeoutSeconds", "webhookTimeoutSeconds"))
-"""Fields below `webhookConfiguration` that go before one of a ClusterPolicy's own."""
+"""Fields below `webhookConfiguration` that override those of a ClusterPolicy."""
 
 
 def with_defaults(before: Body, after: Body) -> tuple[Body, Body]:
-    """Return two versions of one object as they act; of two API versions as they are."""
+    """Return two versions of one object with defaults; unchanged if their API versions differ."""
     if before.get("apiVersion") != after.get("apiVersion") or before.get("kind") == "Secret":
         return before, after
     filled = [_filled(each) for each in (before, after)]
@@ -92,7 +92,7 @@ def _filled(body: Body) -> Body:
 
 @cache
 def _schema(version: str, kind: str) -> Schema | None:
-    """The schema of one of Kyverno's kinds; None for any other."""
+    """Return the schema of one of Kyverno's kinds; None for any other."""
     group, _, name = version.partition("/")
     types = type_library()
     for each in kinds():
@@ -103,7 +103,7 @@ def _schema(version: str, kind: str) -> Schema | None:
 
 
 def _structural(schema: Schema, value: Json) -> Json:
-    """A value with the defaults of its schema, as an API server fills them in."""
+    """Return a value with the defaults of its schema, as an API server fills them in."""
     properties = schema.get("properties", {})
     if isinstance(value, dict):
         rest = schema.get("additionalProperties")
@@ -119,7 +119,8 @@ def _structural(schema: Schema, value: Json) -> Json:
 
 
 def _merged(defaults: Body, value: Body) -> Body:
-    """A mapping over its defaults, mapping by mapping; what it has keeps its place."""
+    """Return a mapping merged over its defaults, mapping by mapping, in the order of its own
+    keys."""
     merged = dict(value)
     for key, default in defaults.items():
         below = value.get(key)
@@ -131,7 +132,7 @@ def _merged(defaults: Body, value: Body) -> Body:
 
 
 def _validations(body: Body) -> list[Body]:
-    """What the rules of a ClusterPolicy validate."""
+    """Return the `validate` blocks of a ClusterPolicy's rules."""
     rules = mapping_at(body, "spec").get("rules")
     found = (mapping_at(rule, "validate") for rule in (rules if isinstance(rules, list) else ()))
     return [each for each in found if each]
@@ -142,7 +143,7 @@ def _has_own_actions(body: Body) -> bool:
 
 
 def _with_own_actions(body: Body) -> Body:
-    """A ClusterPolicy in which every rule that validates says what its failures do."""
+    """Return a ClusterPolicy in which every rule that validates has a failure action."""
     spec = mapping_at(body, "spec")
     if not _validations(body):
         return body

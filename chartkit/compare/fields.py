@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Absent(Enum):
-    """Stands where a field is not there, which null is not."""
+    """The value of a missing field, which null is not."""
 
     ABSENT = "absent"
 
@@ -28,9 +28,9 @@ ABSENT: Final = Absent.ABSENT
 class FieldChange:
     """One field that differs.
 
-    path: from the object's top; an item of a list stands by its name where it has one, else by
-    its position, in the newer object unless it was taken out; before, after: `ABSENT` where it
-    is not there.
+    path: from the object's top; an item of a list is identified by its name if it has one, else by
+    its position, in the newer object unless it was removed; before, after: `ABSENT` if it is
+    missing.
     """
 
     path: Path
@@ -39,12 +39,12 @@ class FieldChange:
 
     @property
     def name(self) -> str:
-        """The path as people write it: `spec.rules[check-team].validate`."""
+        """The path as text: `spec.rules[check-team].validate`."""
         return path_text(self.path)
 
 
 def path_text(path: Path) -> str:
-    """A path as people write it; keys with dots stand in brackets."""
+    """Return a path as text; keys with dots are in brackets."""
     text = ""
     for step in path:
         if isinstance(step, int) or "." in step or "/" in step or not step:
@@ -55,7 +55,7 @@ def path_text(path: Path) -> str:
 
 
 def differences(before: Json, after: Json, path: Path = ()) -> Iterator[FieldChange]:
-    """Every field that differs, the outermost that is there on one side alone."""
+    """Yield every field that differs; for a field on one side only, the outermost one."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _of_maps(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):
@@ -92,8 +92,8 @@ def _of_lists(before: list[Json], after: list[Json], path: Path) -> Iterator[Fie
 def _of_items(
     before: Mapping[str, Json], after: Mapping[str, Json], path: Path
 ) -> Iterator[FieldChange]:
-    """Items by name. Their order is a difference only where the same names stand otherwise: the
-    order of environment variables and rules has a meaning."""
+    """Yield changes of items that have names. Their order is a difference only if the names are the
+    same: it has a meaning for environment variables and rules."""
     yield from _of_maps(before, after, path)
     if set(before) == set(after) and list(before) != list(after):
         yield FieldChange(path, list(before), list(after))
@@ -102,7 +102,8 @@ def _of_items(
 def _replaced(
     before: Sequence[Json], after: Sequence[Json], low: int, start: int, path: Path
 ) -> Iterator[FieldChange]:
-    """Items that stand in the place of others: compared in pairs, what is over stands alone."""
+    """Yield changes of replaced items, which are compared in pairs; surplus items are added or
+    removed."""
     pairs = min(len(before), len(after))
     for offset in range(pairs):
         yield from differences(before[offset], after[offset], (*path, start + offset))
@@ -113,7 +114,7 @@ def _replaced(
 
 
 def _key(before: list[Json], after: list[Json]) -> str:
-    """The key that names every item of both lists; empty where none does."""
+    """Return the key that identifies every item of both lists; empty if none does."""
     items = [*before, *after]
     if not all(isinstance(item, Mapping) for item in items):
         return ""

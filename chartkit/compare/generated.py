@@ -1,4 +1,4 @@
-"""What becomes of generated objects when the policy that made them goes, or changes its form."""
+"""The fate of generated objects when their policy is removed or changes its form."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEFT = "what it generated stays, and this policy restores it no more"
 
 
 def _generating(body: Body | None) -> dict[str, Body]:
-    """The generating rules of a policy by their names; one in CEL is one rule without a name."""
+    """Return the generating rules of a policy by name; a CEL policy is one rule without a name."""
     spec = mapping_at(body or {}, "spec")
     if "generate" in spec:
         return {"": mapping_at(spec, "evaluation")}
@@ -29,8 +29,8 @@ def _is_on(rule: Body, key: str) -> bool:
 
 
 def going(before: Body, after: Body | None) -> dict[str, Body]:
-    """Return the synchronized rules that a policy has no more when it becomes another, or goes
-    (None), by their names."""
+    """Return the synchronized rules that a policy loses when it is replaced or removed (None), by
+    name."""
     rules, left = _generating(before), _generating(after)
     return {
         name: rule
@@ -40,8 +40,8 @@ def going(before: Body, after: Body | None) -> dict[str, Body]:
 
 
 def lost(before: Body, after: Body | None) -> str | None:
-    """Return what happens to what a policy generated when it becomes another, or goes (None); None
-    where nothing does."""
+    """Return the consequence for generated objects when a policy is replaced or removed (None);
+    None if there is none."""
     gone = going(before, after)
     if any(not _is_on(rule, _ORPHANED) for rule in gone.values()):
         return DELETED

@@ -14,8 +14,8 @@ from chartkit.model import Body, Resource
 
 @dataclass(frozen=True, slots=True, order=True)
 class Identity:
-    """What makes an object the same one in two renders: its API group (not the version), kind,
-    namespace and name."""
+    """The identity of an object across renders: its API group (not the version), kind, namespace
+    and name."""
 
     group: str
     kind: str
@@ -28,7 +28,7 @@ class Identity:
 
 
 class What(StrEnum):
-    """What became of an object."""
+    """The change of an object."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -38,8 +38,8 @@ class What(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ObjectChange:
     """One object that differs; before, after: its bodies, None on the side that lacks it; fields:
-    what differs in it, empty but where it changed, and then with defaults filled in on both sides.
-    The values of Secrets are hidden everywhere."""
+    the differences of a changed object, with defaults filled in on both sides. Values of Secrets
+    are hidden everywhere."""
 
     identity: Identity
     what: What
@@ -49,13 +49,13 @@ class ObjectChange:
 
 
 def identity(resource: Resource) -> Identity:
-    """The identity of an object."""
+    """Return the identity of an object."""
     group, slash, _ = resource.api_version.partition("/")
     return Identity(group if slash else "", resource.kind, resource.namespace, resource.name)
 
 
 def compare(before: Iterable[Resource], after: Iterable[Resource]) -> list[ObjectChange]:
-    """Every object that differs, in the order of their identities."""
+    """Return every object that differs, ordered by identity."""
     old, new = ({identity(each): each.body for each in side} for side in (before, after))
     changes = (_change(each, old.get(each), new.get(each)) for each in sorted({*old, *new}))
     return [change for change in changes if change is not None]

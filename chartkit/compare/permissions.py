@@ -1,4 +1,4 @@
-"""What RBAC rules allow, as sets that can be compared: a role is widened where it allows more."""
+"""The permissions of RBAC rules as comparable sets: a role is widened if it gains one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _ANY = "*"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Grant:
-    """One thing that a rule allows; resource is a path that begins with `/` for a URL, and name
-    is empty for every object. `*` stands for all."""
+    """One permission of a rule; resource: a path that begins with `/` for a URL; name: empty for
+    every object. `*` matches everything."""
 
     verb: str
     group: str
@@ -29,7 +29,7 @@ class Grant:
         return f"{verb} {what}{named}{where if self.group != _ANY else ' of any group'}"
 
     def covers(self, other: Grant) -> bool:
-        """Whether who has this one has the other, too."""
+        """Return whether this permission includes another one."""
         return (
             self.verb in (_ANY, other.verb)
             and self.group in (_ANY, other.group)
@@ -39,12 +39,12 @@ class Grant:
 
 
 def grants(role: Body) -> frozenset[Grant]:
-    """What a Role or ClusterRole allows by itself; what aggregation adds is not known here."""
+    """Return the permissions of a Role or ClusterRole itself, without aggregated ones."""
     return frozenset(grant for rule in mappings_at(role, "rules") for grant in _of(rule))
 
 
 def widened(before: Body, after: Body) -> list[Grant]:
-    """What the later role allows and the earlier one did not, in order."""
+    """Return the permissions that only the later role has, in order."""
     old = grants(before)
     return sorted(each for each in grants(after) if not any(grant.covers(each) for grant in old))
 

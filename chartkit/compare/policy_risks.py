@@ -1,4 +1,4 @@
-"""What a changed policy begins to refuse, and what it lets pass from now on."""
+"""The objects that a changed policy begins to refuse, or no longer refuses."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def is_policy(change: ObjectChange) -> bool:
 
 
 def refuses(body: Body | None) -> bool:
-    """Return whether violations of a policy, or of one that is bound, are refused anywhere."""
+    """Return whether a policy, or a bound one, refuses violations anywhere."""
     return _ENFORCE in _actions(body)
 
 
 def _actions(body: Body | None) -> frozenset[str]:
-    """What a policy does with violations, overrides left aside: `Enforce`, `Audit`, `Warn`."""
+    """Return a policy's action without overrides: `Enforce`, `Audit`, `Warn`."""
     spec = mapping_at(body or {}, "spec")
     whole = spec.get("validationFailureAction", "Audit")
     found = {each for each in _items(spec, "validationActions") if isinstance(each, str)}
@@ -48,7 +48,7 @@ def _actions(body: Body | None) -> frozenset[str]:
 
 
 def weaker(change: ObjectChange) -> Iterator[str]:
-    """Return what a policy that stays lets pass that it did not let pass before, in words."""
+    """Return a description of what a changed policy no longer refuses."""
     before, after = change.before or {}, change.after or {}
     if refuses(before) and not refuses(after):
         yield "no longer refuses: reports only what it refused before"
@@ -63,7 +63,7 @@ def weaker(change: ObjectChange) -> Iterator[str]:
 
 
 def stronger(change: ObjectChange) -> Iterator[str]:
-    """Return where a policy refuses from now on, by an override or without one, in words."""
+    """Return a description of where a policy begins to refuse, by an override or without one."""
     before, after = change.before or {}, change.after or {}
     for where in _lost(_overridden(after, _ENFORCE), _overridden(before, _ENFORCE)):
         if not refuses(before):
@@ -95,7 +95,7 @@ def _rule_of(field: FieldChange) -> str:
 
 
 def _overridden(body: Body, action: str) -> frozenset[str]:
-    """Where overrides have an action, in words."""
+    """Return a description of where overrides set an action."""
     spec = mapping_at(body, "spec")
     found: list[Json] = []
     for holder in (spec, *_items(spec, "rules")):
@@ -124,7 +124,7 @@ def _items(body: Json, key: str) -> list[Json]:
 
 
 def newly(change: ObjectChange) -> str:
-    """Return how a policy begins to refuse; empty where it does not."""
+    """Return a description of how a policy begins to refuse; empty if it does not."""
     if not refuses(change.after) or refuses(change.before):
         return ""
     if change.what is What.ADDED:

@@ -1,4 +1,4 @@
-"""What `chartkit diff` says: the changes by risk, as text, Markdown or JSON."""
+"""The report of `chartkit diff`: changes by risk, as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from chartkit.shown import markdown_block, markdown_cell, shown
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
 _COLOURS: Final = {Level.HIGH: "red", Level.MEDIUM: "yellow", Level.LOW: "cyan"}
 _FIELDS: Final = 12
-"""How many fields of an object are shown, but for JSON, which has all."""
+"""The greatest number of fields to show of an object; JSON has all."""
 _WIDTH: Final = 70
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A change, and what it risks."""
+    """A change with its risk."""
 
     change: ObjectChange
     risk: Risk
@@ -35,26 +35,26 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two sides and what differs, the gravest first."""
+    """Two sides and their differences, the highest risk first."""
 
     before: str
     after: str
     changes: tuple[Judged, ...]
 
     def at_least(self, level: Level) -> bool:
-        """Whether a change is of this level or graver."""
+        """Return whether a change has this level of risk or a higher one."""
         return any(each.risk.level >= level for each in self.changes)
 
 
 def comparison(before: Side, after: Side) -> Comparison:
-    """What differs between two sides."""
+    """Compare two sides."""
     judged = [Judged(each, risk(each)) for each in compare(before.resources, after.resources)]
     judged.sort(key=lambda each: -each.risk.level)
     return Comparison(before.name, after.name, tuple(judged))
 
 
 def as_text(found: Sequence[Comparison], colour: bool = False) -> str:
-    """For a terminal."""
+    """Return the report for a terminal."""
     return "\n".join(_text(each, colour) for each in found)
 
 
@@ -75,7 +75,7 @@ def _text(found: Comparison, colour: bool) -> str:
 
 
 def as_markdown(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
-    """For a pull request."""
+    """Return the report for a pull request."""
     return "\n".join(_markdown(each) for each in found)
 
 
@@ -100,7 +100,7 @@ def _markdown(found: Comparison) -> str:
 
 
 def as_json(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: ARG001
-    """For programs: every changed field of every object."""
+    """Return the report for programs, with every changed field of every object."""
     body = [
         {"from": each.before, "to": each.after, "changes": [_body(one) for one in each.changes]}
         for each in found
@@ -111,7 +111,7 @@ def as_json(found: Sequence[Comparison], colour: bool = False) -> str:  # noqa: 
 FORMATS: Final[Mapping[str, Callable[[Sequence[Comparison], bool], str]]] = MappingProxyType(
     {"text": as_text, "markdown": as_markdown, "json": as_json}
 )
-"""The writers by what `--output` calls them; the second argument asks for colour."""
+"""The writers by the names of `--output`; the second argument is whether to use colour."""
 
 
 def _totals(found: Comparison) -> str:
@@ -159,7 +159,7 @@ def _body(each: Judged) -> Body:
 
 
 def _field_body(field: FieldChange) -> Body:
-    """A side that lacks the field has no key."""
+    """Return a field's values; a side without the field has no key."""
     body: dict[str, Any] = {"path": field.name}
     if field.before is not ABSENT:
         body["before"] = field.before

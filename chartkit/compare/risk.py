@@ -1,4 +1,4 @@
-"""What a change risks: a table of rules, each a function of one changed object."""
+"""The risk of a change, by a table of rules, each a function of one changed object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHOWN: Final = 3
 
 
 class Level(IntEnum):
-    """How much a change can break: low is for what changes nothing that runs or is refused."""
+    """The level of risk; low if nothing that runs is affected and nothing else is refused."""
 
     LOW = 1
     MEDIUM = 2
@@ -32,7 +32,7 @@ class Level(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What a change risks, and why."""
+    """The risk of a change, and the reason."""
 
     level: Level
     reason: str
@@ -42,8 +42,8 @@ Rule = Callable[[ObjectChange], Iterator[Risk]]
 
 
 def risk(change: ObjectChange) -> Risk:
-    """The gravest risk of a change; its reason names all that rules say of it, the gravest first,
-    and is empty where none does."""
+    """Return the highest risk of a change, with the reasons of all rules, the highest first; the
+    reason is empty if there are none."""
     found = [each for rule in RULES for each in rule(change)]
     if not found:
         return Risk(_without_rule(change), "")
@@ -63,7 +63,7 @@ def _without_rule(change: ObjectChange) -> Level:
 
 
 def policies(change: ObjectChange) -> Iterator[Risk]:
-    """A policy that begins to refuse, ceases to refuse, looks at less, or goes."""
+    """Rate a policy that begins or ceases to refuse, matches fewer objects, or is removed."""
     if not is_policy(change):
         return
     begins = newly(change)
@@ -82,7 +82,8 @@ def policies(change: ObjectChange) -> Iterator[Risk]:
 
 
 def generators(change: ObjectChange) -> Iterator[Risk]:
-    """A policy that generates and goes, or a rule of one: its objects go too, or are left."""
+    """Rate the removal of a generating policy, or of one of its rules: its objects are deleted or
+    orphaned."""
     if is_policy(change) and change.before is not None:
         reason = generated.lost(change.before, change.after)
         if reason is not None:
@@ -90,7 +91,7 @@ def generators(change: ObjectChange) -> Iterator[Risk]:
 
 
 def replicas(change: ObjectChange) -> Iterator[Risk]:
-    """Another number of replicas; one that does not say it has one."""
+    """Rate another number of replicas, which defaults to one."""
     for field in change.fields:
         if field.path == ("spec", "replicas"):
             before, after = (_number(each, 1) for each in (field.before, field.after))
@@ -100,7 +101,7 @@ def replicas(change: ObjectChange) -> Iterator[Risk]:
 
 
 def roles(change: ObjectChange) -> Iterator[Risk]:
-    """A role that allows more, or a binding that has more subjects or another role."""
+    """Rate a role that allows more, or a binding with more subjects or another role."""
     kind = change.identity.kind
     if change.identity.group != _RBAC:
         return
@@ -132,7 +133,7 @@ def _subjects(body: Body | None) -> set[str]:
 
 
 def webhooks(change: ObjectChange) -> Iterator[Risk]:
-    """A failure policy that blocks requests while nothing answers."""
+    """Rate a failure policy that blocks requests while the webhook does not answer."""
     for field in change.fields:
         is_set = field.path[-1] == "failurePolicy" and "webhookConfiguration" not in field.path
         if is_set and field.after in ("Fail", ABSENT):
@@ -143,7 +144,7 @@ def webhooks(change: ObjectChange) -> Iterator[Risk]:
 
 
 def definitions(change: ObjectChange) -> Iterator[Risk]:
-    """A definition that goes takes all its objects with it, a version those that name it."""
+    """Rate the removal of a definition or of one of its versions, with all objects of it."""
     if change.identity.kind != "CustomResourceDefinition":
         return
     if change.what is What.REMOVED:
@@ -160,7 +161,7 @@ def _versions(body: Body | None) -> set[str]:
 
 
 def availability(change: ObjectChange) -> Iterator[Risk]:
-    """A disruption budget that goes or allows less; a namespace that goes."""
+    """Rate a disruption budget that is removed or allows less, and the removal of a namespace."""
     kind = change.identity.kind
     if kind == "Namespace" and change.what is What.REMOVED:
         yield Risk(Level.HIGH, "everything in the namespace goes with it")
@@ -169,7 +170,7 @@ def availability(change: ObjectChange) -> Iterator[Risk]:
 
 
 def containers(change: ObjectChange) -> Iterator[Risk]:
-    """Another image, and less care for security."""
+    """Rate another image, and a weaker security context."""
     if change.identity.group not in _WORKLOADS:
         return
     for field in change.fields:
@@ -219,4 +220,4 @@ RULES: Final[Sequence[Rule]] = (
     availability,
     containers,
 )
-"""Every rule; each says nothing of what it does not know."""
+"""All rules; each returns no risk for objects that it does not know."""

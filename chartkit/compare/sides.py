@@ -1,5 +1,5 @@
-"""What is compared: an environment's charts as Helm renders them, now or at a revision of the
-project, or a folder of manifests."""
+"""The sides of a comparison: an environment's charts as Helm renders them, now or at a revision of
+the project, or a folder of manifests."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """name: what the report calls it; resources: everything that is installed, CRDs among it;
-    warnings: what Helm says of the charts."""
+    """name: for the report; resources: all installed objects, including CRDs; warnings: Helm's
+    warnings about the charts."""
 
     name: str
     resources: tuple[Resource, ...]
@@ -37,10 +37,10 @@ class Side:
 def of_environment(
     project: Project, environment: Environment, name: str, hooks: bool = True
 ) -> Side:
-    """An environment, from the project's charts as they stand on disk.
+    """Render an environment from the project's charts on disk.
 
-    hooks: whether what Helm runs at certain moments is meant too. Raises InputError where the
-    charts were not written, RenderError where they do not render.
+    hooks: whether to include hooks. Raise InputError if the charts were not written, RenderError if
+    they do not render.
     """
     names = [engine_chart.CHART_NAME] if environment.engine else []
     names += [CHART_NAME]
@@ -71,10 +71,10 @@ def _chart(folder: Path, environment: Environment) -> Rendered:
 
 @contextmanager
 def earlier(project: Project, against: str) -> Iterator[Project | Path]:
-    """What a user's REV or DIR is: a project, or a folder of manifests.
+    """Yield the side that REV|DIR names: a project, or a folder of manifests.
 
-    A folder that exists goes before a revision of that name. The project of a revision stands in
-    a folder that is removed afterwards. Raises InputError.
+    An existing folder takes precedence over a revision of that name. The project of a revision is
+    in a temporary folder. Raise InputError.
     """
     folder = Path(against)
     if folder.is_dir():
@@ -86,7 +86,7 @@ def earlier(project: Project, against: str) -> Iterator[Project | Path]:
 
 
 def _take_out(project: Project, revision: str, target: Path) -> None:
-    """The project file and the charts of a revision, in a folder of their own."""
+    """Yield a temporary folder with the project file and the charts of a revision."""
     root = project.root.resolve()
     checkout = next((each for each in (root, *root.parents) if is_checkout(each)), None)
     if checkout is None:
@@ -106,8 +106,8 @@ def _take_out(project: Project, revision: str, target: Path) -> None:
 
 
 def of_folder(folder: Path, environment: str) -> Side:
-    """An environment's manifests below a folder: in a folder of its name, as rendered/ has them,
-    without hooks, or there as they are. Raises InputError."""
+    """Return an environment's manifests below a folder: from a subfolder of its name (as in
+    rendered/, without hooks) or from the folder itself. Raise InputError."""
     own = folder / environment
     place = own if own.is_dir() else folder
     files = sorted(path for path in place.rglob("*") if path.suffix in _SUFFIXES and path.is_file())

@@ -1,4 +1,4 @@
-"""Bytes and text of what the user names: files, pipes and standard input, within limits."""
+"""Bytes and text of the user's files, pipes and standard input, within limits."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ _STREAM_HINT: Final = "name a file, or give the text on standard input"
 def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
     """Return a regular file's content.
 
-    Raises InputError for what is no file, for one that is missing, cannot be read or is larger than
-    most bytes.
+    Raise InputError for a file that is missing, not regular, unreadable or larger than most bytes.
     """
     location = Location(str(path))
     try:
@@ -46,10 +45,10 @@ def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
 
 
 def read_text(path: Path | str) -> str:
-    """Return the text of a file, or of a stream that the user named, without a byte order mark.
+    """Return the text of a file or stream without a byte order mark.
 
-    A stream is `/dev/stdin`, a process substitution, another device. Raises InputError as
-    `read_bytes` does, and for what is not UTF-8.
+    A stream is `/dev/stdin`, a process substitution or another device. Raise InputError as
+    `read_bytes` does, and for text that is not UTF-8.
     """
     location = Location(str(path))
     try:
@@ -65,7 +64,7 @@ def read_text(path: Path | str) -> str:
 
 
 def read_stdin(stdin: TextIO) -> str:
-    """Return the text on standard input; raises InputError as `read_text` does."""
+    """Return the text on standard input; raise InputError as `read_text` does."""
     location = Location("<stdin>")
     try:
         number = stdin.fileno()
@@ -78,22 +77,23 @@ def read_stdin(stdin: TextIO) -> str:
 
 
 def is_there(path: Path | str) -> bool:
-    """Return whether there is a file or folder; a path that no system takes leads to nothing."""
+    """Return whether there is a file or folder; false for a path that the system cannot
+    represent."""
     return os.path.exists(path)
 
 
 def is_file(path: Path | str) -> bool:
-    """Return whether there is a regular file; a path that no system takes leads to none."""
+    """Return whether there is a regular file; false for a path that the system cannot represent."""
     return os.path.isfile(path)
 
 
 def is_folder(path: Path | str) -> bool:
-    """Return whether there is a folder; a path that no system takes leads to none."""
+    """Return whether there is a folder; false for a path that the system cannot represent."""
     return os.path.isdir(path)
 
 
 def refuse_special(path: Path) -> None:
-    """Refuse a pipe, a socket or a device that a folder holds; raises InputError."""
+    """Refuse a pipe, a socket or a device that a folder holds; raise InputError."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
@@ -103,7 +103,7 @@ def refuse_special(path: Path) -> None:
 
 
 def _is_stream(path: str, mode: int) -> bool:
-    """Whether a path stands for an open stream: opening a named pipe would wait for a writer."""
+    """Return whether a path is an open stream; opening a named pipe would wait for a writer."""
     is_named = os.path.exists(os.path.realpath(path)) and not path.startswith("/dev/")
     return stat.S_ISCHR(mode) or (stat.S_ISFIFO(mode) and not is_named)
 
@@ -136,7 +136,7 @@ def _decoded(content: bytes, location: Location) -> str:
 
 
 def _with_newlines(text: str) -> str:
-    """Return a text whose lines end with a newline alone, as Python reads text files."""
+    """Return a text with newlines as its only line ends, as Python reads text files."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 

@@ -1,7 +1,7 @@
-"""JSON that strangers wrote, read as Go's `encoding/json` reads it.
+"""JSON from outside, parsed as Go's `encoding/json` does.
 
-What Python's own reader takes beyond that has no place in a document: `NaN` and `Infinity`, a
-number beyond float64, half of a surrogate pair (Go makes U+FFFD of it).
+Python's own parser accepts more, which is refused or replaced here: `NaN` and `Infinity`, a number
+beyond float64, half of a surrogate pair (U+FFFD in Go).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LONGEST_INTEGER: Final = 309
 
 
 class NumberError(ValueError):
-    """A number that no Go value holds; token: its text."""
+    """A number that no Go type can hold; token: its text."""
 
     def __init__(self, token: str) -> None:
         super().__init__(f"'{token[:40]}{'…' * (len(token) > 40)}' is no number of JSON")
@@ -30,8 +30,8 @@ class NumberError(ValueError):
 def parse_json(text: str | bytes) -> Json:
     """Return the value of a JSON text, whole numbers as Kubernetes decodes them.
 
-    Raises ValueError for what is no JSON, for what is nested too deeply, and for bytes that are not
-    UTF-8; NumberError where nothing but a number is wrong.
+    Raise ValueError for invalid JSON, nesting that is too deep, and bytes that are not UTF-8;
+    NumberError if only a number is wrong.
     """
     if isinstance(text, bytes):
         text = text.decode("utf-8")
@@ -43,7 +43,7 @@ def parse_json(text: str | bytes) -> Json:
 
 
 def without_surrogates(value: Any) -> Json:
-    """Return a value with U+FFFD for each half of a surrogate pair, in keys, too."""
+    """Return a value with U+FFFD for each half of a surrogate pair, also in keys."""
     if isinstance(value, str):
         return _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
@@ -54,7 +54,7 @@ def without_surrogates(value: Any) -> Json:
 
 
 def finite(text: str) -> float:
-    """Return the float64 of a number's text; raises NumberError for one beyond its range."""
+    """Return the float64 of a number's text; raise NumberError for one beyond its range."""
     number = float(text)
     if math.isinf(number):
         raise NumberError(text)

@@ -1,9 +1,9 @@
-"""The only reader of YAML and JSON: documents as Kubernetes reads them, each value with its place.
+"""The parser of YAML and JSON: documents as Kubernetes reads them, each value with its location.
 
-Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010`
-is 8, `1.0` is 1, dates stay strings, the last of two equal keys wins, merge keys work. Positions
-are not kept while reading: `Document.locate` reads the one document again when a place is asked
-for, so that reading stays fast; the last few stay at hand, since places are asked for in rows.
+Scalars follow sigs.k8s.io/yaml (YAML 1.1 through JSON): `yes`, `on` and `y` are booleans, `010` is
+8, `1.0` is 1, dates are strings, the last of two equal keys wins, merge keys work. Positions are
+not recorded while parsing, which keeps it fast: `Document.locate` parses the one document again.
+The last few documents are cached, since locations are requested in rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TYPE = ("apiVersion", "kind")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text that was read and the name under which messages speak of it."""
+    """A text and its name in messages."""
 
     file: str
     text: str
@@ -39,8 +39,8 @@ class Source:
 class Document:
     """One YAML document.
 
-    body: its value; source: the whole text it stands in; line: where it begins (from 1);
-    start, end: its slice of the text, in characters.
+    body: its value; source: the text that contains it; line: its first line (from 1); start, end:
+    its slice of the text, in characters.
     """
 
     body: Json
@@ -51,11 +51,12 @@ class Document:
 
     @property
     def location(self) -> Location:
-        """Where the document begins."""
+        """The location of the document's beginning."""
         return Location(self.source.file, self.line)
 
     def locate(self, *path: str | int) -> Location:
-        """The place of the key or list item at path, or of its nearest parent that is there."""
+        """Return the location of the key or list item at a path, or of its nearest existing
+        parent."""
         node = _compose(self.source.text[self.start : self.end])
         mark, reached = None, []
         for step in path:
@@ -71,7 +72,7 @@ class Document:
         return Location(self.source.file, offset + mark.line + 1, mark.column + 1, pointer)
 
     def repeated_key(self) -> Location | None:
-        """Where a key stands a second time in one mapping; the pointer ends with it."""
+        """The location of a duplicate key in a mapping; its pointer ends with the key."""
         text = self.source.text[self.start : self.end]
         todo: list[tuple[yaml.Node | None, str]] = [(_compose(text), "")]
         while todo:
@@ -90,22 +91,22 @@ class Document:
 
 
 def read_file(path: Path | str) -> list[Document]:
-    """The documents of a file, empty ones left out; raises InputError with file:line:column."""
+    """Return the documents of a file without empty ones; raise InputError with file:line:column."""
     return read_text(read_source(path), str(path))
 
 
 def read_source(path: Path | str) -> str:
-    """Return a file's text; raises InputError where it is missing, unreadable or not UTF-8."""
+    """Return a file's text; raise InputError if it is missing, unreadable or not UTF-8."""
     return input_files.read_text(path)
 
 
 def read_stdin(stdin: TextIO) -> list[Document]:
-    """Return the documents on standard input; raises InputError as `read_file` does."""
+    """Return the documents on standard input; raise InputError as `read_file` does."""
     return read_text(input_files.read_stdin(stdin), "<stdin>")
 
 
 def read_text(text: str, file: str = "<text>") -> list[Document]:
-    """The documents of a text, empty ones left out; raises InputError with file:line:column."""
+    """Return the documents of a text without empty ones; raise InputError with file:line:column."""
     source = Source(file, text)
     if text.lstrip()[:1] == "{":
         documents = _read_json(source)
@@ -119,14 +120,15 @@ def read_text(text: str, file: str = "<text>") -> list[Document]:
 
 
 def parse_yaml(text: str) -> Json:
-    """The value of a text's first document (None if it has none); raises InputError."""
+    """Return the value of a text's first document (None if it has none); raise InputError."""
     for body, _, _, _ in build_documents(text, "<text>"):
         return body
     return None
 
 
 def resources(documents: Iterable[Document]) -> list[Resource]:
-    """The Kubernetes objects of documents, `List` objects opened; raises InputError for others."""
+    """Return the Kubernetes objects of documents, with the items of `List` objects; raise
+    InputError for any other document."""
     return [resource for document in documents for resource in _objects(document)]
 
 
@@ -154,7 +156,7 @@ def _is_named(body: Body, key: str) -> bool:
 
 
 def _read_json(source: Source) -> list[Document] | None:
-    """A JSON text's one document, or None where it is not JSON after all."""
+    """Return the document of a JSON text, or None if it is not JSON."""
     try:
         body = parse_json(source.text)
     except NumberError as error:
@@ -168,7 +170,7 @@ def _read_json(source: Source) -> list[Document] | None:
 
 
 def _number_place(source: Source, token: str) -> Location:
-    """The place of a number in a text of JSON."""
+    """Return the place of a number in a text of JSON."""
     # JSON that YAML does not take has places up to there.
     with contextlib.suppress(yaml.YAMLError):
         for event in yaml.parse(source.text, Loader=yaml.CSafeLoader):

@@ -1,4 +1,4 @@
-"""Secrets as reports may show them: with their keys, without their values."""
+"""Secrets as reports show them: with keys, without values."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HIDDEN: Final = "(hidden)"
 
 
 def without_secret_values(body: Body | None, other: Body | None = None) -> Body | None:
-    """Return an object as it is, but a Secret without its values.
+    """Return an object, or a Secret without its values.
 
-    other: the same object on the other side of a comparison; a value that differs there still does.
+    other: the same object on the other side of a comparison; differing values remain different.
     """
     if body is None or Resource(body).kind != "Secret" or "/" in Resource(body).api_version:
         return body

@@ -1,4 +1,4 @@
-"""Builds values from libyaml's events, with the scalar rules of sigs.k8s.io/yaml."""
+"""A builder of values from libyaml's events, with the scalar rules of sigs.k8s.io/yaml."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ from chartkit.errors import InputError
 from chartkit.model import Location
 
 MAX_DEPTH: Final = 200
-"""Containers inside containers; no Kubernetes object comes near, and recursion below stays safe."""
+"""The greatest depth of nested containers: far beyond any Kubernetes object, and safe for
+recursion."""
 
 MAX_ALIASED: Final = 400_000
-"""Values that a document's aliases may stand for, all told; more is an alias bomb."""
+"""The greatest number of values that a document's aliases may expand to; more is an alias bomb."""
 
 NextEvent = Callable[[], Any]
 
@@ -37,7 +38,7 @@ _BINARY_TAG: Final = "tag:yaml.org,2002:binary"
 _PLAIN_TAGS: Final = frozenset(f"tag:yaml.org,2002:{t}" for t in ("int", "float", "bool", "null"))
 _JSON_EXPONENT_FROM: Final = 1e21
 _EXPONENT_FROM: Final = 6
-"""From which exponent on Go's format 'g' writes a number's shortest text with one."""
+"""The exponent from which Go's format 'g' writes a number in scientific notation."""
 _INT64: Final = 2**63
 _UINT64_DIGITS: Final = 20
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "on", "On", "ON", "true", "True", "TRUE")
@@ -66,10 +67,10 @@ _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
 
 def build_documents(text: str, file: str) -> Iterator[tuple[Any, int, int, int]]:
-    """Each document's value, first line (from 1), and slice of the text in characters.
+    """Yield each document's value, first line (from 1), and slice of the text in characters.
 
-    Raises InputError with file, line and column for whatever is not YAML, for a number that JSON
-    lacks, for nesting deeper than MAX_DEPTH and for aliases that stand for over MAX_ALIASED values.
+    Raise InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
+    nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values.
     """
     if "\x00" in text:
         raise InputError("is not text: it holds a NUL byte", Location(file))
@@ -99,7 +100,7 @@ def _documents(next_event: NextEvent, file: str) -> Iterator[tuple[Any, int, int
 
 
 class _Builder:
-    """Builds one document; a scalar that was resolved once is looked up from then on."""
+    """A builder of one document, which caches resolved scalars."""
 
     __slots__ = ("aliased", "anchors", "cache", "depth", "file", "next_event", "nodes")
 
@@ -113,7 +114,7 @@ class _Builder:
         self.depth = 0
 
     def value(self, event: Any) -> Any:
-        """The value that begins with event."""
+        """Return the value that begins with an event."""
         kind = event.__class__
         if kind is ScalarEvent:
             if event.implicit[0] and event.anchor is None:
@@ -203,7 +204,7 @@ class _Builder:
             raise self.error("!!binary value is not base64 of UTF-8 text", event) from None
 
     def plain(self, text: str, event: Any) -> Any:
-        """An unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""
+        """Return an unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""
         value = resolve_plain(text)
         if value is None and _NOT_FINITE.fullmatch(text):
             raise self.error(f"'{text}' has no counterpart in JSON", event)
@@ -227,13 +228,13 @@ class _Builder:
         return str(integer)
 
     def error(self, message: str, event: Any, hint: str | None = None) -> InputError:
-        """An InputError at the event's place."""
+        """Return an InputError at an event's location."""
         mark = event.start_mark
         return InputError(message, Location(self.file, mark.line + 1, mark.column + 1), hint)
 
 
 def resolve_plain(text: str) -> Any:
-    """What an unquoted scalar stands for; None too for a number that JSON lacks."""
+    """Return the value of an unquoted scalar; None for text, and for a number that JSON lacks."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
@@ -253,7 +254,7 @@ def _number(text: str) -> int | float | str:
 
 
 def _integer(digits: str) -> int | None:
-    """The whole number that go-yaml reads: within int64, or uint64 where it has no sign."""
+    """Return the whole number that go-yaml reads: within int64, or uint64 where it has no sign."""
     if not _INT.fullmatch(digits):
         return None
     bare = digits.lstrip("+-")
@@ -269,7 +270,7 @@ def _integer(digits: str) -> int | None:
 
 
 def _float_key(number: float) -> str:
-    """A key as sigs.k8s.io/yaml writes it: the shortest text of a float32."""
+    """Return a key as sigs.k8s.io/yaml writes it: the shortest text of a float32."""
     try:
         packed = struct.pack("<f", number)
     except OverflowError:
@@ -282,19 +283,20 @@ def _float_key(number: float) -> str:
 
 
 def fit_integer(number: int) -> int | float:
-    """A whole number as Kubernetes decodes it: int64 where it fits, a double elsewhere."""
+    """Return a whole number as Kubernetes decodes it: an int64 if it fits, otherwise a double."""
     return number if -(2**63) <= number < 2**63 else float(number)
 
 
 def whole(number: float) -> int | float:
-    """A double as it comes through JSON: `1.0` is written as 1 and read back as an integer."""
+    """Return a double as it comes through JSON: `1.0` is written as 1 and read back as an
+    integer."""
     if number.is_integer() and abs(number) < _JSON_EXPONENT_FROM:
         return fit_integer(int(Decimal(repr(number))))
     return number
 
 
 def depth(value: Any) -> int:
-    """How many containers stand inside one another in value."""
+    """Return the depth of nested containers in a value."""
     deepest, open_values = 0, [(value, 0)]
     while open_values:
         current, level = open_values.pop()

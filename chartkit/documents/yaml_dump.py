@@ -1,4 +1,4 @@
-"""Writes values as YAML that Kubernetes reads back as they were."""
+"""Values as YAML that Kubernetes reads back unchanged."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _NOT_PLAIN: Final = re.compile(
 
 
 class _KubernetesDumper(yaml.CSafeDumper):
-    """Quotes what Kubernetes would read as something else than text (`y`, `08`, `1e3`)."""
+    """A dumper that quotes text which Kubernetes would read as another type (`y`, `08`, `1e3`)."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
         return True
 
 
 def _does_something(text: str) -> bool:
-    """Return whether an output writes characters of a text out, or a line of it is a command.
+    """Return whether a text has characters that outputs escape, or a line that is a command.
 
-    Such a text stands between double quotes, where the same is meant and no line is its own.
+    Such a text is double-quoted, which keeps its value and escapes its line breaks.
     """
     return escape_controls(text) != text or without_commands(text) != text
 
@@ -63,7 +63,7 @@ _KubernetesDumper.add_multi_representer(list, yaml.CSafeDumper.represent_list)
 
 
 def dump_text(text: str, indent: int = 0) -> str:
-    """A mapping's value that is text, as `dump_yaml` writes it: what stands behind `key: `.
+    """Return the text after `key: ` for a string value, as `dump_yaml` writes it.
 
     indent: the column of the key.
     """
@@ -91,12 +91,12 @@ def _indented(text: str, width: int) -> str:
 
 
 def dump_yaml(document: Json, flow_leaves: bool = False) -> str:
-    """One document, keys in their order, ending with a newline; see `dump_documents`."""
+    """Return one document with its keys in order, ending with a newline."""
     return dump_documents([document], flow_leaves)
 
 
 def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
-    """Documents with `---` between them, keys in their order.
+    """Return documents separated by `---`, with their keys in order.
 
     flow_leaves: write lists and mappings of scalars on one line (`[a, b]`).
     """

@@ -1,4 +1,4 @@
-"""What `check-compat` says of an environment, a chart or a pair of versions."""
+"""The answers of `check-compat` about an environment, a chart or a pair of versions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Subject:
 
     @property
     def supported(self) -> bool:
-        """Whether nothing says that it is not."""
+        """True unless a finding is an error."""
         return all(each.severity is not Severity.ERROR for each in self.diagnostics)
 
 
@@ -54,8 +54,8 @@ def pair(
     location: Location | None = None,
     release: Release | None = None,
 ) -> Subject:
-    """A Kyverno version, and a cluster to judge it against if there is one; release: Kyverno's
-    with its patch where that is known, whose known faults are then named."""
+    """Return a Kyverno version, and a cluster to judge it against if there is one; release:
+    Kyverno's with its patch where that is known, whose known faults are then named."""
     faults = tuple(faults_of(release, location))
     if kubernetes is None:
         row = compat.compatibility(kyverno, location)
@@ -68,7 +68,7 @@ def pair(
 
 
 def cluster(kubernetes: Version) -> Subject:
-    """A cluster alone: which Kyverno versions support it."""
+    """Return a cluster alone: which Kyverno versions support it."""
     fitting = compat.fitting_kyverno(kubernetes)
     found: tuple[Diagnostic, ...] = ()
     if not fitting:
@@ -78,7 +78,7 @@ def cluster(kubernetes: Version) -> Subject:
 
 
 def environment(env: Environment, today: date) -> Subject:
-    """A project's environment: its pair of versions, and the form of its policies."""
+    """Return a project's environment: its pair of versions, and the form of its policies."""
     subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"), env.release)
     if env.policy_type is not PolicyType.ADMISSION:
         return subject
@@ -87,10 +87,10 @@ def environment(env: Environment, today: date) -> Subject:
 
 
 def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
-    """A chart's folder: the Kyverno version that its appVersion names.
+    """Return a chart's folder: the Kyverno version that its appVersion names.
 
     Besides the pair, Chart.yaml's kubeVersion must admit clusters that the version supports, and
-    the cluster if one is given. Raises InputError where it names no Kyverno version.
+    the cluster if one is given. Raise InputError where it names no Kyverno version.
     """
     file = folder / "Chart.yaml"
     documents = read_file(file)
@@ -121,8 +121,8 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
 
 
 def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
-    """The clusters that a chart is for, and the keys where it says so: chartkit's charts refuse
-    others by themselves, as kubeVersion would stop Helm offline, too."""
+    """Return the clusters that a chart is for, and the keys where it says so: chartkit's charts
+    refuse others by themselves, as kubeVersion would stop Helm offline, too."""
     annotations = body.get("annotations")
     if isinstance(annotations, dict) and CLUSTERS_ANNOTATION in annotations:
         return annotations[CLUSTERS_ANNOTATION], ("annotations", CLUSTERS_ANNOTATION)
@@ -152,7 +152,7 @@ def _range(
 
 
 def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
-    """The clusters that a range admits, asked of Helm itself."""
+    """Return the clusters that a range admits, asked of Helm itself."""
     with temporary_folder() as parent:
         folder = parent / "range"
         folder.mkdir()
@@ -168,7 +168,7 @@ def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
 
 
 def as_text(subject: Subject) -> str:
-    """A subject in words: the verdict, findings, and what fits."""
+    """Return a subject in words: the verdict, findings, and what fits."""
     pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
     if subject.kyverno is None or subject.kubernetes is None:
         pair_text = "which versions fit"
@@ -185,7 +185,7 @@ def as_text(subject: Subject) -> str:
 
 
 def as_json(subject: Subject) -> dict[str, Any]:
-    """A subject for programs; dates are ISO 8601, null where they are not known."""
+    """Return a subject for programs; dates are ISO 8601, null where they are not known."""
     row = subject.row
     return {
         "name": subject.name,

@@ -1,4 +1,4 @@
-"""Compiled policies, each text once: environments and examples share most of them."""
+"""Compiled policies, cached by their text: environments and examples share most of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from chartkit.scan.policies import PolicySet, compile_all, compile_one
 
 
 def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
-    """Compiles each policy, with the bindings among them; what does not compile becomes
-    diagnostics. The same texts give one and the same set.
+    """Compile each policy, with the bindings among them; what does not compile becomes diagnostics.
+    The same texts give one and the same set.
 
     allows_http: whether the controllers let policies of a namespace call services.
     """

@@ -1,7 +1,7 @@
-"""The manifests of an environment, `rendered/<env>/`, and how they differ from what is there.
+"""The manifests of an environment, `rendered/<env>/`, compared with those on disk.
 
-A record beside them tells an edit of values by hand, which the next render carries into them, from
-manifests that are not those of the charts: edited, or of a render that was interrupted.
+A record next to them distinguishes an edit of values by hand, which the next render applies, from
+manifests that do not belong to the charts: edited ones, or those of an interrupted render.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _RECORD: Final = ".chartkit"
 def manifests(folder: Path, subject: Subject) -> Tree:
     """Return what each chart installs in an environment, CRDs first, as one file a chart.
 
-    folder: that of all environments. Raises RenderError.
+    folder: that of all environments. Raise RenderError.
     """
     own = folder / subject.environment.name
     files, record = dict[str, str](), dict[str, Body]()

@@ -1,4 +1,4 @@
-"""What a check says: one row of the summary."""
+"""The rows of the summary, which checks report."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 from chartkit.model import Diagnostic, Location, Severity
 
 HELM_WARNINGS: Final = "helm warnings"
-"""The check whose rows are what Helm itself warns of."""
+"""The check for Helm's own warnings."""
 POLICY_WARNINGS: Final = "policy warnings"
 
 
 class Outcome(StrEnum):
-    """How a check ended; only `fail` fails the environment."""
+    """The outcome of a check; only `fail` fails the environment."""
 
     PASS = "pass"
     NOTE = "note"
@@ -32,7 +32,8 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the environment, the check, how it ended, one line of text, place and way out."""
+    """One row: the environment, the check, its outcome, one line of text, the location and a
+    hint."""
 
     environment: str
     check: str
@@ -43,12 +44,12 @@ class Row:
 
 
 def counted(count: int, one: str, more: str) -> str:
-    """A count with its words: `1 object`, `2 objects`."""
+    """Return a count with its noun: `1 object`, `2 objects`."""
     return f"{count} {one if count == 1 else more}"
 
 
 def listed(names: Sequence[str], most: int = 4) -> str:
-    """Names in a row, and how many more there are: `a, b and 3 others`."""
+    """Return names in a list, with the number of those left out: `a, b and 3 others`."""
     more = len(names) - most
     shown = ", ".join(names[:most])
     return f"{shown} and {counted(more, 'other', 'others')}" if more > 0 else shown
@@ -57,7 +58,7 @@ def listed(names: Sequence[str], most: int = 4) -> str:
 def findings(
     environment: str, check: str, found: Iterable[Diagnostic], location: Location
 ) -> list[Row]:
-    """A row a finding."""
+    """Return a row for each finding."""
     return [
         Row(
             environment,
@@ -74,7 +75,7 @@ def findings(
 def rows(
     environment: str, check: str, found: Iterable[Diagnostic], otherwise: str, location: Location
 ) -> list[Row]:
-    """A row a finding; where nothing is worse than a note, one that says what is right first."""
+    """Return a row for each finding; if all are notes, a row that the check passed comes first."""
     result = findings(environment, check, found, location)
     if all(row.outcome is Outcome.NOTE for row in result):
         result.insert(0, Row(environment, check, Outcome.PASS, otherwise, location))

@@ -19,7 +19,7 @@ FOLDER: Final = "kustomize"
 
 
 def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
-    """A folder for each chart; root: the project's. Raises RenderError."""
+    """Yield a folder for each chart; root: the project's. Raise RenderError."""
     engines = {each.environment.name: each.engine for each in subjects if each.engine is not None}
     policies = {each.environment.name: each.policies for each in subjects}
     if engines:
@@ -31,14 +31,14 @@ def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
 
 
 def _others(subjects: Sequence[Subject]) -> Iterator[dict[str, Chart]]:
-    """Further charts by environment, each of which has the same ones."""
+    """Yield further charts by environment; every environment has the same ones."""
     for at in range(len(subjects[0].others)):
         yield {each.environment.name: each.others[at] for each in subjects}
 
 
 def _plain(chart: Chart) -> Body:
-    """Values of the engine chart for those who install its manifests without Helm: no hooks, and
-    the namespace among the objects; upstream's chart has them from 3.1 on."""
+    """Return values of the engine chart for an installation without Helm: no hooks, and the
+    namespace among the objects. Upstream's chart has them from 3.1 on."""
     defaults = chart.files.document("values.yaml").body or {}
     if "templating" not in (defaults.get("global") or {}):
         return {}
@@ -53,7 +53,7 @@ def _installed(chart: Chart, *over: Body) -> list[Resource]:
 
 
 def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
-    """What was written once and no longer is goes, an environment's overlay among it."""
+    """Return the tree of a chart's overlays, which removes files that are no longer generated."""
     folder = root / FOLDER / name
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*.yaml")}
     stale = frozenset(each for each in there - files.keys() if is_written(folder / each))

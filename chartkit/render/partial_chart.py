@@ -1,7 +1,7 @@
-"""The policies' chart with some of its policies alone, for Helm to work on what is asked about.
+"""The policies' chart reduced to some of its policies, for Helm to render faster.
 
-An example at parameter values of its own takes a render of its own. Of the whole chart that would
-be all policies, and all of the schema, for the sake of a few.
+An example with parameter values of its own needs a render of its own. The whole chart would render
+every policy and check the whole schema for it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from chartkit.render.chart import Chart
 
 _PARTS: Final = "parts"
 _ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
-"""What walks over all policies of the chart, also over those that are off."""
+"""Templates that go through all policies of the chart."""
 
 
 def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
-    """A folder with the chart as it is laid out, other policies' templates and what speaks of all
-    of them left out; its schema speaks of the policies' parameters alone. What stands there was
-    checked where the whole chart was rendered with an environment's values.
+    """Return a folder with the chart as it is laid out, without other policies' templates and
+    templates about all policies; its schema has only the parameters of the policies. The rest was
+    checked where the whole chart was rendered with the environment's values.
 
     The same policies give one and the same folder. Its files are the chart's own: not to be
     changed.
@@ -54,5 +54,5 @@ def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
 
 
 def _is_policy(name: str) -> bool:
-    """Whether a file of chartkit's is a policy's template: those stand in a folder each group."""
+    """Return whether a file is a policy's template, which is in the folder of a group."""
     return name.startswith("templates/") and name.count("/") > 1

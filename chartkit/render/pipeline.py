@@ -54,7 +54,7 @@ class RenderResult:
 
     @property
     def failed(self) -> bool:
-        """Whether a check failed or the charts have drifted."""
+        """True if a check failed or the charts have drifted."""
         return bool(self.drift) or failed(self.rows)
 
 

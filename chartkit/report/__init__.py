@@ -1,4 +1,4 @@
-"""Writers of results, one a format; a new format is one module and one line in `FORMATS`."""
+"""Writers of results, one for each format. A new format is one module and one line in `FORMATS`."""
 
 from __future__ import annotations
 

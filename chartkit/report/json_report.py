@@ -17,11 +17,11 @@ _NEXT_LINE: Final = "\n  "
 
 
 class JsonWriter:
-    """`{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
+    """A report `{"summary": {…}, "results": [{policy, rule, resource, result, message, …}]}`.
 
-    `resource` is `apiVersion/kind/namespace/name`; cluster-wide objects have no namespace there,
-    and what is no Kubernetes object has nothing at all. Where deletions were asked for there is
-    `deletions`, too: `[{time, resource, cause, propagation}]`, the first to come first.
+    `resource` is `apiVersion/kind/namespace/name`, without a namespace for cluster-scoped objects,
+    and empty for plain JSON. With planned deletions there is also `deletions`, in order of time:
+    `[{time, resource, cause, propagation}]`.
     """
 
     def __init__(self, options: ReportOptions) -> None:
@@ -30,7 +30,7 @@ class JsonWriter:
         self._known = Remembered(self._parts)
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Add one resource's results."""
         identity = "/".join(
             (resource.api_version, resource.kind, resource.namespace, resource.name)
         )
@@ -52,7 +52,7 @@ class JsonWriter:
             self._rows.write(f"{comma}\n    {row}\n    }}")
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """The report, ending with a newline."""
+        """Yield the report, ending with a newline."""
         totals = json.dumps(summary(counts), indent=2).replace("\n", "\n  ")
         yield f'{{\n  "summary": {totals},\n  "results": ['
         yield from self._rows.pieces()
@@ -62,7 +62,7 @@ class JsonWriter:
         yield "\n}\n"
 
     def _parts(self, result: RuleResult) -> tuple[str, str, str]:
-        """A row's text up to the resource, up to the action, and up to the location."""
+        """Return a row's text up to the resource, up to the action, and up to the location."""
         facts = self._options.facts(result)
         return (
             f'{{{_STEP}"policy": {_quoted(result.policy)},{_STEP}"rule": {_quoted(result.rule)},'

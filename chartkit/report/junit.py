@@ -17,7 +17,7 @@ from chartkit.report.spool import Spool
 from chartkit.shown import without_commands
 
 _NOT_XML: Final = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff"
-"""What XML 1.0 cannot hold, escaped or not."""
+"""Characters that XML 1.0 does not allow, not even escaped."""
 _IN_TEXT: Final = re.compile(f"[&<>{_NOT_XML}]")
 _IN_ATTRIBUTE: Final = re.compile(f'[&<>"\\r\\n\\t{_NOT_XML}]')
 _REFERENCES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
@@ -27,8 +27,8 @@ _REFERENCES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"} | {
 
 @dataclass(frozen=True, slots=True)
 class TestCase:
-    """One thing that was checked. outcome: empty where it is good, else `failure`, `error` or
-    `skipped`; reason: in a few words; text: all there is to say."""
+    """One test case. outcome: empty for success, else `failure`, `error` or `skipped`; reason: a
+    few words; text: the details."""
 
     __test__ = False
 
@@ -46,7 +46,7 @@ _DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def junit_xml(suites: Suites) -> str:
-    """The document, ending with a newline."""
+    """Return the document, ending with a newline."""
     totals: Counter[str] = Counter()
     parts: list[str] = []
     for name, cases in suites:
@@ -57,7 +57,7 @@ def junit_xml(suites: Suites) -> str:
 
 
 def _document(totals: Counter[str], suites: Iterable[str], *, is_empty: bool) -> Iterator[str]:
-    """The pieces of the document; suites: text of whole suites."""
+    """Yield the pieces of the document; suites: text of whole suites."""
     yield f"{_DECLARATION}<testsuites{_numbers(totals)}"
     if is_empty:
         yield " />\n"
@@ -109,7 +109,7 @@ _OUTCOMES = {
 
 
 class JUnitWriter:
-    """A suite an object, a test case a rule."""
+    """A report with a suite for each object and a test case for each rule."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
@@ -117,7 +117,7 @@ class JUnitWriter:
         self._totals: Counter[str] = Counter()
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Add one resource's results."""
         if results:
             counts = Counter([_OUTCOMES[result.status] for result in results])
             cases = [_case_xml(self._case(resource, result)) for result in results]
@@ -125,7 +125,7 @@ class JUnitWriter:
             self._suites.write(_suite(resource_id(resource), counts, cases))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - counted in cases
-        """The report, ending with a newline."""
+        """Yield the report, ending with a newline."""
         yield from _document(self._totals, self._suites.pieces(), is_empty=not self._suites.size)
 
     def _case(self, resource: Resource, result: RuleResult) -> TestCase:

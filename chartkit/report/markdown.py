@@ -14,7 +14,7 @@ _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 
 def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of GitHub's Markdown, ending with a newline; what cells hold is shown as it is."""
+    """Return a table of GitHub's Markdown, ending with a newline; markup in cells is escaped."""
     return "".join((_line(headers), _line(["---"] * len(headers)), *map(_row, rows)))
 
 
@@ -27,21 +27,22 @@ def _line(cells: Sequence[str]) -> str:
 
 
 class MarkdownWriter:
-    """Totals, then a table of failures, warnings and errors; with `detailed` every result."""
+    """A report with totals and a table of failures, warnings and errors; with `detailed`, of every
+    result."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._rows = Spool()
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Add one resource's results."""
         for result in results:
             if self._options.detailed or result.status in _SHOWN:
                 names = (resource_id(resource), rule_id(result))
                 self._rows.write(_row((str(result.status), *names, result.message)))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """The report, ending with a newline."""
+        """Yield the report, ending with a newline."""
         headers = [str(status) for status in Status]
         yield markdown_table(headers, [[str(counts[status]) for status in Status]])
         if self._rows.size:

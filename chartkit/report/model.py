@@ -1,4 +1,4 @@
-"""What every report format is given: facts of the policies, then each resource with its results."""
+"""The input of every report format: facts of the policies, then each resource with its results."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ KYVERNO: Final = "kyverno"
 
 @dataclass(frozen=True, slots=True)
 class PolicyFacts:
-    """What a report says of a policy beside its results.
+    """Facts of a policy for reports.
 
-    action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and
-    category: the policy's annotations, empty if missing; scored: false where its failures are
-    warnings; source: as Kyverno's reports name where results of its kind come from.
+    action: `Enforce` or `Audit` for a rule's name and an object's namespace; severity and category:
+    the policy's annotations, empty if missing; scored: false if its failures are warnings; source:
+    as Kyverno's reports name the source of such results.
     """
 
     name: str
@@ -35,7 +35,7 @@ class PolicyFacts:
 
 
 class ReportPer(StrEnum):
-    """What one PolicyReport is about."""
+    """The scope of one PolicyReport."""
 
     NAMESPACE = "namespace"
     OBJECT = "object"
@@ -43,10 +43,10 @@ class ReportPer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions:
-    """policies: facts by what tells policies apart (`RuleResult.policy_id`); detailed: passes and
-    skips too; colour: ANSI colours; now: the time that reports carry; per: of formats that are
-    several reports, what each is about; deletions: what cleanup policies and TTL labels delete,
-    None where that was not asked."""
+    """policies: facts by the ID of the policy (`RuleResult.policy_id`); detailed: whether to
+    include passes and skips; colour: whether to use ANSI colours; now: the time in reports; per:
+    the scope of each report, for formats with several; deletions: by cleanup policies and TTL
+    labels, None if not planned."""
 
     policies: Mapping[str, PolicyFacts] = field(default_factory=dict)
     detailed: bool = False
@@ -56,30 +56,30 @@ class ReportOptions:
     deletions: Sequence[Body] | None = None
 
     def facts(self, result: RuleResult) -> PolicyFacts:
-        """The facts of the policy that said something."""
+        """Return the facts of a result's policy."""
         known = self.policies.get(result.policy_id)
         return known or PolicyFacts(result.policy, lambda _rule, _namespace: "Audit")
 
     def action(self, resource: Resource, result: RuleResult) -> str:
-        """What a failure of this rule does to this object: `Enforce` or `Audit`."""
+        """Return the action of a failure of this rule for this object: `Enforce` or `Audit`."""
         return self.facts(result).action(result.rule, resource.namespace)
 
 
 class Writer(Protocol):
-    """Takes results as they come; `finish` gives the report's text, piece by piece."""
+    """A writer that takes results one by one; `finish` returns the report in pieces."""
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Add one resource's results."""
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """The report, ending with a newline."""
+        """Yield the report, ending with a newline."""
         ...
 
 
 class Remembered(Generic[T]):
-    """What a format makes of a result, made once for results that say the same of objects.
+    """A cache of what a format makes of a result, for results that differ only in their object.
 
-    make may look at the policy, the rule, the status and the message, and at nothing else.
+    make may only use the policy, the rule, the status and the message.
     """
 
     _LIMIT: Final = 4096
@@ -89,7 +89,7 @@ class Remembered(Generic[T]):
         self._made: dict[tuple[str, ...], T] = {}
 
     def __call__(self, result: RuleResult) -> T:
-        """What was made of an equal result, or is made now."""
+        """Return the cached value of an equal result, or a new one."""
         key = (result.kind, result.policy, result.rule, result.status, result.message)
         found = self._made.get(key)
         if found is None:
@@ -100,18 +100,18 @@ class Remembered(Generic[T]):
 
 
 def resource_id(resource: Resource) -> str:
-    """`kind/namespace/name`, or `kind/name` for an object without a namespace; of what is no
-    Kubernetes object the place."""
+    """Return `kind/namespace/name`, `kind/name` without a namespace, or the location of plain
+    JSON."""
     if not resource.kind:
         return str(resource.location)
     return "/".join(part for part in (resource.kind, resource.namespace, resource.name) if part)
 
 
 def rule_id(result: RuleResult) -> str:
-    """`policy/rule`, or the policy alone where it has no rules."""
+    """Return `policy/rule`, or the policy alone if it has no rules."""
     return f"{result.policy}/{result.rule}" if result.rule else result.policy
 
 
 def summary(counts: Counter[Status]) -> dict[str, int]:
-    """How many results there are of each status, zeros included."""
+    """Return the number of results of each status, including zeros."""
     return {str(status): counts[status] for status in Status}

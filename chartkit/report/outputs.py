@@ -1,4 +1,4 @@
-"""Reports to where the user wants them: `FORMAT` to standard output, `FORMAT=FILE` to a file."""
+"""The destinations of reports: `FORMAT` for standard output, `FORMAT=FILE` for a file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from chartkit.report import FORMATS, ReportOptions, Writer
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One report: its format, and the file it goes to (None: standard output)."""
+    """One report: its format and its file (None: standard output)."""
 
     format: str
     file: Path | None = None
 
     @classmethod
     def parse(cls, text: str) -> Output:
-        """Reads `FORMAT` or `FORMAT=FILE`; raises InputError for a format that is not known."""
+        """Parse `FORMAT` or `FORMAT=FILE`; raise InputError for an unknown format."""
         name, equals, file = text.partition("=")
         if name not in FORMATS:
             known = ", ".join(FORMATS)
@@ -35,7 +35,8 @@ class Output:
 
 
 def parse_all(texts: Sequence[str]) -> list[Output]:
-    """Reads every `FORMAT` and `FORMAT=FILE`; raises InputError also where two go to one place."""
+    """Parse every `FORMAT` and `FORMAT=FILE`; raise InputError also for two with the same
+    destination."""
     outputs = [Output.parse(text) for text in texts]
     for index, output in enumerate(outputs):
         if output.file in [each.file for each in outputs[:index]]:
@@ -57,12 +58,12 @@ class Outputs:
         ]
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Hands one resource's results to every report."""
+        """Add one resource's results to every report."""
         for _, writer in self._writers:
             writer.add(resource, results)
 
     def finish(self, counts: Counter[Status]) -> None:
-        """Writes every report; a file appears whole or not at all."""
+        """Write every report; a file appears whole or not at all."""
         for output, writer in self._writers:
             pieces = writer.finish(counts)
             if output.file is None:
@@ -72,15 +73,15 @@ class Outputs:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Puts text in the place of path, as `write_pieces` does."""
+    """Write a text to a file, as `write_pieces` does."""
     write_pieces(path, (text,))
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Puts a text in the place of path in one step; raises InputError where that cannot be done.
+    """Write a text to a file in one step; raise InputError if that fails.
 
-    A link stays, and what it leads to is written; so does a file's mode. What is there and is no
-    file (a device, a pipe) is written to.
+    Symbolic links are followed and the file's mode is kept. A device or a pipe is written to
+    directly.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,8 +97,8 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
 
 
 def write_over(path: Path, text: str) -> None:
-    """Puts an edited text in the place of the file that it was read from, with that one's line
-    ends; raises InputError as `write_whole` does."""
+    """Write an edited text to the file that it was read from, with the line ends of that file;
+    raise InputError as `write_whole` does."""
     try:
         with path.open(encoding="utf-8", newline="") as before:
             ends = "\r\n" if before.readline().endswith("\r\n") else "\n"

@@ -1,9 +1,9 @@
-"""PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1): one a namespace
-and one for the cluster, or one an object.
+"""PolicyReports (wgpolicyk8s.io/v1alpha2) and Reports (openreports.io/v1alpha1).
 
-The fields are those of the two APIs; results name their source as the reports that Kyverno's own
-controller writes: `kyverno`, `KyvernoValidatingPolicy` and so on. A report an object has the shape
-of those that Kyverno's reports controller writes (`pkg/controllers/report/aggregate`).
+There is one for each namespace and one for the cluster, or one for each object. The fields are
+those of the two APIs. Results have the sources that Kyverno's own controller writes: `kyverno`,
+`KyvernoValidatingPolicy` and so on. A report for an object has the shape of those of Kyverno's
+reports controller (`pkg/controllers/report/aggregate`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from chartkit.report.spool import Spool
 
 @dataclass(frozen=True, slots=True)
 class ReportApi:
-    """One API for reports: its version, the kinds of reports of a namespace and of the cluster,
-    and whether a report names its source."""
+    """One API for reports: its version, its kinds for a namespace and for the cluster, and whether
+    a report names its source."""
 
     version: str
     namespaced: str
@@ -57,7 +57,8 @@ class ResultRows:
         self._known = Remembered(self._parts)
 
     def text(self, results: Sequence[RuleResult], subject: str) -> str:
-        """Items for an object's results; subject: their `resources`, empty where they have none."""
+        """Return items for an object's results; subject: their `resources`, empty where they have
+        none."""
         rows: list[str] = []
         for result in results:
             head, tail = self._known(result)
@@ -67,11 +68,11 @@ class ResultRows:
         return "".join(rows)
 
     def sort_key(self, result: RuleResult) -> tuple[str, str, str]:
-        """The order of Kyverno's reports: by policy, rule and source."""
+        """Return the order of Kyverno's reports: by policy, rule and source."""
         return result.policy, result.rule, self._options.facts(result).source
 
     def _parts(self, result: RuleResult) -> tuple[str, str]:
-        """An item's text before and behind the resources."""
+        """Return an item's text before and after its resources."""
         facts = self._options.facts(result)
         rule = f"  rule: {dump_text(result.rule, 2)}\n" if result.rule else ""
         optional = {"severity": facts.severity, "category": facts.category}
@@ -87,8 +88,8 @@ class ResultRows:
 
 
 class NamespaceReportWriter:
-    """A stream of YAML documents, a report a namespace, sorted by namespace; the cluster's report
-    comes first."""
+    """A stream of YAML documents, with a report for the cluster, then one for each namespace,
+    sorted."""
 
     def __init__(self, options: ReportOptions, api: ReportApi) -> None:
         self._api = api
@@ -98,7 +99,7 @@ class NamespaceReportWriter:
         self._counts: dict[str, Counter[Status]] = {}
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Take one resource's results."""
         if not results:
             return
         subject = _members(_reference(resource), 4).replace("    ", "  - ", 1)
@@ -114,7 +115,7 @@ class NamespaceReportWriter:
         counts.update([result.status for result in results])
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
-        """The reports, ending with a newline."""
+        """Yield the reports, ending with a newline."""
         if not self._places:
             yield _NO_RESULTS
         for number, namespace in enumerate(sorted(self._places)):
@@ -128,10 +129,10 @@ class NamespaceReportWriter:
 
 
 class ObjectReportWriter:
-    """A stream of YAML documents, a report an object that has results, in the objects' order.
+    """A stream of YAML documents, with a report for each object that has results, in their order.
 
-    A report has the name that Kyverno's reports controller gives it: the object's UID. An object
-    that no cluster has stored gets one that is made of what identifies it, and no owner.
+    A report is named after the object's UID, as Kyverno's reports controller does. An object that
+    is not from a cluster gets a UID derived from its identity, and its report has no owner.
     """
 
     def __init__(self, options: ReportOptions, api: ReportApi) -> None:
@@ -140,7 +141,7 @@ class ObjectReportWriter:
         self._spool = Spool()
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Take one resource's results."""
         if not results:
             return
         counts = Counter([result.status for result in results])
@@ -154,7 +155,7 @@ class ObjectReportWriter:
         )
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - each counts its own
-        """The reports, ending with a newline."""
+        """Yield the reports, ending with a newline."""
         if not self._spool.size:
             yield _NO_RESULTS
         yield from self._spool.pieces()
@@ -163,7 +164,7 @@ class ObjectReportWriter:
 def policy_report_writer(
     options: ReportOptions, api: ReportApi = WGPOLICY
 ) -> NamespaceReportWriter | ObjectReportWriter:
-    """The writer of reports of an API, a namespace or an object each."""
+    """Return the writer of an API's reports, one for each namespace or object."""
     make = NamespaceReportWriter if options.per is ReportPer.NAMESPACE else ObjectReportWriter
     return make(options, api)
 
@@ -177,7 +178,7 @@ def _metadata(members: Mapping[str, str]) -> str:
 
 
 def _object_metadata(resource: Resource) -> str:
-    """A report's metadata and scope, as `controllers/report/aggregate` sets them."""
+    """Return a report's metadata and scope, as `controllers/report/aggregate` sets them."""
     uid, reference = resource.uid, _reference(resource)
     identity = "/".join(reference.values()) if resource.name else str(resource.location)
     name = uid or str(uuid.uuid5(_IDENTITIES, identity))
@@ -193,7 +194,7 @@ def _object_metadata(resource: Resource) -> str:
 
 
 def _middle(api: ReportApi, counts: Counter[Status]) -> str:
-    """What stands between a report's metadata and its results."""
+    """Return the part between a report's metadata and its results."""
     totals = "".join(f"  {status}: {count}\n" for status, count in summary(counts).items())
     source = f"source: {KYVERNO}\n" if api.has_source else ""
     return f"{source}summary:\n{totals}results:\n"

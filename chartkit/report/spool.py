@@ -17,10 +17,10 @@ _SURROGATES: Final = re.compile("[\ud800-\udfff]")
 
 
 class Spool:
-    """Text that grows at its end and is read back in pieces; only a little of it is in memory.
+    """A text that grows at its end and is read back in pieces; most of it is on disk.
 
-    A position is a number of bytes of UTF-8. A lone surrogate, which no file can hold, becomes
-    U+FFFD. Raises InputError where there is no room for a temporary file.
+    A position is a number of bytes of UTF-8. A lone surrogate, which a file cannot hold, becomes
+    U+FFFD. Raise InputError if there is no room for a temporary file.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Spool:
         self.size = 0
 
     def write(self, text: str) -> None:
-        """Appends text."""
+        """Append text."""
         try:
             data = text.encode()
         except UnicodeEncodeError:
@@ -42,7 +42,7 @@ class Spool:
             self._flush()
 
     def pieces(self, start: int = 0, end: int | None = None) -> Iterator[str]:
-        """The text between two positions, all of it by default."""
+        """Yield the text between two positions, all of it by default."""
         end = self.size if end is None else end
         decode = codecs.getincrementaldecoder("utf-8")().decode
         if self._file is None:

@@ -1,4 +1,4 @@
-"""The report for people: each resource with what is wrong about it, then the totals."""
+"""The report for people: each resource with its findings, then the totals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 
 
 class TextWriter:
-    """Shows failures, warnings and errors; with `detailed` every result."""
+    """A report of failures, warnings and errors; with `detailed`, of every result."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
@@ -31,7 +31,7 @@ class TextWriter:
         self._made: dict[str, Spool] = {}
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes one resource's results."""
+        """Add one resource's results."""
         for result in results:
             if result.generated or result.updated or result.unmade:
                 self._note_made(resource, result)
@@ -47,7 +47,7 @@ class TextWriter:
         self._lines.write("\n".join([*lines, "", ""]))
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
-        """The report, ending with a newline."""
+        """Yield the report, ending with a newline."""
         yield from self._lines.pieces()
         for head, lines in self._made.items():
             yield f"{head}\n"

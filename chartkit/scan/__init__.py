@@ -1,1 +1,2 @@
-"""Policies over objects: reads both, runs the engine, hands the results to the reports."""
+"""The evaluation of policies on objects: reads both, runs the engine, passes the results to the
+reports."""

@@ -1,4 +1,4 @@
-"""What would be deleted when: `chartkit scan --at TIME`."""
+"""The deletions that cleanup policies and TTL labels plan: `chartkit scan --at TIME`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.model import Body, Diagnostic, Resource
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """Reads `now`, a date or a time (RFC 3339; without a zone it is UTC); raises InputError."""
+    """Read `now`, a date or a time (RFC 3339; without a zone it is UTC); raise InputError."""
     if text == "now":
         return now
     try:
@@ -29,7 +29,7 @@ def planned_deletions(
     namespaces: Mapping[str, Mapping[str, str]],
     world: World,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
-    """Everything that is deleted of what was found, and what could not be decided."""
+    """Return the planned deletions of objects, and diagnostics for what could not be decided."""
     resources = [as_submitted(one) for one in found]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
@@ -39,7 +39,7 @@ def planned_deletions(
 
 
 def as_rows(planned: Sequence[Deletion]) -> list[Body]:
-    """The deletions for programs; `resource` as in other rows of a JSON report."""
+    """Return the deletions for programs; `resource` as in other rows of a JSON report."""
     return [
         {
             "time": _shown(one.time),
@@ -59,7 +59,7 @@ def as_rows(planned: Sequence[Deletion]) -> list[Body]:
 
 
 def as_lines(planned: Sequence[Deletion], at: datetime) -> Iterator[str]:
-    """The deletions for people, a line each below their number."""
+    """Yield the deletions as text: their number, then a line for each."""
     yield f"deletions after {_shown(at)}: {len(planned)}"
     for one in planned:
         resource = one.resource

@@ -1,4 +1,4 @@
-"""What the cluster's reports say of its objects, beside what chartkit says of them."""
+"""A comparison of the cluster's policy reports with chartkit's results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _KINDS: Final = (
     ("openreports.io", "ClusterReport"),
 )
 _REPORTED: Final = (RuleType.VALIDATION, RuleType.IMAGE_VERIFY)
-"""What Kyverno's background scan reports of objects that nobody touches."""
+"""The rule types that Kyverno's background scan reports."""
 _NONE: Final = "none"
 _SHOWN: Final = 5
 
@@ -33,7 +33,7 @@ class _Object(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """source: `kyverno`, `KyvernoValidatingPolicy` …, as reports name it."""
+    """A rule as reports identify it; source: `kyverno`, `KyvernoValidatingPolicy` …"""
 
     source: str
     policy: str
@@ -42,7 +42,7 @@ class _Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Difference:
-    """One result that is not the same on both sides; `none` where a side has none."""
+    """One result that differs; `none` for a side without a result."""
 
     policy: str
     rule: str
@@ -56,15 +56,15 @@ class Difference:
 
 
 class Comparison:
-    """Takes the reports of a cluster first, then chartkit's results as they come.
+    """A comparison that reads the cluster's reports first, then takes chartkit's results.
 
-    Compared are the objects that both speak of, under the policies that both know. What only one
-    side knows is counted: Kyverno leaves out what its `resourceFilters` name and what it has not
-    come to yet.
+    It compares objects that both sides report, for policies that both know. What only one side has
+    is counted: Kyverno does not report what its `resourceFilters` exclude, nor what it has not
+    scanned yet.
     """
 
     def __init__(self, reader: Reader, options: ReportOptions) -> None:
-        """options: with the facts of the policies that chartkit runs."""
+        """options: they carry the facts of the policies that chartkit runs."""
         self._options = options
         self._known = {(facts.source, facts.name) for facts in options.policies.values()}
         self._reported: set[tuple[str, str]] = set()
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def differences(self) -> list[Difference]:
-        """What is not the same, by policy, rule and object."""
+        """The differences, by policy, rule and object."""
         return sorted(self._differences)
 
     def _take(self, report: Body) -> None:
@@ -96,7 +96,7 @@ class Comparison:
                 self._theirs.setdefault(there, {})[said] = _text(result.get("result"))
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Takes what chartkit says of one object."""
+        """Add chartkit's results for one object."""
         own = _Object(resource.kind, resource.namespace, resource.name)
         theirs = self._theirs.pop(own, None)
         if theirs is None:
@@ -120,7 +120,7 @@ class Comparison:
             self._differences.append(Difference(said.policy, said.rule, str(own), theirs, ours))
 
     def lines(self) -> Iterator[str]:
-        """The comparison as text, a line a difference."""
+        """Yield the comparison as text, with a line for each difference."""
         if not self._is_served:
             yield "reports: the cluster serves none"
             return
@@ -137,15 +137,15 @@ class Comparison:
 
 
 def _is_reported(result: RuleResult) -> bool:
-    """Whether Kyverno's reports have it: of policies in CEL none has an object that a match
-    condition leaves alone."""
+    """Return whether Kyverno's reports have a result; CEL policies have none for an object that a
+    match condition excludes."""
     if result.kind and result.status is Status.SKIP and "exceptions" not in result.properties:
         return False
     return result.type in _REPORTED
 
 
 def _kinds(reader: Reader) -> list[ApiResource]:
-    """Each kind of reports in the version that the server prefers."""
+    """Return each kind of reports in the version that the server prefers."""
     found: dict[tuple[str, str], ApiResource] = {}
     for served in reader.discovery.all:
         group, _, kind = served.kind

@@ -1,4 +1,4 @@
-"""Finds the YAML and JSON files below what the user named."""
+"""The YAML and JSON files below the paths that the user names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ CHART_FILE = "Chart.yaml"
 
 
 def is_chart(path: Path) -> bool:
-    """Whether path is the folder of a Helm chart."""
+    """Return whether a path is the folder of a Helm chart."""
     return is_file(path / CHART_FILE)
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """The YAML and JSON files below folder, and chart folders in place of what they hold, sorted.
+    """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
+    contents.
 
-    Hidden files and folders are passed over. Raises InputError for a folder that cannot be read,
-    and for a pipe, a socket or a device among the files.
+    Hidden files and folders are skipped. Raise InputError for a folder that cannot be read, and for
+    a pipe, a socket or a device among the files.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -46,7 +47,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def existing(path: Path) -> Path:
-    """Return the path itself; raises InputError where there is nothing."""
+    """Return the path; raise InputError if it does not exist."""
     if not is_there(path):
         raise InputError("no such file or folder", Location(str(path)))
     return path

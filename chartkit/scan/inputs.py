@@ -1,4 +1,4 @@
-"""Reads what is to be scanned: manifests, folders, charts with values, and standard input."""
+"""The objects to scan: from manifests, folders, charts with values, and standard input."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from chartkit.scan.files import existing, is_chart, walk
 
 STDIN = "-"
 Note = Callable[[Diagnostic], None]
-"""Takes what Helm warns of in a chart."""
+"""A function that takes Helm's warnings about a chart."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChartOptions:
-    """How charts among the inputs are rendered; the last values file wins."""
+    """The options for rendering charts among the inputs; the last values file wins."""
 
     values: tuple[Path, ...] = ()
     release: str = "release"
@@ -32,12 +32,12 @@ class ChartOptions:
 def read_inputs(
     paths: Sequence[str], stdin: TextIO, note: Note, chart: ChartOptions | None = None
 ) -> list[Resource]:
-    """The objects at paths, in order; raises InputError where a path holds none at all, and
-    for values of charts where there is no chart.
+    """Return the objects at paths, in order.
 
-    A file that is named must hold Kubernetes objects only; below a folder, documents that are
-    none (values files and the like) are passed over. A chart's objects get the release's namespace
-    where they have none, as an installation gives it to them.
+    A named file must hold only Kubernetes objects; below a folder, other documents (such as values
+    files) are skipped. Objects of a chart without a namespace get the release's, as in an
+    installation. Raise InputError for a path without objects, and for values of charts if there is
+    no chart.
     """
     found: list[Resource] = []
     for path in paths:
@@ -78,9 +78,9 @@ def _read_input(path: str, stdin: TextIO, note: Note, chart: ChartOptions) -> li
 
 
 def read_payloads(paths: Sequence[str], stdin: TextIO) -> list[Resource]:
-    """The documents at paths that are no Kubernetes objects but any mapping of JSON or YAML.
+    """Return the documents at paths, each a mapping of JSON or YAML but not a Kubernetes object.
 
-    Raises InputError where a path holds none, or one that is no mapping.
+    Raise InputError for a path without documents, and for a document that is not a mapping.
     """
     found: list[Resource] = []
     for path in paths:
@@ -105,7 +105,7 @@ def _documents(path: str, stdin: TextIO) -> Iterator[Document]:
 
 
 def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resource]:
-    """What Helm renders of a chart, each object in the release's namespace."""
+    """Return the objects that Helm renders of a chart, each in the release's namespace."""
     from chartkit.helm.render import render_chart
 
     rendered = render_chart(
@@ -126,7 +126,7 @@ def _objects_of(documents: Iterable[Document]) -> list[Resource]:
 
 
 def is_object(document: Document) -> bool:
-    """Whether a document names the apiVersion and kind of a Kubernetes object."""
+    """Return whether a document names the apiVersion and kind of a Kubernetes object."""
     body = document.body
     return isinstance(body, dict) and all(
         isinstance(body.get(key), str) and body[key] for key in ("apiVersion", "kind")

@@ -80,7 +80,7 @@ class ClusterOptions:
 
     @property
     def compares_reports(self) -> bool:
-        """Whether the cluster's reports are compared with the results."""
+        """True if the cluster's reports are compared with the results."""
         return self.reports or self.fail_on_differences
 
 

@@ -1,4 +1,4 @@
-"""Finds policies: at a path, below a folder, in a chart, or of a profile, built in or a file."""
+"""Policies to scan with: from a file, a folder, a chart, or a profile (built in or a file)."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicySet:
-    """policies: what compiled; diagnostics: why the others did not; cleanup: what deletes;
-    notes: what Helm warns of in their charts; deprecations: a note for each kind that Kyverno will
-    remove, with how many there are that no profile has.
+    """policies: those that compile; diagnostics: why the others do not; cleanup: cleanup policies;
+    notes: Helm's warnings about charts with policies; deprecations: a note for each kind that
+    Kyverno will remove, with the number of policies outside profiles.
 
-    Each is equal to itself alone, so that what it says can be remembered with it.
+    Each set is equal only to itself, for results to be cached by it.
     """
 
     policies: tuple[RunnablePolicy, ...]
@@ -56,13 +56,14 @@ class PolicySet:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What looks wrong in policies that compiled: fields that no object of the kind has, and
-        what a cluster does not take. It is looked for when it is asked for."""
+        """Warnings about policies that compile: fields that no object of the kind has, and what a
+        cluster refuses. Computed on each access."""
         own = (each for policy in self.policies for each in policy.warnings())
         return (*self.notes, *own)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
-        """What reports say of each policy, by its id; namespaces: the labels of each."""
+        """Return the facts of each policy for reports, by its ID; namespaces: the labels of
+        each."""
         return {policy.policy.id: _facts(policy, namespaces) for policy in self.policies}
 
 
@@ -72,11 +73,10 @@ def load_policies(
     around: Surroundings = NOTHING_AROUND,
     policy_type: str = "ClusterPolicy",
 ) -> PolicySet:
-    """Compiles the policies of every source; raises InputError where a source has none.
+    """Compile the policies of every source; raise InputError for a source without any.
 
-    A source is a file, a folder, a chart or a profile, by its name or as a file; parameters
-    (`name` or `policy.name`) and policy_type, the form of the policies as a project file has it,
-    go to profiles.
+    A source is a file, a folder, a chart, or a profile by its name or file. Only profiles take
+    parameters (`name` or `policy.name`) and policy_type, the form of their policies.
     """
     found: list[Resource] = []
     written: list[Resource] = []
@@ -92,8 +92,7 @@ def load_policies(
 
 
 def compile_one(resource: Resource, around: Surroundings) -> RunnablePolicy | Cleaner:
-    """Compiles a policy; which kinds stand outside namespaces is known as a cluster knows it.
-    Raises CompileError."""
+    """Compile a policy, with Kubernetes' built-in cluster-scoped kinds. Raise CompileError."""
     return compile_any(resource, around, kubernetes_cluster_wide)
 
 
@@ -102,9 +101,9 @@ def compile_all(
     around: Surroundings = NOTHING_AROUND,
     compiler: Compiler = compile_one,
 ) -> PolicySet:
-    """Compiles each policy; what does not compile becomes diagnostics.
+    """Compile each policy; one that does not compile becomes diagnostics.
 
-    Bindings among what was found bind; compiler: `compile_one`, or what remembers what it gave.
+    Bindings among the resources are applied; compiler: `compile_one`, or a cache of it.
     """
     compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics = list(unbound_faults(found))
@@ -123,8 +122,7 @@ def compile_all(
 def _read_source(
     source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
 ) -> tuple[list[Resource], bool]:
-    """The policies of a source; and True where a profile has them, in the form that is asked
-    for."""
+    """Return the policies of a source in the requested form, and whether it is a profile."""
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():
@@ -148,8 +146,8 @@ def _read_source(
 
 
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
-    """The policies of a file; raises InputError where parameters stand in place of values, as in
-    libraries of chartkit's own format (`chartkit.library.policies`)."""
+    """Return the policies of a file; raise InputError if they have parameters in place of values,
+    as in a library of chartkit's own format (`chartkit.library.policies`)."""
     if found and _MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
         hint = "scan with a profile that names it: --policies FILE"
         message = "has parameters, and no values for them where a policy's file is named"
@@ -158,7 +156,7 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """The policies of a built-in profile, by its name, or of one in a file, by its path."""
+    """Return the policies of a profile, by the name of a built-in one or the path of a file."""
     from chartkit.helm import choice as helm
 
     # Helm starts while the profile is read.
@@ -176,7 +174,7 @@ def _is_profile(document: Document) -> bool:
 
 
 def profile_names() -> list[str]:
-    """The built-in profiles."""
+    """Return the built-in profiles."""
     return sorted(path.stem for path in profiles_dir().glob("*.yaml"))
 
 

@@ -1,4 +1,4 @@
-"""What policies would make of objects: mutations and what they generate."""
+"""The changes that policies would make: mutated and generated objects."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An object that a rule would write. before: as it stands, None for a new one; rules: those
-    that had a part in it, as `policy/rule` or `policy`."""
+    """An object that a rule would write. before: its current state, None for a new one; rules:
+    those that contribute to it, as `policy/rule` or `policy`."""
 
     before: Body | None
     after: Body
@@ -34,8 +34,8 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What would become of one object. made: itself first, then others; problems: rules that
-    mutate or generate and could not."""
+    """The changes that one object would cause. made: the object itself first, then others;
+    problems: rules that fail to mutate or generate."""
 
     resource: Resource
     made: tuple[Made, ...]
@@ -97,7 +97,7 @@ def _key(body: Body) -> tuple[str, str, str, str]:
 
 
 def to_text(previews: Sequence[Preview], colour: bool) -> str:
-    """Mutated objects as unified diffs of YAML, new ones whole."""
+    """Return mutated objects as unified diffs of YAML, and new ones in full."""
     lines: list[str] = []
     for preview in previews:
         lines.append(f"# {shown(resource_id(preview.resource))}  {preview.resource.location}")
@@ -127,7 +127,7 @@ def _whole(made: Made) -> list[str]:
 
 
 def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 - one shape
-    """A list with an entry for every object: `resource`, `made` and `problems`."""
+    """Return a list with an entry for every object: `resource`, `made` and `problems`."""
     entries: list[dict[str, Any]] = [
         {
             "resource": "/".join(_key(preview.resource.body)),

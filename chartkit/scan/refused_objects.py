@@ -1,4 +1,5 @@
-"""Objects that rules make and no API server takes: a mutation of the wrong type, say."""
+"""Objects that rules write but no API server accepts, such as after a mutation of the wrong
+type."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from chartkit.model import Body, Resource, RuleResult, Status
 
 
 def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-    """The results; `unmade` says of each that makes an object which fields are of a wrong type.
+    """Return the results, with `unmade` set to the fields of a wrong type that a rule introduces.
+    Fields that were wrong before count for no rule.
 
     What was wrong before is not the rule's doing, and is not said of the rules after it again.
     """

@@ -1,4 +1,4 @@
-"""The reports of a scan, and the lines that a user reads beside them."""
+"""The reports of a scan, and the messages next to them."""
 
 from __future__ import annotations
 

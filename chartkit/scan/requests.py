@@ -1,4 +1,4 @@
-"""What is loaded for a scan: policies, objects, and what the user says about the requests."""
+"""Policies, objects and user inputs of a scan, loaded from its options."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _REFINING: Final[Mapping[str, Callable[[RegistryOptions], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """policies; objects: what is put before them; namespaces: labels by name; namespace_objects:
-    the Namespaces themselves; inputs: what the user says about the requests."""
+    """policies, objects: to evaluate; namespaces: labels by name; namespace_objects: the Namespaces
+    themselves; inputs: the user's settings for requests."""
 
     policies: PolicySet
     objects: Sequence[Resource]
@@ -37,11 +37,11 @@ class Requests:
     inputs: UserInputs
 
     def world(self) -> World:
-        """Return the world that policies see: the objects, and what the user says of it."""
+        """Return the world that policies see: the objects and the user's inputs."""
         return self.inputs.world(self.policies.policies, self.objects)
 
     def context(self, world: World) -> ScanContext:
-        """Return what the requests share."""
+        """Return the settings that the requests share."""
         return ScanContext(
             self.namespaces, self.namespace_objects, world, self.inputs.values, self.inputs.user
         )
@@ -50,7 +50,7 @@ class Requests:
 def load_requests(
     options: RequestOptions, stdin: TextIO, note: Note, is_json: bool = False
 ) -> Requests:
-    """Load what the options name; note is called with what is wrong with single policies.
+    """Load policies, objects and user inputs; note is called with findings about single policies.
 
     is_json: whether the inputs are any JSON, for policies of evaluation mode JSON. Raise
     InputError.
@@ -86,13 +86,13 @@ def load_named_policies(options: RequestOptions, surroundings: Surroundings) -> 
 
 
 def load_surroundings(options: RequestOptions) -> Surroundings:
-    """Load what is attached to policies; raise InputError and CompileError."""
+    """Load exceptions and settings for policies; raise InputError and CompileError."""
     surroundings = read_exceptions(options.exceptions)
     return replace(surroundings, allows_http=options.network.allows_http)
 
 
 def load_user_inputs(options: RequestOptions) -> UserInputs:
-    """Load what the user says about requests, with the registries and services that may be asked;
+    """Load the user's settings for requests, with the registries and services that may be called;
     raise InputError."""
     inputs = read_user_inputs(
         options.values, options.settings, options.userinfo, options.context_file

@@ -1,4 +1,4 @@
-"""Runs compiled policies over objects and hands every object's results on as they come."""
+"""The evaluation of compiled policies on objects, one by one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
 @dataclass(frozen=True, slots=True)
 class ScanContext:
-    """What the requests of a scan share.
+    """Settings that the requests of a scan share.
 
     namespaces: the labels of each namespace; namespace_objects: the Namespaces themselves; values,
     user: what the user says about the requests; audit_warn: whether a failure of a policy that only
@@ -46,7 +46,7 @@ class ScanContext:
     plural_of: Callable[[GroupVersionKind], str] | None = None
 
     def admissions(self, policies: Iterable[RunnablePolicy]) -> Admissions:
-        """Return what makes requests of objects."""
+        """Return the factory of requests for objects."""
         names = (policy.policy.name for policy in policies)
         return Admissions(names, self.values, self.user, self.namespaces, self.namespace_objects)
 
@@ -83,7 +83,7 @@ def run_scan(
 
 
 def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
-    """The Namespace objects among what was found, by name, with the label that each has."""
+    """Return the Namespaces among objects by name, with the label that each has in a cluster."""
     objects: dict[str, Body] = {}
     for resource in found:
         if resource.kind == "Namespace" and resource.api_version == "v1":
@@ -95,14 +95,14 @@ def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
 
 
 def namespace_labels(found: Iterable[Resource]) -> dict[str, dict[str, str]]:
-    """The labels of the Namespace objects among what was found, by name."""
+    """Return the labels of the Namespaces among objects, by name."""
     return {name: body["metadata"]["labels"] for name, body in namespaces_among(found).items()}
 
 
 def _audited(
     policy: RunnablePolicy, resource: Resource, result: RuleResult, labels: Mapping[str, str]
 ) -> RuleResult:
-    """A failure that is only audited becomes a warning."""
+    """Return the result, a warning in place of a failure if the policy only audits."""
     if result.status is not Status.FAIL:
         return result
     action = policy.action(result.rule, resource.namespace, labels)

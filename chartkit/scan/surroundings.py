@@ -1,4 +1,4 @@
-"""The cluster around the examples of a policy: the objects of `cluster.yaml` beside them."""
+"""The cluster around a policy's examples: the objects in `cluster.yaml` next to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CLUSTER_FILE: Final = "cluster.yaml"
 
 
 def around(example: Resource) -> World:
-    """The world in which an example is judged; raises InputError for a broken file."""
+    """Return the world for evaluating an example; raise InputError for an invalid file."""
     return _read(Path(example.location.file).parent / CLUSTER_FILE)
 
 

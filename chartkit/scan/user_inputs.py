@@ -1,4 +1,4 @@
-"""What the user says about requests: values, settings, user info and exceptions, from files."""
+"""The user's settings for requests, from files: values, variables, user info and exceptions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ CLI_GROUP: Final = "cli.kyverno.io/"
 
 @dataclass(frozen=True, slots=True)
 class UserInputs:
-    """values: of one or no values file, with settings above it; chart_values: the values files
-    that are charts'; user: None where nothing is said of who asks; context: objects and images
-    that CEL policies may ask for; registry: who is asked for all other images, None: nobody;
-    signatures: who verifies images; services: who calls services, None: nobody."""
+    """values: variables of a Values file and of settings; chart_values: values files of charts;
+    user: None if not given; context: objects and images that CEL policies may look up; registry:
+    for all other images, None if not asked; signatures: the verifier of images; services: the
+    caller of services, None if there is none."""
 
     values: UserValues = NO_VALUES
     chart_values: tuple[Path, ...] = ()
@@ -55,7 +55,7 @@ class UserInputs:
 
     @property
     def given(self) -> World:
-        """The ports that the user's files and options fill, without any cluster."""
+        """The ports that files and options provide, without a cluster."""
         return World(
             services=self.services or OFFLINE.services,
             images=UserImages(self.context.images, self.registry),
@@ -64,7 +64,7 @@ class UserInputs:
         )
 
     def world(self, policies: Sequence[RunnablePolicy], found: Sequence[Resource]) -> World:
-        """The world that policies see: the objects that are scanned, and the user's values."""
+        """Return the world that policies see: the scanned objects and the user's values."""
         is_plain = self.values is NO_VALUES and self.registry is None and self.services is None
         if is_plain and not any(policy.looks_around for policy in policies):
             return OFFLINE
@@ -80,7 +80,7 @@ class UserInputs:
 
 
 def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
-    """The GlobalContextEntries among the objects; raises CompileError for one that is wrong."""
+    """Return the GlobalContextEntries among objects; raise CompileError for an invalid one."""
     return [
         read_global_context_entry(one)
         for one in found
@@ -94,10 +94,10 @@ def read_user_inputs(
     user_info: Path | None,
     context: Path | None = None,
 ) -> UserInputs:
-    """Reads what the user names; raises InputError.
+    """Read the files that the user names; raise InputError.
 
-    values: files of kind Values of cli.kyverno.io give variables and namespaces' labels, all
-    others are values files of charts; settings: `name=value`.
+    values: files of kind Values (cli.kyverno.io) give variables and namespace labels, all others
+    are values files of charts; settings: `name=value`.
     """
     charts: list[Path] = []
     kyverno: list[Document] = []
@@ -150,8 +150,8 @@ def _user(path: Path | None) -> User | None:
 
 
 def read_exceptions(paths: Sequence[Path]) -> Surroundings:
-    """The PolicyExceptions of files and folders; raises InputError where a path holds none, and
-    CompileError for one that Kyverno would not take."""
+    """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
+    and CompileError for one that Kyverno refuses."""
     found: list[Resource] = []
     for path in paths:
         here = list(_exceptions(existing(path)))

@@ -1,8 +1,7 @@
-"""What policies do to an object: act on it, leave it alone, or fail over it.
+"""The effect of policies on an object: they act on it, leave it alone, or fail.
 
-To act is to refuse, to change, to generate for, or to delete. This is the rule for the examples of
-a policy: an object of `bad.yaml` is one that the policy acts on, one of `good.yaml` one that it
-leaves alone.
+To act is to refuse, mutate, generate for, or delete. This is the rule for the examples of a policy:
+it acts on an object of `bad.yaml` and leaves one of `good.yaml` alone.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from chartkit.model import Body, Resource, RuleResult, Status, single_line
 _REFUSED: Final = frozenset({Status.FAIL, Status.WARN})
 _AUTOGEN: Final = ("autogen-cronjob-", "autogen-")
 _AT: Final = datetime(2030, 1, 1, tzinfo=UTC)
-"""When cleanup policies are asked: objects without a creation time were created then."""
+"""The time at which cleanup policies run; objects without a creation time were created then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """acts: whether they act on it; looks: whether they speak of it at all; error: why they could
-    not decide, empty where they could; said: the message of a refusal; rules: those that acted, as
-    they are written in the policy; changed: what became of the object, None for no change."""
+    """acts: whether they act on it; looks: whether they match it at all; error: why they failed,
+    empty if they did not; said: the message of a refusal; rules: those that acted, as the policy
+    writes them; changed: the changed object, None if unchanged."""
 
     acts: bool
     looks: bool
@@ -46,7 +45,7 @@ class Verdict:
 
     @property
     def does(self) -> str:
-        """What they do, before the object's name."""
+        """The verb for their effect, before the object's name."""
         if not self.acts:
             return "does nothing about"
         return f"says '{self.said}' of" if self.said else "acts on"
@@ -58,10 +57,10 @@ def judge(
     resource: Resource,
     world: World = OFFLINE,
 ) -> Verdict:
-    """What policies do to an object that is created, or that is there for a cleanup policy.
+    """Return the effect of policies on an object that is created, or exists for a cleanup policy.
 
-    admitting, cleaning: the policies as `sorted_out` tells them apart; where there are some that
-    clean, the others are not asked; world: what else is there.
+    admitting, cleaning: the policies as `sorted_out` gives them; if any clean, the others are not
+    evaluated; world: what else exists.
     """
     given = in_namespace(resource)
     if cleaning:

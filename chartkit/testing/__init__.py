@@ -1,1 +1,1 @@
-"""Runs Kyverno's own test files (`kyverno-test.yaml`) through the bundled engine."""
+"""The runner of Kyverno's own test files (`kyverno-test.yaml`) on the bundled engine."""

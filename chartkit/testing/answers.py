@@ -1,8 +1,7 @@
-"""What policies say of each object of a test, as far as Kyverno's test command has an answer.
+"""The answers of policies for each object of a test, as Kyverno's test command has them.
 
-One answer a policy, phase and form (a CEL policy has one more for each kind of template of pod
-controllers). Which empty answers there are is decided as in Kyverno's `PolicyProcessor` and
-`applyDeletingPolicies`.
+There is one for each policy, phase and form (a CEL policy has one more for each kind of Pod
+controller). Empty answers follow Kyverno's `PolicyProcessor` and `applyDeletingPolicies`.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ Key = tuple[str, ...]
 
 
 def key_of(resource: Resource) -> Key:
-    """What an object is found by."""
+    """The identity of an object."""
     return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one policy says of one object.
+    """The answer of one policy for one object.
 
-    policy: its name; has_rules: whether its results name rules that expectations choose from;
+    policy: its name; has_rules: whether its results name rules that expectations can select;
     resource, patched: the object before and after mutation.
     """
 
@@ -52,21 +51,21 @@ Given = Mapping[Key, Sequence[Answer]]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """triggers: what was said of each object, by the operation that expectations ask for;
-    targets: existing objects that were changed."""
+    """triggers: answers for each object, by the operation that expectations name; targets: existing
+    objects that were changed."""
 
     triggers: Mapping[str, Given]
     targets: Mapping[Key, Sequence[Target]]
 
     def every(self) -> Iterator[Answer]:
-        """Every answer."""
+        """Yield every answer."""
         for given in self.triggers.values():
             for answers in given.values():
                 yield from answers
 
 
 def ask(inputs: TestInputs) -> Answers:
-    """Asks a test's policies about its objects, once for every operation."""
+    """Evaluate a test's policies on its objects, once for every operation."""
     operations = {"", *(wanted.operation for wanted in inputs.test.expectations)}
     triggers = {operation: _given(inputs, operation) for operation in sorted(operations)}
     answers = Answers(triggers, {})
@@ -79,7 +78,7 @@ def ask(inputs: TestInputs) -> Answers:
 
 
 def _changed(resource: Resource, answer: Answer) -> Target | None:
-    """What a policy made of an existing object; None where it left it alone."""
+    """Return an existing object as a policy changed it; None if unchanged."""
     for result in answer.results:
         if result.patched_target is not None:
             changed = Resource(result.patched_target)
@@ -138,8 +137,8 @@ def _is_mutating(response: PolicyResponse) -> bool:
 
 
 def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
-    """Whether Kyverno has no answer at all where a policy says nothing; else it has an empty one,
-    which shows the object as excluded."""
+    """Return whether Kyverno has no answer for a policy without results; otherwise it has an empty
+    one, which shows the object as excluded."""
     form = response.form
     if form is None:
         return response.phase is Phase.GENERATE
@@ -149,7 +148,7 @@ def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
 
 
 def _has_one_rule(constraints: MatchConstraints | None) -> bool:
-    """Whether constraints are one rule and nothing that narrows it."""
+    """Return whether constraints are a single rule without other restrictions."""
     if constraints is None or constraints.excluded or len(constraints.rules) != 1:
         return False
     selectors = (constraints.namespace_selector, constraints.object_selector)

@@ -1,7 +1,7 @@
-"""Whether an object is the one that a test wants, as Kyverno's test command decides it.
+"""A comparison of objects as Kyverno's test command makes it.
 
-What is empty counts as absent, at any depth; labels that Kyverno puts on generated objects do not
-count (`pkg` of the command-line program: `resource.Tidy`, `FixupGenerateLabels`).
+Empty values count as absent, at any depth; labels that Kyverno sets on generated objects are
+ignored (`pkg` of the command-line program: `resource.Tidy`, `FixupGenerateLabels`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _GENERATE: Final = "generate.kyverno.io/"
 
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
-    """The candidate of the same version, kind, namespace and name; None where there is none."""
+    """Return the candidate of the same version, kind, namespace and name; None if there is none."""
     for one in candidates:
         if (one.api_version, one.kind, one.namespace, one.name) == (
             actual.api_version,
@@ -30,7 +30,7 @@ def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource 
 
 
 def differs(actual: Body, expected: Body) -> str:
-    """The difference as a unified diff of YAML; empty where the objects are the same."""
+    """Return the difference as a unified diff of YAML; empty if there is none."""
     got, wanted = _compared(actual), _compared(expected)
     if same(got, wanted):
         return ""
@@ -38,7 +38,7 @@ def differs(actual: Body, expected: Body) -> str:
 
 
 def same(one: Json, other: Json) -> bool:
-    """Equal as JSON: a boolean is no number."""
+    """Return whether values are equal as JSON: a boolean is not a number."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list) and isinstance(other, list):

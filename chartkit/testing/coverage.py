@@ -1,4 +1,4 @@
-"""What the tests of a run leave open: rules never reached, never matched, never seen to fail."""
+"""The coverage of tests: rules that none reaches, that never match, or that never fail."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FAILURES: Final = frozenset({Status.FAIL, Status.WARN})
 class RuleCoverage:
     """One rule of one policy over all tests that load it.
 
-    judging: whether it can fail at all; reached: whether a test's expectation speaks of it;
-    matched: whether it said anything of any object; failed: whether it ever failed one.
+    judging: whether it can fail; reached: whether an expectation names it; matched: whether it has
+    a result for any object; failed: whether it ever failed one.
     """
 
     policy: str
@@ -33,13 +33,13 @@ class RuleCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Every rule that any test loaded, by policy file and rule."""
+    """All rules that tests load, by policy file and rule."""
 
     rules: tuple[RuleCoverage, ...] = field(default=())
 
     @property
     def unreached(self) -> list[RuleCoverage]:
-        """Rules of which no expectation speaks."""
+        """Rules that no expectation names."""
         return [rule for rule in self.rules if not rule.reached]
 
     @property
@@ -54,7 +54,7 @@ class Coverage:
 
 
 def coverage_of(results: Iterable[CaseResult]) -> Coverage:
-    """Adds the results of all tests up."""
+    """Add the results of all tests up."""
     rules: dict[tuple[str, int, str, str], RuleCoverage] = {}
     for case in results:
         for policy in case.policies:
@@ -86,7 +86,7 @@ def _add(
 
 
 def _base(rule: str, own: set[str]) -> str:
-    """The rule as written, for one made for pod controllers."""
+    """Return the rule as written, in place of one generated for Pod controllers."""
     if own == _RULELESS:
         return ""
     if rule not in own:

@@ -1,4 +1,4 @@
-"""Everything a test runs with, loaded from what its file names."""
+"""The inputs of a test, loaded from the files that it names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ from chartkit.testing.sources import Policies, Sources
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """JSON that is no Kubernetes object, by the name of its file; empty where it is a request of a
-    kind that is not evaluated."""
+    """Plain JSON by the name of its file; empty for a request of a kind that is not evaluated."""
 
     name: str
     resource: Resource
@@ -35,7 +34,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class TestInputs:
-    """A test's policies and objects, and what the user said about the rest."""
+    """A test's policies and objects, and the user's settings for requests."""
 
     test: TestFile
     policies: Policies
@@ -47,7 +46,7 @@ class TestInputs:
 
 
 def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
-    """Loads a test; raises ChartkitError for what is not there or cannot be read."""
+    """Load a test; raise ChartkitError for a missing or invalid file."""
     folder = test.folder
     values = test.values or _values(test, sources)
     exceptions = sources.exceptions(_paths(folder, test.exceptions))
@@ -105,7 +104,7 @@ def _user(test: TestFile, sources: Sources) -> User | None:
 
 
 def _single(path: Path, sources: Sources) -> Body:
-    """The one document of a file of the command-line program's own kinds."""
+    """Return the one document of a file of the command-line program's own kinds."""
     bodies = sources.bodies(path)
     if not bodies:
         raise InputError("is empty", Location(str(path)))
@@ -138,8 +137,8 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
 def _clone_sources(
     test: TestFile, policies: Policies, sources: Sources
 ) -> dict[tuple[str, str], Cluster]:
-    """What is there for each generate rule: what the first expectation that names the rule gives
-    to be cloned, and nothing else."""
+    """Return the cluster for each generate rule: only the source to clone that the first
+    expectation for the rule names."""
     found: dict[tuple[str, str], Cluster] = {}
     for compiled in policies.compiled:
         policy = compiled.policy
@@ -157,8 +156,8 @@ def _clone_sources(
 
 
 def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluster]:
-    """What CEL policies of Kyverno find when they look for objects, by policy: without a cluster's
-    own objects what the context file gives and what is there to be mutated."""
+    """Return the cluster for each of Kyverno's CEL policies: objects of the context file, and
+    targets of mutations."""
     found = {
         (one.policy.name, ""): cluster
         for one in policies.compiled
@@ -207,7 +206,8 @@ def _objects(folder: Path, names: Sequence[str], sources: Sources) -> list[Resou
 
 
 def _unique(found: Sequence[Resource]) -> list[Resource]:
-    """The first of each group, kind, namespace and name, as Kyverno's test command keeps them."""
+    """Return the first of each group, kind, namespace and name, as Kyverno's test command keeps
+    them."""
     unique: dict[tuple[str, str, str, str], Resource] = {}
     for one in found:
         kind = kind_of(one)

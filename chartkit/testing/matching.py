@@ -1,7 +1,7 @@
-"""From what the engine answered to the rows of a test's expectations.
+"""The rows of a test's expectations, from the engine's answers.
 
-Which object and which rule an expectation speaks of, and what becomes of one that speaks of
-nothing, is decided as in Kyverno's `commands/test` (`printTestResult`, `checkResult`).
+Selection of objects and rules, and rows for an expectation without any, follow Kyverno's
+`commands/test` (`printTestResult`, `checkResult`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _AUTOGEN: Final = ("", "autogen-", "autogen-cronjob-")
 
 
 class Matcher:
-    """Checks one test's expectations."""
+    """A check of one test's expectations."""
 
     __slots__ = ("_answers", "_folder", "_policies", "_sources")
 
@@ -47,7 +47,7 @@ class Matcher:
         self._sources = sources
 
     def rows(self, expectation: Expectation) -> Iterator[Row]:
-        """The rows of an expectation, in the order of the objects."""
+        """Yield the rows of an expectation, in the order of the objects."""
         given = self._answers.triggers[expectation.operation]
         keys = [*self._answers.targets, *given]
         chosen = list(_chosen(expectation, keys)) or keys
@@ -74,7 +74,7 @@ class Matcher:
         return rows
 
     def _checked(self, expectation: Expectation, key: Key, answer: Answer) -> Iterator[Row | None]:
-        """A row for every result; None for an object that is not in its file."""
+        """Yield a row for every result; None for an object that is not in its file."""
         for result in _results_for(expectation, answer):
             if result.type is RuleType.GENERATION:
                 yield from self._generated(expectation, key, result)
@@ -100,7 +100,8 @@ class Matcher:
         return _answered(expectation, _shown(key), target.result, fault)
 
     def _compared(self, actual: Resource, wanted: Sequence[tuple[str, str]]) -> _Fault | None:
-        """What is wrong with an object; of several files with generated ones any may fit."""
+        """Return the fault of an object; if several files have generated objects, one of them must
+        match."""
         faults: list[_Fault] = []
         for field, name in wanted:
             fault = self._against(actual, field, name)
@@ -150,14 +151,14 @@ class _Fault:
 
 
 def _wanted_files(expectation: Expectation) -> list[tuple[str, str]]:
-    """The files with objects to compare, each with its field's name."""
+    """Return the files with objects to compare, each with its field's name."""
     patched = [(_PATCHED, expectation.patched)] if expectation.patched else []
     field = "GeneratedResource" if len(expectation.generated) == 1 else "GeneratedResources"
     return patched + [(field, name) for name in expectation.generated]
 
 
 def _chosen(expectation: Expectation, keys: Sequence[Key]) -> Iterator[Key]:
-    """The objects that an expectation names; none where it names none that is there."""
+    """Yield the existing objects that an expectation names."""
     if expectation.resources is None:
         return
     for text in expectation.resources:
@@ -214,10 +215,10 @@ def _row(expectation: Expectation, key: Key, verdict: Verdict, reason: str, mess
 
 
 def _shown(key: Key) -> str:
-    """`apiVersion/kind/namespace/name`, or `/name` of a payload."""
+    """Return `apiVersion/kind/namespace/name`, or `/name` of a payload."""
     return f"{'/'.join(key[:-1])}/{key[-1]}"
 
 
 def _policy_name(written: str) -> str:
-    """`name` or `namespace/name`, whatever follows."""
+    """Return `name` or `namespace/name` without the rest."""
     return "/".join(written.split("/")[:2])

@@ -1,7 +1,7 @@
 """Recorded answers in test files: `apiCallResponses` and `globalContextEntries`.
 
-What they may hold is checked as Kyverno checks it (`ValidateAPICallResponses`,
-`ValidateGlobalContextEntries`), each fault with its place.
+They are validated as in Kyverno (`ValidateAPICallResponses`, `ValidateGlobalContextEntries`), with
+the location of each fault.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Path = tuple[str | int, ...]
 
 
 class _Place:
-    """A part of a document, and how to say that something is wrong with it."""
+    """A part of a document, for errors with its location."""
 
     __slots__ = ("_document", "_path", "body")
 
@@ -50,7 +50,7 @@ class _Place:
 
 
 def read_api_calls(document: Document, items: list[Json]) -> tuple[Body, ...]:
-    """The recorded answers to calls; raises InputError."""
+    """Return the recorded answers to calls; raise InputError."""
     seen: set[tuple[str, str]] = set()
     for place in _places(document, _CALLS, items):
         key = (place.text("method").upper(), _url(place))
@@ -88,7 +88,7 @@ def _url(place: _Place) -> str:
 
 
 def read_global_entries(document: Document, items: list[Json]) -> tuple[Body, ...]:
-    """The data of GlobalContextEntries; raises InputError."""
+    """Return the data of GlobalContextEntries; raise InputError."""
     seen: set[str] = set()
     for place in _places(document, _ENTRIES, items):
         name = place.text("name")

@@ -1,4 +1,4 @@
-"""What a test file asks for, and what came of it."""
+"""The types of a test file and of its result."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Expectation:
     """One item of a test file's `results`.
 
     policy: `name` or `namespace/name`; rule: empty for all of the policy's rules; result: the
-    status that is wanted, as written; resources: `name` or `namespace/name`, None where the file
-    has no such list; patched, generated: files with the objects that are wanted; clone_source: a
-    file with what a generate rule clones; fail_on_missing: whether an object that is not in its
-    file is a failure (else it is passed over); operation: empty, CREATE, UPDATE or DELETE.
+    expected status, as written; resources: `name` or `namespace/name`, None without such a list;
+    patched, generated: files with expected objects; clone_source: a file with the source of a
+    generate rule; fail_on_missing: whether an object that is not in its file is a failure
+    (otherwise it is skipped); operation: empty, CREATE, UPDATE or DELETE.
     """
 
     policy: str
@@ -53,8 +53,8 @@ class Expectation:
 class TestFile:
     """One document of a test file (kind Test of cli.kyverno.io/v1alpha1); paths as written.
 
-    params: parameters of admission policies; payloads: JSON that is no Kubernetes object;
-    other_payloads: requests of HTTP and Envoy; context: what CEL policies may ask for.
+    params: parameters of admission policies; payloads: plain JSON; other_payloads: requests of HTTP
+    and Envoy; context: objects and images for CEL policies.
     """
 
     __test__ = False
@@ -80,12 +80,12 @@ class TestFile:
 
     @property
     def folder(self) -> Path:
-        """What its paths are relative to."""
+        """The folder that its paths are relative to."""
         return self.path.parent
 
 
 class Verdict(StrEnum):
-    """What the runner says of a row, in the words of Kyverno's test command."""
+    """The verdict on a row, in the words of Kyverno's test command."""
 
     PASS = "Pass"
     FAIL = "Fail"
@@ -103,11 +103,11 @@ RESOURCE_ERROR = "Resource error"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object under one rule, as an expectation sees it.
+    """One object and one rule of an expectation.
 
-    verdict: whether what was wanted came; reason: why (`Ok`, `Want pass, got fail` …); message:
-    the engine's own; wanted, got: the statuses, got empty where the rule said nothing; location:
-    that of the expectation.
+    verdict: whether the result is the expected one; reason: why (`Ok`, `Want pass, got fail` …);
+    message: the engine's own; wanted, got: the statuses, got empty without a result; location: that
+    of the expectation.
     """
 
     policy: str
@@ -123,7 +123,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class RuleSeen:
-    """A rule that was applied: which policy and rule it is, and what it said of one object."""
+    """An applied rule: its policy, its name, and its status for one object."""
 
     policy: str
     rule: str
@@ -132,9 +132,8 @@ class RuleSeen:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRules:
-    """A policy that a case loaded. key: its file, line and name; rules: those written in it, of a
-    policy without rules one without a name; judging: those that can fail (validation and images).
-    """
+    """A policy that a case loads. key: its file, line and name; rules: those written in it, or one
+    without a name; judging: those that can fail (validation and images)."""
 
     key: tuple[str, int, str]
     rules: tuple[str, ...]
@@ -142,13 +141,15 @@ class PolicyRules:
 
 
 def ruleless(key: tuple[str, int, str], is_judging: bool) -> PolicyRules:
-    """A policy without rules."""
+    """Return a policy that is one rule without a name."""
     return PolicyRules(key, ("",), frozenset({""} if is_judging else ()))
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What a test file came to.
+    """The result of a test file. case: its folder relative to the user's path; error: why it could
+    not run (there are no rows then); diagnostics: policies that could not be loaded; policies,
+    seen: for coverage.
 
     case: its folder relative to what the user named; error: why it could not be run (then there
     are no rows); diagnostics: policies that could not be loaded; policies, seen: for coverage.
@@ -164,10 +165,10 @@ class CaseResult:
 
     @property
     def failed(self) -> int:
-        """How many rows failed."""
+        """The number of failed rows."""
         return sum(row.verdict is Verdict.FAIL for row in self.rows)
 
     @property
     def exit_code(self) -> int:
-        """0 where everything came as wanted, else 1."""
+        """0 if every result is the expected one, else 1."""
         return 1 if self.error or self.failed else 0

@@ -1,4 +1,4 @@
-"""Finds test files and reads them: the schema is `cli.kyverno.io/v1alpha1`, kind Test."""
+"""Test files of the schema `cli.kyverno.io/v1alpha1`, kind Test: found and parsed."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _SPEC_FIELDS: Final = dict.fromkeys(
 
 
 def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
-    """The test files at or below path, folders that are hidden included; raises InputError."""
+    """Yield the test files at or below a path, including hidden folders; raise InputError."""
     if os.path.exists(path) and not os.path.isdir(path):
         yield path
         return
@@ -93,7 +93,8 @@ def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
 
 
 def read_test_file(path: Path) -> list[TestFile]:
-    """The tests of a file, one a document; raises InputError for what Kyverno would not take."""
+    """Return the tests of a file, one for each document; raise InputError for what Kyverno
+    refuses."""
     documents = read_file(path)
     if not documents:
         hint = f"write apiVersion: {API_VERSION}, kind: Test and results, or remove the file"
@@ -168,7 +169,8 @@ def _specs(document: Document, specs: list[Json], index: int) -> Iterator[Resour
 def _checked(
     document: Document, body: Json, fields: dict[str, str], path: tuple[str | int, ...]
 ) -> Body:
-    """The object with its fields' own spelling; Kyverno, too, looks at no capitals there."""
+    """Return an object with its fields' canonical names, which Kyverno matches regardless of
+    case."""
     if not isinstance(body, dict):
         raise InputError("must be a mapping", document.locate(*path))
     known = {name.lower(): name for name in fields}

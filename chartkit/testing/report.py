@@ -1,4 +1,5 @@
-"""Writers of test results, one a format; a new format is one function and one line in `FORMATS`."""
+"""Writers of test results, one for each format. A new format is one function and one line in
+`FORMATS`."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from chartkit.testing.model import CaseResult, Row, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """detailed: rows that passed, too; colour: ANSI colours; coverage: shown where it is given."""
+    """detailed: whether to show passed rows; colour: whether to use ANSI colours; coverage: shown
+    if given."""
 
     detailed: bool = False
     colour: bool = False
@@ -26,7 +28,8 @@ class Options:
 
 
 def to_text(results: Sequence[CaseResult], options: Options) -> str:
-    """For people: what is wrong, with wanted, got and the message, then the totals."""
+    """Return the report for people: each failure with expected and actual status and message, then
+    the totals."""
     lines: list[str] = []
     for case in results:
         rows = [row for row in case.rows if options.detailed or row.verdict is Verdict.FAIL]
@@ -48,7 +51,8 @@ def to_text(results: Sequence[CaseResult], options: Options) -> str:
 
 
 def to_json(results: Sequence[CaseResult], options: Options) -> str:
-    """For programs: a list of cases in the shape that Kyverno's own answers are recorded in.
+    """Return the report for programs: a list of cases in the shape of Kyverno's recorded answers,
+    or an object of `cases` and `coverage`.
 
     With coverage: an object of `cases` and `coverage`.
     """
@@ -60,12 +64,12 @@ def to_json(results: Sequence[CaseResult], options: Options) -> str:
 
 
 def to_junit(results: Sequence[CaseResult], options: Options) -> str:  # noqa: ARG001 - one shape
-    """A suite a test file, a test case a row."""
+    """Return a suite for each test file, with a test case for each row."""
     return junit_xml((case.case, _junit_cases(case)) for case in results)
 
 
 def to_markdown(results: Sequence[CaseResult], options: Options) -> str:
-    """Totals and a table of what failed; with `detailed` of everything."""
+    """Return totals and a table of failures; with `detailed`, of all rows."""
     text = f"{_totals(results)}\n"
     rows = [
         (case.case, row.policy, row.rule, row.resource, str(row.verdict), row.reason, row.message)

@@ -1,4 +1,4 @@
-"""Runs test files: loads each, asks the engine, checks what is wanted."""
+"""The runner of test files: loads each, evaluates it, checks the expectations."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 def run_tests(
     paths: Sequence[Path], file_name: str = FILE_NAME, sources: Sources | None = None
 ) -> Iterator[CaseResult]:
-    """Runs the tests at and below paths, each path's sorted by folder.
+    """Run the tests at and below paths, each path's sorted by folder.
 
-    What is wrong with one test is said in its result, and the others run. Raises InputError for a
-    path that is not there or holds no test.
+    A faulty test reports its error in its result, and the others run. Raise InputError for a path
+    that does not exist or holds no test.
     """
     sources = sources or Sources()
     for path in paths:
@@ -54,7 +54,7 @@ def _run_file(file: Path, case: str, sources: Sources) -> Iterator[CaseResult]:
 
 
 def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
-    """Runs one test; never raises for what its files hold."""
+    """Run one test; an error in its files becomes part of the result."""
     try:
         inputs = load_inputs(test, sources)
     except ChartkitError as error:

@@ -1,4 +1,4 @@
-"""What test files name: policies, objects, exceptions and values, each file read once a run."""
+"""The files that tests name: policies, objects, exceptions and values, each read once."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 _POLICIES: Final = frozenset({"ClusterPolicy", "Policy"})
-"""Evaluation modes of policies that another program than Kyverno evaluates."""
+"""Evaluation modes that Kyverno itself does not evaluate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
     """The policies of a test.
 
-    compiled: those that run when an object is admitted; cleaners: those that delete objects;
-    refused: by name, with Kyverno's reason; unevaluated: what the engine does not evaluate, by
-    name; diagnostics: what could not be loaded at all.
+    compiled: those that run at admission; cleaners: cleanup policies; refused: Kyverno's reasons by
+    policy name; unevaluated: names of policies that the engine does not evaluate; diagnostics:
+    policies that could not be loaded.
     """
 
     compiled: tuple[RunnablePolicy, ...] = ()
@@ -46,7 +46,7 @@ class Policies:
 
 
 class Sources:
-    """Reads and compiles what test files name, and keeps it for the tests that name it again."""
+    """A cache of the files that tests name, parsed and compiled."""
 
     def __init__(self) -> None:
         self._documents: dict[Path, list[Document]] = {}
@@ -54,7 +54,7 @@ class Sources:
         self._compiled: dict[int, _Compiled] = {}
 
     def documents(self, path: Path) -> list[Document]:
-        """A file's documents; raises InputError."""
+        """Return a file's documents; raise InputError."""
         path = Path(path)
         found = self._documents.get(path)
         if found is None:
@@ -62,7 +62,8 @@ class Sources:
         return found
 
     def bodies(self, path: Path) -> list[Body]:
-        """A file's documents that are mappings, as written; raises InputError for others."""
+        """Return a file's documents that are mappings, as written; raise InputError for any
+        other."""
         documents = self.documents(path)
         for document in documents:
             if not isinstance(document.body, dict):
@@ -70,7 +71,7 @@ class Sources:
         return [document.body for document in documents]
 
     def objects(self, path: Path) -> list[Resource]:
-        """The objects of a file, or of all files below a folder, as Kyverno takes them."""
+        """Return the objects of a file, or of all files below a folder, as Kyverno takes them."""
         if is_folder(path):
             return [one for file in _yaml_files(path) for one in self.objects(file)]
         found = self._objects.get(path)
@@ -80,11 +81,11 @@ class Sources:
         return found
 
     def exceptions(self, paths: Sequence[Path]) -> Surroundings:
-        """The PolicyExceptions of both generations in files."""
+        """Return the PolicyExceptions of both generations in files."""
         return read_exceptions(resource for path in paths for resource in self._raw(path))
 
     def policies(self, paths: Sequence[Path], around: Surroundings) -> Policies:
-        """Compiles the policies of files and folders; raises InputError for what is not there."""
+        """Compile the policies of files and folders; raise InputError for a missing one."""
         found = [one for path in paths for one in self._policy_objects(path)]
         around = around.with_bindings(found)
         compiled: list[RunnablePolicy | Cleaner] = []
@@ -144,14 +145,15 @@ def _compiled(resource: Resource, around: Surroundings) -> _Compiled:
 
 
 def _is_policy(resource: Resource) -> bool:
-    """Whether an object is a policy that Kyverno's test command runs; cleanup policies are not."""
+    """Return whether an object is a policy that Kyverno's test command runs; it does not run
+    cleanup policies."""
     return is_cel_policy(resource) or (
         _group(resource) == "kyverno.io" and resource.kind in _POLICIES
     )
 
 
 def _mode(resource: Resource) -> str:
-    """The evaluation mode as written; empty for none."""
+    """Return the evaluation mode as written; empty for none."""
     part: Json = resource.body
     for key in ("spec", "evaluation", "mode"):
         part = part.get(key) if isinstance(part, dict) else None

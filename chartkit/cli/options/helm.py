@@ -9,7 +9,7 @@ import click
 
 
 def helm_option() -> Callable[[Any], Any]:
-    """`--helm library|program|PATH`; without it `CHARTKIT_HELM` chooses."""
+    """Return the option `--helm library|program|PATH`, whose default is `CHARTKIT_HELM`."""
     return click.option(
         "--helm",
         metavar="library|program|PATH",

@@ -9,7 +9,7 @@ import click
 
 
 def output_option(*formats: str) -> Callable[[Any], Any]:
-    """`-o FORMAT`, `--output FORMAT`; the first format is the default."""
+    """Return the option `-o FORMAT`, `--output FORMAT`; the first format is the default."""
     return click.option(
         "-o",
         "--output",

@@ -1,4 +1,4 @@
-"""`--project`, as the commands have it that work on a project's charts."""
+"""The option `--project` of commands that work on a project's charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks with the bundled engine: policies compile, and judge as they should."""
+"""Checks with the bundled engine: policies compile, and workloads pass them."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from chartkit.scan.user_inputs import UserInputs
 
 TEST_HOOK = "test"
 Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
-"""The objects of a workload, and what Helm warns of."""
+"""The objects of a workload, and Helm's warnings."""
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
 def compiled_policies(subject: Subject) -> PolicySet:
-    """The environment's policies as Helm rendered them, compiled."""
+    """Return the environment's policies as Helm rendered them, compiled."""
     found = subject.policies.rendered().resources
     engine = () if subject.engine is None else subject.engine.rendered().resources
     policies = (one for one in found if is_policy(one) or is_binding(one))
@@ -43,7 +43,7 @@ def compiled_policies(subject: Subject) -> PolicySet:
 
 
 def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
-    """Does every rendered policy compile?"""
+    """Check that every rendered policy compiles."""
     place = subject.policies.values.location
     right = counted(
         len(compiled.policies) + len(compiled.cleanup), "policy compiles", "policies compile"
@@ -54,7 +54,7 @@ def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
 
 
 def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
-    """What will the policies say of what runs there?"""
+    """Check what the policies report for the project's workloads."""
     env = subject.environment
     if not subject.workloads:
         message = "chartkit.yaml names no workloads to scan"
@@ -67,10 +67,8 @@ def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable
 
 
 def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
-    """What will the policies say of Kyverno's own pods, and of what is installed beside it?
-
-    Those of `helm test` do not count.
-    """
+    """Check what the policies report for Kyverno's own pods, and for charts installed with it. Pods
+    of `helm test` do not count."""
     if subject.engine is not None:
         what = ("engine's pods", "Kyverno's own")
         yield from _own(subject, compiled, unsent, subject.engine, what)
@@ -88,7 +86,7 @@ def _own(
 
 
 def read_workload(workload: Workload, kube_version: str) -> Workloads:
-    """The objects of a workload, and what Helm warns of; raises InputError where there are none."""
+    """Return the objects of a workload, and Helm's warnings; raise InputError if there are none."""
     if not workload.path.exists():
         hint = "workloads are manifests, folders or charts; paths start at chartkit.yaml's folder"
         raise InputError(f"there is no '{workload.path}'", workload.location, hint)
@@ -97,7 +95,7 @@ def read_workload(workload: Workload, kube_version: str) -> Workloads:
 
 @lru_cache(maxsize=256)
 def _read(workload: Workload, kube_version: str) -> Workloads:
-    """Environments share their workloads, each is read once."""
+    """Read a workload once for all environments."""
     options = ChartOptions(
         values=workload.values,
         release=workload.release,
@@ -117,7 +115,7 @@ def _scan(
     what: tuple[str, str],
     place: Location,
 ) -> list[Row]:
-    """what: the check, and what it looks at."""
+    """Scan objects; what: the check's name, and a word for the objects."""
     by_id = {policy.policy.id: policy for policy in compiled.policies}
     labels = namespace_labels(found)
     diagnostics: list[Diagnostic] = []
@@ -144,8 +142,8 @@ def _scan(
 
 @dataclass(slots=True)
 class _Away:
-    """An object, why it does not come to Kyverno (empty where it does), and how many violations
-    it would have there."""
+    """An object, the reasons why it is not sent to Kyverno (none if it is), and the number of
+    violations that it would have."""
 
     resource: Resource
     reasons: Sequence[Reason]
@@ -153,7 +151,7 @@ class _Away:
 
 
 def _kept_away(unsent: Unsent, found: Sequence[_Away]) -> Iterator[Diagnostic]:
-    """A note for each filter, with the objects that no policy is asked about because of it."""
+    """Yield a note for each filter, with the objects that it keeps from Kyverno."""
     by_place: dict[Location | None, list[_Away]] = {}
     for each in found:
         by_place.setdefault(unsent.locate(each.reasons[0]), []).append(each)

@@ -1,4 +1,4 @@
-"""The policies' own good and bad resources, judged with an environment's settings.
+"""The policies' own good and bad examples, evaluated with an environment's settings.
 
 An example shows what a policy does at certain parameter values: the policy is rendered with the
 environment's action, exclusions and Kyverno version, and with those values.
@@ -42,7 +42,8 @@ _SWITCH_OFF = "exclude less, or switch it off: policies: {{{name}: {{enabled: fa
 def examples(
     subject: Subject, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
 ) -> Iterable[Row]:
-    """Do the policies' own good and bad resources come out right, and can they here?
+    """Check that the policies' examples have the expected results, and that they can have them
+    here.
 
     carried: the policies of the chart; upstream policies have no examples; here: the
     policies as the environment has them.
@@ -76,7 +77,7 @@ def examples(
 
 
 def without_examples(subject: Subject) -> Iterable[Row]:
-    """A note where the policies are those of upstream's own chart."""
+    """Yield a note: upstream's policies have no examples."""
     place = subject.policies.values.location
     message = "upstream's policies have no examples: chartkit's library alone has them"
     yield Row(subject.environment.name, "examples", Outcome.NOTE, message, place)
@@ -96,8 +97,8 @@ _Rendering = Callable[[Subject], Future[Rendered]]
 def _rounds(
     subject: Subject, policies: Sequence[FolderPolicy]
 ) -> Iterator[tuple[_Round, _Rendering]]:
-    """Examples that one render serves: those at the environment's own values first, then every
-    policy's first other ones, its second …"""
+    """Yield the examples that one render serves: those at the environment's own values first, then
+    every policy's first example with other values, its second …"""
     values = subject.policies.lint_subject().values
     own = [
         (policy, example)
@@ -124,14 +125,15 @@ def _wanted(policy: FolderPolicy, example: Examples) -> Body:
 
 
 def _effective(policy: FolderPolicy, values: Body) -> Body:
-    """The values of a policy's parameters in an environment: its own before the shared ones."""
+    """Return the values of a policy's parameters in an environment: its own before the shared
+    ones."""
     shared = values.get("parameters") or {}
     own = ((values.get("policies") or {}).get(policy.name) or {}).get("parameters") or {}
     return {name: own.get(name, shared.get(name)) for name in policy.parameters}
 
 
 def _render(round_: _Round, policies: Sequence[FolderPolicy], subject: Subject) -> Future[Rendered]:
-    """The policies of a round at their examples' values, and no others."""
+    """Start rendering the policies of a round, and no others, with their examples' values."""
     settings: Body = {policy.name: {"enabled": False} for policy in policies}
     for policy, example in round_:
         settings[policy.name] = {"parameters": _wanted(policy, example)}
@@ -140,7 +142,8 @@ def _render(round_: _Round, policies: Sequence[FolderPolicy], subject: Subject) 
 
 
 def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
-    """What each policy's template came to: in CEL that may be several policies, and bindings."""
+    """Return the compiled policies of each template: in CEL, a template may give several policies
+    and bindings."""
     found: dict[str, list[Resource]] = {}
     for each in rendered.resources:
         found.setdefault(Path(each.location.file).stem, []).append(each)
@@ -151,8 +154,8 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """What became of a file of examples: how many there are, what is wrong about them, the bad ones
-    that the policy acted on, and those that it let pass."""
+    """The results of a file of examples: their number, what is wrong with them, the bad ones that
+    the policy acts on, and those that it misses."""
 
     count: int
     wrong: tuple[Diagnostic, ...]
@@ -162,7 +165,7 @@ class _Judged:
 
 @lru_cache(maxsize=4096)
 def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _Judged:
-    """The objects of a file; environments with the same policies share it."""
+    """Return the objects of a file; environments with the same policies share it."""
     found: list[Diagnostic] = []
     acting: list[Resource] = []
     missed: list[Resource] = []
@@ -181,7 +184,7 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
 
 
 class _Shown:
-    """What the examples of one policy showed in an environment.
+    """The results of one policy's examples in an environment.
 
     acting: the bad ones that it acted on; missed: those that it let pass; asked: whether Kyverno
     evaluates it when objects are admitted, cleans: whether Kyverno does so on a schedule.
@@ -201,7 +204,7 @@ class _Shown:
         return self.policy.name
 
     def add(self, compiled: PolicySet, judged: _Judged) -> None:
-        """Adds what one file showed."""
+        """Add the results of one file."""
         self.judged += judged.count
         self.wrong += judged.wrong
         self.acting += judged.acting
@@ -211,8 +214,8 @@ class _Shown:
 
 
 def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
-    """One finding for all bad examples of a file that a policy lets pass, and that no exclusion
-    leaves out: one cause hides many."""
+    """Yield one finding for all bad examples of a file that a policy misses and no exclusion leaves
+    out: one cause hides many."""
     given = exclusions.of(shown.name)
     by_file: dict[str, list[Resource]] = {}
     for each in shown.missed:
@@ -228,8 +231,8 @@ def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
 
 
 def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagnostic]:
-    """A note for each exclusion that leaves examples out, and a warning for each policy of which
-    that leaves nothing."""
+    """Yield a note for each exclusion that leaves examples out, and a warning for each policy
+    without any other examples."""
     by_place: dict[Location, dict[str, int]] = {}
     for one in shown:
         places = [place for each in one.missed for place in _places(each, one, exclusions)]
@@ -247,20 +250,20 @@ def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagn
 
 
 def _places(resource: Resource, shown: _Shown, exclusions: Exclusions) -> Iterator[Location]:
-    """The first exclusion that leaves an example out."""
+    """Yield the first exclusion that leaves an example out."""
     found = (one.location for one in exclusions.of(shown.name) if one.leaves_out(resource))
     yield from islice(found, 1)
 
 
 def _only_reported(subject: Subject) -> frozenset[str]:
-    """The policies of which the project itself says that they only report."""
+    """Return the policies that the project itself sets to Audit."""
     policies = subject.resolved.policies.values() if subject.resolved else ()
     return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)
 
 
 def _speechless(shown: _Shown, unsent: Unsent, decided: Collection[str]) -> Iterator[Diagnostic]:
-    """A warning for a policy all of whose objects are kept away from it before it is asked; a note
-    where the project has decided that it only reports, as background scans do."""
+    """Yield a warning for a policy whose objects are all kept from it; a note if the project has
+    decided that the policy only reports, as background scans do."""
     if not shown.acting or not (shown.asked or shown.cleans):
         return
     all_reasons: dict[Reason, None] = {}

@@ -1,4 +1,4 @@
-"""Exclusions that a project gives: where each is written, and which objects it leaves out."""
+"""Exclusions of a project: where each is written, and which objects it leaves out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Given:
     for_all: bool
 
     def leaves_out(self, resource: Resource) -> bool:
-        """Whether an object that is created is left out."""
+        """Return whether an object's creation is left out."""
         given = in_namespace(resource)
         match = read_match({"all": list(self.filters)})
         matches = bind_match(match, None, "", kind_of(given), "")
@@ -49,7 +49,7 @@ class Exclusions:
         }
 
     def of(self, policy: str) -> Sequence[Given]:
-        """Those of a policy: the ones for every policy first."""
+        """Return the exclusions of a policy: those for every policy first."""
         if policy not in self._known:
             self._known[policy] = self._read(policy)
         return self._known[policy]

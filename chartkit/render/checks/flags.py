@@ -1,4 +1,4 @@
-"""Flags of Kyverno's controllers, as their rendered Deployments have them."""
+"""Flags of Kyverno's controllers, read from their rendered Deployments."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
 def allows_http(resources: Sequence[Resource]) -> bool:
-    """Whether policies of a namespace may call services: every controller that evaluates policies
-    has the flag, or the variable in its place. One that has it not refuses what the others take.
-    """
+    """Return whether namespaced policies may call services. Every controller that evaluates
+    policies must have the flag, or the variable in its place: one without it refuses what the
+    others accept."""
     found = controllers(resources)
     return bool(found) and all(_allows(one.deployment) for one in found)
 
@@ -36,7 +36,7 @@ def _is_on(container: Json) -> bool:
 
 
 def _last(values: Iterator[Json]) -> bool | None:
-    """The last value that is a truth value, as Go reads one; an empty one takes it back."""
+    """Return the last value that Go reads as a boolean; an invalid one after it unsets it."""
     found: bool | None = None
     for value in values:
         text = value if isinstance(value, str) else ""
@@ -45,7 +45,7 @@ def _last(values: Iterator[Json]) -> bool | None:
 
 
 def _values(arguments: Sequence[Json]) -> Iterator[Json]:
-    """The values of the flag, as Go's package `flag` reads them."""
+    """Yield the values of the flag, as Go's package `flag` reads them."""
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = str(argument).removeprefix("-").removeprefix("-").partition("=")

@@ -1,6 +1,7 @@
-"""Generating policies of the last render that go, or change their form: their objects may go, too.
+"""Generating policies of the last render that are removed or change their form, which may delete
+their objects.
 
-The manifests on disk, `rendered/<env>/`, say what the environment has until they are written anew.
+The manifests on disk, `rendered/<env>/`, are the state of the environment until they are replaced.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from chartkit.render.model import Outcome, Row
 
 CHECK: Final = "risk"
 _WORD: Final = "generate"
-"""What every policy that generates has in its text, in either form."""
+"""A word in the text of every policy that generates, in either form."""
 _BORDER: Final = re.compile(r"^---", re.MULTILINE)
 _KEEP: Final = (
     "to keep the objects, first install the policy with orphanDownstreamOnPolicyDelete switched on,"
@@ -30,7 +31,7 @@ _KEEP: Final = (
 
 
 def going_generators(subject: Subject) -> Iterable[Row]:
-    """What takes away the objects that policies of the last render generated?"""
+    """Yield a row for each generating policy of the last render whose objects may be deleted."""
     folder = subject.project.manifests
     if folder is None:
         return
@@ -80,7 +81,7 @@ def _rows(subject: Subject, before: Iterable[Resource]) -> Iterator[Row]:
 
 
 def _which(change: ObjectChange) -> str:
-    """Return a policy, or the rules of it, that goes, with the kinds of what it generated."""
+    """Return a removed policy or its removed rules, with the kinds of what they generated."""
     rules = generated.going(change.before or {}, change.after)
     named = [name for name in rules if name]
     which = f"{change.identity} goes"

@@ -1,7 +1,7 @@
-"""Policies without metadata.yaml against what an environment makes of them.
+"""Policies without metadata.yaml, compared with what an environment makes of them.
 
-What such a policy says itself stays until the project names it. A row says where an environment
-refuses less than the policy's own text does, and where that text decides in place of the
+An action in such a policy applies until the project names the policy. A row shows where an
+environment refuses less than the policy's own text does, and where that text overrides the
 environment's action.
 """
 
@@ -40,7 +40,7 @@ _BY_POLICY: Final = "validationFailureActionByPolicy"
 
 @dataclass(frozen=True, slots=True)
 class _Own:
-    """One action that a policy's text gives; namespaces: what it is for, empty for all others."""
+    """One action in a policy's text; namespaces: where it applies, empty for all others."""
 
     before: str
     after: str
@@ -64,7 +64,7 @@ def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator
 
 
 def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
-    """A note where a name of the project's own library is that of another library's policy."""
+    """Yield a note if a policy of the project's own library hides another library's policy."""
     policy = resolved.policy
     if policy.instead_of:
         others = ", ".join(policy.instead_of)
@@ -80,7 +80,8 @@ def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
 
 
 def _ignored(subject: Subject, policy: FolderPolicy) -> Iterator[Row]:
-    """A warning for each action in a policy of chartkit's own format, where values alone decide."""
+    """Yield a warning for each action in a policy of chartkit's own format, where only values
+    decide."""
     for source in filter(None, (policy.template, policy.cel)):
         for found in _ACTION.finditer(source.text):
             place = Location(source.file, source.text.count("\n", 0, found.start()) + 1)
@@ -112,7 +113,7 @@ def _rows(
 
 
 def _changed(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
-    """A warning for what is refused no longer, a note for what is refused in addition."""
+    """Yield a warning for what is no longer refused, and a note for what is now refused as well."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
         parts = [
             f"its own {each.before}{_where(each)} ({each.location}) becomes {each.after}"
@@ -132,7 +133,7 @@ def _where(each: _Own) -> str:
 
 
 def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
-    """A row where a policy's own action is another than the environment's."""
+    """Yield a row if a policy's own action differs from the environment's."""
     env = subject.environment
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
     if resolved is not None and resolved.action is not None:
@@ -152,7 +153,7 @@ def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> It
 
 
 def _switched_off(subject: Subject, policy: UpstreamPolicy) -> Iterator[Row]:
-    """A note on a policy that the environment has, and does not install."""
+    """Yield a note on a policy that the environment selects but does not install."""
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
     if resolved is not None and not resolved.enabled:
         message = f"{policy.name} ({policy.location}) is switched off"
@@ -161,7 +162,7 @@ def _switched_off(subject: Subject, policy: UpstreamPolicy) -> Iterator[Row]:
 
 
 def _given_at(subject: Subject, name: str) -> Location:
-    """The place of the action that goes before a policy's own."""
+    """Return the location of the action that overrides a policy's own."""
     resolved = subject.resolved.policies.get(name) if subject.resolved else None
     if resolved is not None and resolved.action_at is not None:
         return resolved.action_at
@@ -196,7 +197,7 @@ def _compared(policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
 
 
 def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_Own]:
-    """The action of each rule that judges: elsewhere, and where an override speaks."""
+    """Yield the actions of each rule that validates: by default, and where an override applies."""
     try:
         before = read_policy(Resource(policy.body, policy.location))
         after = read_policy(there)
@@ -250,7 +251,8 @@ def _overrides(
 
 
 def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str]:
-    """A namespace that an override speaks of, with labels, and what it says of namespaces."""
+    """Return a namespace that an override applies to, with labels, and the override's scope in
+    words."""
     names = override.namespaces or ()
     name = names[0].replace("*", "").replace("?", "x") if names else _ELSEWHERE
     selector = override.namespace_selector
@@ -261,7 +263,7 @@ def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str
 
 
 def _labels(selector: LabelSelector) -> dict[str, str]:
-    """Labels that a selector takes, as far as it names them."""
+    """Return labels that match a selector, as far as it names them."""
     named = dict(selector.labels)
     for each in selector.expressions:
         if each.operator in ("In", "Exists"):
@@ -292,6 +294,7 @@ def _of_bindings(
 
 
 def _denies(body: Body) -> str:
-    """`Enforce` where a policy in CEL, or a binding, refuses; without actions it does."""
+    """Return `Enforce` if a CEL policy or a binding denies, as it does without actions; else
+    `Audit`."""
     actions = mapping(body, "spec").get("validationActions") or ["Deny"]
     return str(Action.ENFORCE if "Deny" in actions else Action.AUDIT)

@@ -1,7 +1,7 @@
-"""What the environment's policies need beside themselves: permissions, ConfigMaps, entries.
+"""The permissions, ConfigMaps and global context entries that an environment's policies need.
 
-The chart's ClusterRoles come from what is known of policies before values speak; here the policies
-are looked at as they are rendered, those of `customPolicies` among them.
+The chart's ClusterRoles are derived from the policies before values apply. This check reads the
+rendered policies, including those of `customPolicies`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,18 @@ _KEYS: Final = {
     "reports-controller": "reportsController",
 }
 _COMPONENT: Final = "app.kubernetes.io/component"
-"""The label by which the roles of Kyverno's own chart are gathered."""
+"""The label by which Kyverno's own chart aggregates roles."""
 _GATHERS: Final = Version(1, 13)
-"""The Kyverno whose chart is the first to gather roles by the label."""
+"""The first Kyverno whose chart aggregates roles by the label."""
 _Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
 
 
 def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
-    """Is there what the policies need of Kyverno's controllers, and what else do they read?
+    """Check that Kyverno's controllers have the permissions that policies need, and list what else
+    the policies read.
 
-    carried: the policies of the chart, for the definitions that stand beside them.
+    carried: the policies of the chart, whose folders may hold definitions.
     """
     definitions = [each for policy in carried for each in definitions_beside(policy.folder)]
     rendered = subject.policies.rendered().resources

@@ -1,4 +1,4 @@
-"""What Kyverno warns of when it takes the policies: a row a run, whatever the environments."""
+"""Kyverno's warnings about policies that it accepts, one row for all environments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in th
 
 
 def policy_warnings(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
-    """What does Kyverno say of policies that it takes?"""
+    """Yield Kyverno's warnings about the policies."""
     place, name = subject.policies.values.location, subject.environment.name
     warned = [each for each in compiled.warnings if each.rule_id == WARNING_RULE]
     yield from findings(name, POLICY_WARNINGS, warned, place)
@@ -30,8 +30,8 @@ def policy_warnings(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
 
 
 def together(rows: Sequence[Row]) -> Iterator[Row]:
-    """The rows, one for all environments where the policies or the charts get the same warning in
-    several."""
+    """Yield the rows, with one in place of several environments' equal warnings of policies or
+    charts."""
     said: dict[Row, list[str]] = {}
     for row in rows:
         if row.check in (POLICY_WARNINGS, HELM_WARNINGS):

@@ -1,4 +1,4 @@
-"""Policies without examples whose own match names only what Kyverno is not sent."""
+"""Policies without examples that match only objects which Kyverno is not sent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from chartkit.scan.policies import PolicySet
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _ANY: Final = "\uffff"
-"""A name that no pattern has but those that match every name."""
+"""A name that only the patterns for every name match."""
 
 
 def unreachable(
     compiled: PolicySet, unsent: Unsent, names: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """A warning for each policy of these names that Kyverno is never asked about."""
+    """Yield a warning for each policy of these names that no object reaches."""
     for policy in compiled.policies:
         if policy.policy.name in names and asks_kyverno(policy):
             reasons = _reasons(policy, unsent)
@@ -31,7 +31,7 @@ def unreachable(
 
 
 def never_acts(name: str, reasons: Collection[Reason], unsent: Unsent) -> Diagnostic:
-    """A warning on a policy that is asked about nothing."""
+    """Return a warning on a policy that no object reaches."""
     known = list(dict.fromkeys(reasons))
     texts = ", ".join(f"{one} ({unsent.locate(one)})" for one in known)
     message = (
@@ -46,7 +46,7 @@ def never_acts(name: str, reasons: Collection[Reason], unsent: Unsent) -> Diagno
 
 
 def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
-    """Why nothing comes to a policy; empty where something may."""
+    """Return the reasons why no object reaches a policy; none if one may."""
     found: list[Reason] = []
     for resource, subresource in _probes(policy):
         reasons = unsent.reasons(resource, {}, subresource)
@@ -57,7 +57,8 @@ def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
 
 
 def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
-    """An object for each kind, namespace and name that a policy names, with its subresource."""
+    """Yield an object for each kind, namespace and name that a policy names, with its
+    subresource."""
     parsed = policy.policy
     if isinstance(parsed, Policy):
         for rule in parsed.rules:
@@ -88,7 +89,7 @@ def _of_filter(one: ResourceFilter) -> Iterator[tuple[Resource, str]]:
 
 
 def _selected(selector: LabelSelector | None) -> Iterable[str]:
-    """The namespaces that a selector names; one that nothing names where it does not."""
+    """Return the namespaces that a selector names; one that nothing names where it does not."""
     if selector is None:
         return (_ANY,)
     named = [text for key, text in selector.labels.items() if key == NAME_LABEL]

@@ -1,4 +1,4 @@
-"""Runs every check of an environment, in order."""
+"""All checks of an environment, in order."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from chartkit.render.model import Outcome, Row
 
 
 def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
-    """Every row of an environment's summary; carried: the policies of its chart, None where they
-    are upstream's and have no examples.
+    """Return every row of an environment's summary; carried: the policies of its chart, None where
+    they are upstream's and have no examples.
 
     Values that the charts' schemas refuse end the checks, since Helm does not render them. Raises
     RenderError where a chart does not render, InputError where a workload cannot be read.

@@ -1,7 +1,7 @@
-"""Objects that an environment's Kyverno never gets to see, by the configuration that Helm rendered.
+"""Objects that an environment's Kyverno is not sent, by the configuration that Helm rendered.
 
-Its resource filters and its webhooks' selectors decide before any policy is asked. Kubernetes' own
-policies know nothing of them.
+Its resource filters and its webhooks' selectors decide before any policy does. They do not apply to
+Kubernetes' own policies.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ Labels = Mapping[str, Mapping[str, str]]
 
 
 def asks_kyverno(policy: RunnablePolicy) -> bool:
-    """Whether Kyverno evaluates a policy, and not the API server itself."""
+    """Return whether Kyverno evaluates a policy, rather than the API server."""
     return not policy.runs_in_api_server
 
 
 class Unsent:
-    """The objects of one environment that do not come to Kyverno, why, and which value says so.
+    """The objects of one environment that are not sent to Kyverno, with the reasons and their
+    locations.
 
-    Where the project does not install Kyverno nothing is known of its configuration, and every
-    object counts as sent.
+    If the project does not install Kyverno, its configuration is unknown and every object counts as
+    sent.
     """
 
     def __init__(self, subject: Subject) -> None:
@@ -53,8 +54,8 @@ class Unsent:
     def reasons(
         self, resource: Resource, labels: Labels, subresource: str = ""
     ) -> Sequence[Reason]:
-        """Why nothing of an object comes to Kyverno when it is created; empty where something
-        does, be it the Pods that a controller makes of it."""
+        """Return the reasons why Kyverno is not sent an object when it is created; none if it is
+        sent the object, or the Pods of a controller."""
         given = in_namespace(resource)
         known = labels.get(given.namespace)
         found = tuple(self._configuration.unsent(given, known, subresource))
@@ -64,17 +65,17 @@ class Unsent:
         return found
 
     def filtered(self, resource: Resource) -> Sequence[Reason]:
-        """The resource filters that keep an object from cleanup policies, too."""
+        """Return the resource filters that also keep an object from cleanup policies."""
         return tuple(self._configuration.filtered(in_namespace(resource)))
 
     def locate(self, reason: Reason) -> Location | None:
-        """The line of the values that give a reason."""
+        """Return the location of a reason in the values; None without values of Kyverno's chart."""
         if self._values is None:
             return None
         return self._values.locate((_CONFIG, *self._path(reason)))
 
     def remedy(self, reasons: Sequence[Reason]) -> str:
-        """The values of Kyverno's chart that take reasons back."""
+        """Return the values of Kyverno's chart that would undo reasons."""
         return " and ".join(dict.fromkeys(map(self._remedy, reasons)))
 
     def _remedy(self, reason: Reason) -> str:
@@ -88,7 +89,7 @@ class Unsent:
         return f"{_CONFIG}.{'.'.join(map(str, path))} without {reason.text}"
 
     def _path(self, reason: Reason) -> tuple[str | int, ...]:
-        """The path below `config` that gives a reason."""
+        """Return the path below `config` of a reason's value."""
         if reason.key == RESOURCE_FILTERS:
             return self._filter_path(reason.text)
         added = f"{NAME_LABEL} NotIn [{self._namespace}]"
@@ -112,7 +113,7 @@ class Unsent:
 
 
 def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
-    """What the ConfigMap that the admission controller reads says, and its namespace."""
+    """Return the configuration in the ConfigMap of the admission controller, and its namespace."""
     rendered = engine.rendered().resources if engine is not None else ()
     name = next(
         (text for each in kyverno_controllers.controllers(rendered) for text in _reads(each)), None
@@ -124,7 +125,7 @@ def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
 
 
 def _reads(controller: kyverno_controllers.Controller) -> Iterator[str]:
-    """The ConfigMap that an admission controller is told to read."""
+    """Yield the name of the ConfigMap that an admission controller reads."""
     if controller.component != kyverno_controllers.ADMISSION:
         return
     template = ("spec", "template", "spec")
@@ -135,7 +136,7 @@ def _reads(controller: kyverno_controllers.Controller) -> Iterator[str]:
 
 
 def _pod_of(resource: Resource) -> Resource | None:
-    """A Pod that a controller makes of an object; None where it makes none."""
+    """Return a Pod of a controller object; None for any other object."""
     spec = mapping(resource.body, "spec")
     spec = mapping(mapping(spec, "jobTemplate"), "spec") or spec
     template = mapping(spec, "template")

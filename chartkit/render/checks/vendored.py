@@ -1,4 +1,4 @@
-"""Which charts are upstream's own, and what chartkit.yaml says to them in vain."""
+"""Vendored charts, and settings of chartkit.yaml that have no effect on them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHECK = "charts"
 def taken_rows(
     project: Project, taken: Mapping[str, Vendored], environments: Sequence[Environment]
 ) -> Iterator[Row]:
-    """A note for each chart that is upstream's, and a warning for each thing that chartkit.yaml
-    says in vain; environments: those that are checked. Raises InputError."""
+    """Yield a note for each vendored chart, and a warning for each setting of chartkit.yaml that
+    has no effect on it; environments: those to check. Raise InputError."""
     for name, found in taken.items():
         used = name != ENGINE or any(env.engine for env in project.environments.values())
         message = f"{name} {found.chart.version} is upstream's own, from {found.source}"

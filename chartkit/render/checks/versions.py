@@ -1,4 +1,4 @@
-"""Checks of the pair of versions, of the charts in Helm's eyes, and of availability."""
+"""Checks of the pair of versions, of the charts with Helm, and of availability."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, li
 
 
 def compatibility(subject: Subject) -> Iterable[Row]:
-    """Does this Kyverno support this Kubernetes?"""
+    """Check that this Kyverno supports this Kubernetes."""
     env = subject.environment
     place = env.locate("kyverno")
     verdict = compat.judge(env.kyverno, env.kubernetes, date.today(), place)
@@ -31,7 +31,8 @@ def compatibility(subject: Subject) -> Iterable[Row]:
 
 
 def faults(subject: Subject) -> Iterable[Row]:
-    """Which policies run into a known fault of the Kyverno release that is installed?"""
+    """Yield a warning for each policy that a known fault of the installed Kyverno release
+    affects."""
     env, engine = subject.environment, subject.engine
     for fault in known_faults():
         release, place = env.release, env.locate("kyverno")
@@ -49,7 +50,7 @@ def faults(subject: Subject) -> Iterable[Row]:
 
 
 def values(subject: Subject) -> Iterable[Row]:
-    """Does every key mean something, and does every value fit its schema?"""
+    """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         rules = (*VALUES_RULES, *REFUSED_RULES)
         found = [*lint(chart.lint_subject(), rules), *_refused(chart)]
@@ -59,7 +60,7 @@ def values(subject: Subject) -> Iterable[Row]:
 
 
 def helm(subject: Subject) -> Iterable[Row]:
-    """Does Helm lint, render and admit the charts, and do their objects fit together?"""
+    """Check that Helm lints, renders and admits the charts, and that their objects fit together."""
     for chart in subject.charts:
         rendered = chart.rendered()
         warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
@@ -75,7 +76,7 @@ def helm(subject: Subject) -> Iterable[Row]:
 
 
 def availability(subject: Subject) -> Iterable[Row]:
-    """Is the engine as available as the environment wants it?"""
+    """Check that the engine is as highly available as the environment requires."""
     env = subject.environment
     if subject.engine is None:
         message = "Kyverno is not installed by this project here (engine: false)"
@@ -96,7 +97,8 @@ def availability(subject: Subject) -> Iterable[Row]:
 
 
 def _refused(chart: Chart) -> list[Diagnostic]:
-    """What Helm refuses by a schema that is not ours."""
+    """Return Helm's error for a chart whose schema is upstream's; chartkit does not read that
+    one."""
     if not chart.files.is_upstream or chart.files.schema() is None:
         return []
     try:
@@ -118,7 +120,7 @@ def _dry_run(chart: Chart) -> list[Diagnostic]:
 
 
 def _placed(diagnostic: Diagnostic, chart: Chart) -> Diagnostic:
-    """A finding at the values that decide it, where its hint names a key that stands there."""
+    """Return a finding located at the values that its hint names, if they are there."""
     path = high_availability.values_path(diagnostic)
     if path is not None:
         return replace(diagnostic, location=chart.lint_subject().locate(path))

@@ -1,1 +1,2 @@
-"""Objects as an API server stores them: what it fills in before policies see an object."""
+"""Objects as an API server stores them, with the defaults that it fills in before policies see
+them."""

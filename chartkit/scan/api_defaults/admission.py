@@ -1,5 +1,7 @@
-"""What an API server works out for a Pod itself, and not for a template: its defaulting looks at
-all containers together, and admission plugins that are on by default have their say."""
+"""Defaults of a Pod that its templates do not get.
+
+They depend on all containers together, or come from admission plugins that are on by default.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ _CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-criti
 
 
 def _priority(pod: Body) -> None:
-    """What the admission plugin Priority says without asking for classes of the cluster's own."""
+    """Apply the admission plugin Priority, which knows no classes of the cluster's own."""
     for spec in at(pod, "spec"):
         name = spec.get("priorityClassName")
         if is_zero(name) or (isinstance(name, str) and name in _CRITICAL):
@@ -65,7 +67,7 @@ def _service_account(pod: Body) -> None:
 
 
 def _tolerations(pod: Body) -> None:
-    """The admission plugin DefaultTolerationSeconds."""
+    """Apply the admission plugin DefaultTolerationSeconds."""
     for spec in at(pod, "spec"):
         tolerations = spec.get("tolerations", [])
         if not isinstance(tolerations, list):
@@ -89,7 +91,7 @@ def _tolerates(toleration: Body, key: str) -> bool:
 
 
 def _texts(pod: Body, name: str) -> Body:
-    """The labels or annotations of a Pod."""
+    """Return the labels or annotations of a Pod."""
     metadata = pod.get("metadata")
     found = metadata.get(name) if isinstance(metadata, dict) else None
     return found if isinstance(found, dict) else {}
@@ -107,7 +109,7 @@ def _profile(annotation: Json) -> Body | None:
 
 
 def _apparmor(pod: Body) -> None:
-    """The annotations of old become fields, unless they say what the Pod's own field says."""
+    """Set fields from legacy annotations, unless the Pod has a field of its own."""
     annotations = _texts(pod, "annotations")
     for spec in at(pod, "spec"):
         if any(one.get("name") == "windows" for one in at(spec, "os")):
@@ -138,7 +140,7 @@ _TERMS: Final = {
 
 
 def _label_keys(pod: Body) -> None:
-    """The labels that a term names by their keys join its selector."""
+    """Add the labels that a term names by their keys to its selector."""
     labels = _texts(pod, "labels")
     for spec in at(pod, "spec"):
         for path, fields in _TERMS.items():

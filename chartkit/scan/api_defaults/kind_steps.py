@@ -1,4 +1,4 @@
-"""What an API server works out for single kinds, beyond what a table of defaults can say."""
+"""Defaults of single kinds that a table of values cannot express."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def labels_of_template(body: Body) -> None:
-    """A Job and a ReplicationController without labels have those of their template."""
+    """Give a Job or a ReplicationController without labels those of its template."""
     metadata = body.setdefault("metadata", {})
     for template in at(body, "spec.template.metadata"):
         labels = template.get("labels")
@@ -43,7 +43,7 @@ def rolling(name: str, defaults: Mapping[str, Json]) -> Callable[[Body], None]:
 
 
 def rolling_sets(spec: Body) -> None:
-    """A StatefulSet's strategy: a type that is said does not bring the rest with it."""
+    """Default a StatefulSet's strategy, whose other fields depend on its type."""
     strategy = spec.setdefault("updateStrategy", {})
     if not isinstance(strategy, dict):
         return
@@ -56,7 +56,7 @@ def rolling_sets(spec: Body) -> None:
 
 
 def first_generation(body: Body) -> None:
-    """A DaemonSet's template has a number, in the annotations since apps/v1."""
+    """Set the generation of a DaemonSet's template, an annotation since apps/v1."""
     metadata = body.setdefault("metadata", {})
     annotations = metadata.setdefault("annotations", {}) if isinstance(metadata, dict) else None
     if isinstance(annotations, dict):
@@ -103,7 +103,7 @@ def name_label(namespace: Body) -> None:
 
 
 def protected_by(finalizer: str) -> Callable[[Body], None]:
-    """The admission plugin StorageObjectInUseProtection."""
+    """Apply the admission plugin StorageObjectInUseProtection."""
 
     def step(body: Body) -> None:
         metadata = body.setdefault("metadata", {})
@@ -115,7 +115,7 @@ def protected_by(finalizer: str) -> Callable[[Body], None]:
 
 
 def data_source(spec: Body) -> None:
-    """The old and the new field of a claim's source say the same."""
+    """Copy a claim's source between its old and its new field."""
     old, new = spec.get("dataSource"), spec.get("dataSourceRef")
     for source in (old, new):
         if isinstance(source, dict):
@@ -127,7 +127,8 @@ def data_source(spec: Body) -> None:
 
 
 def limits_step(item: Body) -> None:
-    """What a LimitRange says of containers: the largest is the default, that the request."""
+    """Default a LimitRange of containers: its maximum is the default, which is the default
+    request."""
     if item.get("type") != "Container":
         return
     for target, sources in (("default", ("max",)), ("defaultRequest", ("default", "min"))):

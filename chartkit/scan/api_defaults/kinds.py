@@ -38,15 +38,17 @@ from chartkit.scan.api_defaults.token import Accounts, accounts_among, mount_tok
 
 
 def all_as_stored(found: Sequence[Resource]) -> list[Resource]:
-    """The objects as an API server stores them, Pods with what the service accounts among them
-    say."""
+    """Return objects as an API server stores them; Pods take fields from the service accounts among
+    the objects."""
     accounts = accounts_among(found)
     return [as_stored(resource, accounts) for resource in found]
 
 
 def as_stored(resource: Resource, accounts: Accounts | None = None) -> Resource:
-    """The object as an API server stores it; the very same for a kind that is not built in. The
-    one that came in stays as it was. accounts: the service accounts that are known."""
+    """Return an object as an API server stores it; the same object if its kind is not built in.
+
+    The given object is not changed. accounts: the known service accounts.
+    """
     shape = _SHAPES.get((resource.api_version, resource.kind))
     if shape is None:
         return resource

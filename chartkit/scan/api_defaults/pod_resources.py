@@ -16,8 +16,8 @@ Amounts = dict[str, Quantity]
 
 
 def fill_pod_resources(pod: Body) -> None:
-    """Requests of a Pod that has limits, and its limits of huge pages. Quantities that are none
-    leave all as it is."""
+    """Fill in the requests of a Pod that has limits, and its limits of huge pages. Nothing changes
+    if a quantity is invalid."""
     for spec in at(pod, "spec"):
         for resources in at(spec, "resources"):
             try:
@@ -54,7 +54,8 @@ def _is_supported(key: str) -> bool:
 
 
 def _together(spec: Body, name: str) -> Amounts:
-    """What the containers need at once: their sum, or what one of those before them needs."""
+    """Return the resources that the containers need at once: their sum, or those of an init
+    container."""
     total: Amounts = {}
     for container in at(spec, "containers[]"):
         _add(total, _amounts(container, name))

@@ -14,7 +14,8 @@ _TOKEN_SECONDS: Final = 3600
 
 
 def pull_policy(image: Json) -> str:
-    """`Always` for the tag latest, which an image without tag and digest has, too."""
+    """Return `Always` for the tag latest, which is also the tag of an image without tag and
+    digest."""
     if not isinstance(image, str):
         return "IfNotPresent"
     try:
@@ -41,7 +42,7 @@ def _source_of_volume(volume: Body) -> None:
 
 
 def _account(spec: Body) -> None:
-    """The two names of the service account are one field."""
+    """Copy the service account between the two fields for its name."""
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if name and isinstance(name, str):
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -111,7 +112,7 @@ VOLUME_SOURCES: Final = {
     "awsElasticBlockStore": Shape(zero="readOnly fsType partition"),
     "gcePersistentDisk": Shape(zero="readOnly fsType partition"),
 }
-"""Those that Pods and PersistentVolumes share."""
+"""Defaults that Pods and PersistentVolumes share."""
 
 _VOLUME = Shape(
     steps=(_source_of_volume,),

@@ -1,4 +1,4 @@
-"""HorizontalPodAutoscalers: the metric and the rules that stand where none is given."""
+"""Defaults of HorizontalPodAutoscalers: metrics and scaling rules."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ METRICS: Final = {
 
 
 def fill_behavior(spec: Body) -> None:
-    """Metrics where there are none, and the rules of both directions where one is spoken of."""
+    """Fill in metrics, and the rules of both directions if one is given."""
     if not spec.get("metrics"):
         spec["metrics"] = [copied(_CPU)]
     behavior = spec.get("behavior")
@@ -44,7 +44,7 @@ def fill_behavior(spec: Body) -> None:
 
 
 def fill_target(scaler: Body) -> None:
-    """Of autoscaling/v1, which keeps other metrics in an annotation."""
+    """Fill in an object of autoscaling/v1, which keeps other metrics in an annotation."""
     if any(_METRICS_ANNOTATION in one for one in at(scaler, "metadata.annotations")):
         return
     for spec in at(scaler, "spec"):

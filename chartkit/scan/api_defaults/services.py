@@ -1,4 +1,4 @@
-"""Services: defaults that depend on the type, and the fields that say the same twice."""
+"""Defaults of Services: those that depend on the type, and pairs of fields with the same value."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What an API server makes of a typed object, told as data: a tree of shapes.
+"""The changes that an API server makes to a typed object, as a tree of shapes.
 
 Kubernetes decodes an object into Go structs, runs the defaulting functions of its version, and
-encodes it again. A `Shape` says for one struct what that changes. Nothing here raises: a value
-of another type than the field has is left as it is, and so is what no shape names.
+encodes it again. A `Shape` describes what that changes in one struct. Nothing here raises: a value
+that does not have its field's type is left unchanged, and so is a field that no shape names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ _MAPS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("binaryData", "data", "parameters", "stringData", "volumeAttributes"), ""),
     **dict.fromkeys(("capacity", "hard", "limits", "overhead", "requests"), "0"),
 }
-"""Fields that hold maps of any keys, with what a null in them means; empty ones are left out."""
+"""Fields that are maps with arbitrary keys, and the meaning of a null in them; empty maps are left
+out."""
 
 _KEPT_LISTS: Final = frozenset(
     ("admissionReviewVersions", "containers", "nodeSelectorTerms", "paths", "verbs")
@@ -48,7 +49,7 @@ class Shape:
 
 
 def fill(shape: Shape, body: Body) -> None:
-    """Makes of the body, which is changed, what an API server makes of it."""
+    """Change a body as an API server does."""
     for name, value in shape.absent.items():
         if name not in body:
             body[name] = copied(value)
@@ -72,7 +73,7 @@ def fill(shape: Shape, body: Body) -> None:
 
 
 def at(value: Json, path: str) -> Iterator[Body]:
-    """The objects at a path (`containers[].env[]`) below a value."""
+    """Yield the objects at a path (`containers[].env[]`) below a value."""
     step, _, rest = path.partition(".")
     name = step.removesuffix("[]")
     found = value.get(name) if isinstance(value, dict) else None
@@ -84,13 +85,13 @@ def at(value: Json, path: str) -> Iterator[Body]:
 
 
 def is_zero(value: Json) -> bool:
-    """Whether a plain field of this value counts as unset: none, an empty text, 0 and false."""
+    """Return whether a value counts as unset: null, an empty string, 0 or false."""
     return value is None or (isinstance(value, str | bool | int) and not value)
 
 
 def canonical(value: Json, least_exponent: int | None = None) -> Json:
-    """A quantity as Kubernetes writes it, what is finer than 10^least_exponent rounded up; the
-    value itself where it is no quantity."""
+    """Return a quantity as Kubernetes writes it, rounded up to 10^least_exponent; an invalid
+    quantity is returned unchanged."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return value
     try:
@@ -106,7 +107,7 @@ def canonical(value: Json, least_exponent: int | None = None) -> Json:
 
 
 def tidy(value: Json) -> Json:
-    """A copy of a typed value without what Go does not write: nulls, empty lists, empty maps."""
+    """Return a copy of a typed value without what Go omits: nulls, empty lists, empty maps."""
     if isinstance(value, list):
         return [tidy(one) for one in value]
     if not isinstance(value, dict):
@@ -127,7 +128,7 @@ def tidy(value: Json) -> Json:
 
 
 def copied(value: Json) -> Json:
-    """The value with containers of its own."""
+    """Return a deep copy of a value's containers."""
     if isinstance(value, dict):
         return {key: copied(one) for key, one in value.items()}
     if isinstance(value, list):

@@ -1,5 +1,8 @@
-"""The volume with the token of its service account, which the admission plugin ServiceAccount
-mounts into every container of a Pod that does not rule it out."""
+"""The volume with the token of a Pod's service account.
+
+The admission plugin ServiceAccount mounts it into every container unless the Pod or the account
+disables it.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from chartkit.model import Body, Json, Resource
 from chartkit.scan.api_defaults.shape import at, copied
 
 Accounts = dict[tuple[str, str], Body]
-"""The service accounts that are known, by namespace and name."""
+"""The known service accounts, by namespace and name."""
 
 _PREFIX: Final = "kube-api-access-"
 _NAME: Final = f"{_PREFIX}xxxxx"
-"""A server makes five letters up."""
+"""Placeholder for the five letters that a server generates."""
 
 _PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
 _NAMESPACE: Final = {"apiVersion": "v1", "fieldPath": "metadata.namespace"}
@@ -29,7 +32,7 @@ _SOURCE: Final[Body] = {
 
 
 def accounts_among(found: Iterable[Resource]) -> Accounts:
-    """The service accounts among what was found; without a namespace they are in `default`."""
+    """Return the service accounts among objects; the default namespace is `default`."""
     return {
         (one.namespace or "default", one.name): one.body
         for one in found
@@ -38,8 +41,8 @@ def accounts_among(found: Iterable[Resource]) -> Accounts:
 
 
 def mount_token(pod: Resource, accounts: Accounts) -> None:
-    """Gives the Pod, whose body is changed, what it has of its service account; an account that
-    is not known is as one without fields."""
+    """Add to a Pod's body what it takes from its service account; an unknown account has no
+    fields."""
     if any("kubernetes.io/config.mirror" in one for one in at(pod.body, "metadata.annotations")):
         return
     for spec in at(pod.body, "spec"):

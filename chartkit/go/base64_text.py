@@ -22,7 +22,7 @@ def decode_base64(text: str) -> bytes:
 
 
 def _stop(text: str) -> int:
-    """Where Go's decoder stops; it counts bytes, line ends included."""
+    """Return the byte at which Go's decoder stops, line ends included."""
     data = text.encode("utf-8", "surrogateescape").decode("latin-1")
     filled = at = 0
     while at < len(data):

@@ -80,7 +80,7 @@ class _Scanner:
         self._at = 0
 
     def problem(self) -> str | None:
-        """What is wrong; None where the text is JSON."""
+        """Return the fault of the text; None if it is JSON."""
         try:
             self._value("looking for beginning of value", 0)
             self._space()

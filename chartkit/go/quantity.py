@@ -20,7 +20,7 @@ _MAX_DIGITS = 1000
 
 
 class Format(Enum):
-    """How a quantity is written: `12e6`, `12Mi` or `12M`."""
+    """The notation of a quantity: `12e6`, `12Mi` or `12M`."""
 
     DECIMAL_EXPONENT = "DecimalExponent"
     BINARY_SI = "BinarySI"

@@ -18,7 +18,7 @@ _MAX_WORK = 200_000
 
 
 UNBOUNDED = 4096
-"""How often Kyverno's generator repeats at most what `*`, `+` or `{n,}` leaves open."""
+"""The most repetitions of Kyverno's generator for `*`, `+` or `{n,}`."""
 
 _LAST = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)

@@ -49,8 +49,8 @@ class Regex:
 
     @property
     def size(self) -> int:
-        """How many instructions RE2 has for the pattern; a search takes so many steps for each
-        character at worst."""
+        """Return the number of RE2's instructions for the pattern; a search takes so many steps
+        for each character at worst."""
         return int(self._compiled.programsize)
 
     def matches(self, text: str) -> bool:
@@ -65,7 +65,7 @@ class Regex:
 
     @property
     def groups(self) -> int:
-        """How many capturing groups the pattern has."""
+        """Return the number of capturing groups of the pattern."""
         return int(self._compiled.groups)
 
     def find_groups(self, text: str) -> Iterator[Groups]:

@@ -56,7 +56,7 @@ class _RangeError(Exception):
 
 @dataclass(slots=True)
 class _Fields:
-    """What has been read so far; rest is what is still to be read."""
+    """The fields that have been read; rest is the text that is left."""
 
     rest: str
     year: int = 0

@@ -26,7 +26,7 @@ _INT64: Final = (-(2**63), 2**63 - 1)
 
 @dataclass(slots=True)
 class _State:
-    """Where the decoder stands: the struct, the fields on the way; and the first wrong type."""
+    """The state of the decoder: the struct, the fields on the way, and the first wrong type."""
 
     struct: str = ""
     fields: list[str] = field(default_factory=list)

@@ -14,10 +14,10 @@ _PATH: Final = _PLAIN | frozenset("$&+,/:;=@")
 _FRAGMENT: Final = _PATH | frozenset("?!()*")
 _USER: Final = _PLAIN | frozenset("$&+,;=")
 _HOST: Final = _PLAIN | frozenset("!\"$&'()*+,:;<=>[]")
-"""What stands in each part without being escaped."""
+"""The characters of each part that are not escaped."""
 
 _VALID: Final = frozenset("!$&'()*+,;=:@[]%")
-"""What a part may hold besides without being written anew."""
+"""The further characters of a part that stay as they are."""
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)?:")
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")

@@ -1,4 +1,4 @@
-"""What go-yaml says of a text that `chartkit.documents.reader` could not read.
+"""Messages of go-yaml about a text that `chartkit.documents.reader` could not read.
 
 The texts are libyaml's own; go-yaml adds a line to those that are not in the first one.
 """
@@ -62,8 +62,8 @@ def yaml_problem(text: str) -> str | None:
 
 
 def _key_problem(text: str) -> str | None:
-    """What is said of the first key that JSON has no place for: lists and objects are refused when
-    they are read, null when the document is written as JSON."""
+    """Return the message about the first key that JSON cannot hold: lists and objects are
+    refused when they are read, null when the document is written as JSON."""
     try:
         root = compose(text, Loader=CSafeLoader)
     except YAMLError:

@@ -1,4 +1,4 @@
-"""What expressions of policies may ask, answered from a scan's objects and recorded answers."""
+"""Answers to the expressions of policies, from a scan's objects and recorded answers."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _recorded(status: int, body: Json) -> Json:
 
 
 def _answer(status: int, body: Json) -> Body:
-    """What Kyverno makes of an answer: its object with the status, or both side by side."""
+    """Return Kyverno's form of an answer: its object with the status, or both side by side."""
     code = Int64(status)
     if isinstance(body, dict):
         return {**body, "statusCode": code}

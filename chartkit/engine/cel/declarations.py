@@ -1,4 +1,4 @@
-"""How functions, macros, types and libraries are declared, and the environments made of them.
+"""Declarations of functions, macros, types and libraries, and the environments made of them.
 
 One decorator declares one overload with its code, its documentation and examples; the checker,
 the compiler and `docs/reference/cel.md` read the same declaration:
@@ -29,9 +29,9 @@ from chartkit.registration import declarations
 
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
-"""What a call cost, from its arguments and its result, in cel-go's units."""
+"""The cost of a call, from its arguments and its result, in cel-go's units."""
 Work = Callable[[Sequence[Value], Value], int]
-"""What a call took beside what calls of its sizes take, as members gone through (`Frame.work`)."""
+"""The work of a call beyond that of calls of its sizes, in members visited (`Frame.work`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Function:
 
 
 class Builder(Protocol):
-    """What a macro's expander makes nodes with: ids and positions are the builder's care.
+    """The factory of nodes for a macro's expander: it takes care of ids and positions.
 
     Each method gives a node at the macro's own position.
     """
@@ -207,7 +207,7 @@ class Variable:
 
 
 class CheckedExpression(Protocol):
-    """What a validator sees: the tree with the type and the overloads of each node."""
+    """The input of a validator: the tree with the type and the overloads of each node."""
 
     @property
     def source(self) -> str: ...
@@ -238,7 +238,7 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How an environment differs beside its libraries.
+    """The options of an environment besides its libraries.
 
     homogeneous: the members of a list or map literal must have one type; validate: literals that
     can never be right do not compile; fold: constant parts are evaluated when the program is made,
@@ -253,7 +253,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Environment:
-    """What an expression may name, and how strictly it is read.
+    """The names that an expression may use, and how strictly it is read.
 
     Each is equal to itself alone, so that what is made of it can be remembered with it.
     """

@@ -1,4 +1,4 @@
-"""What each part of an expression came to, for those who wonder about the whole."""
+"""The value of each part of an expression, to explain the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an expression may ask of the world outside its variables: a port that callers fill.
+"""The port through which an expression asks the world outside its variables.
 
 Only Kyverno's libraries ask. What cannot be answered is a `CelError`, which says what was asked.
 """
@@ -36,7 +36,7 @@ class Host(Protocol):
         ...
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
-        """What the API answers to an object that is sent to it."""
+        """Return the API's answer to an object that is sent to it."""
         ...
 
     def plural(self, api_version: str, kind: str, /) -> str:
@@ -53,7 +53,7 @@ class Host(Protocol):
     def http(
         self, method: str, url: str, headers: Mapping[str, str], body: Json, ca_bundle: str, /
     ) -> Json:
-        """What a service answers, decoded from JSON.
+        """Return the answer of a service, decoded from JSON.
 
         Functions see every number as a double but those that are `Int64`.
         """
@@ -70,7 +70,8 @@ class Host(Protocol):
     def verify_image(
         self, image: str, attestation: str | None, attestors: Sequence[Value], /
     ) -> int:
-        """How many of the attestors vouch for an image (attestation: None) or an attestation."""
+        """Return the number of attestors that vouch for an image (attestation: None) or an
+        attestation."""
         ...
 
     def image_payload(self, image: str, attestation: str, /) -> Json:

@@ -32,7 +32,7 @@ def divide(left: int, right: int) -> int:
 
 
 def modulo(left: int, right: int) -> int:
-    """What is left over by `divide`; it has the sign of the left number."""
+    """Return the remainder of `divide`; it has the sign of the left number."""
     if not right:
         raise CelError("modulus by zero")
     rest = abs(left) % abs(right)

@@ -1,4 +1,4 @@
-"""What an environment has, for people: each function and macro with its meaning and examples."""
+"""The contents of an environment: each function and macro with its meaning and examples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one library brings."""
+    """The contents of one library."""
 
     name: str
     doc: str
@@ -99,7 +99,7 @@ def _entry(name: str, declared: Sequence[tuple[str, Macro | Overload]]) -> Entry
 
 
 def signature(overload: Overload) -> str:
-    """How a call is written, with the types of its parts: `string.charAt(int) -> string`."""
+    """Return a call with the types of its parts: `string.charAt(int) -> string`."""
     texts = [format_type(parameter) for parameter in overload.parameters]
     if overload.function in _OPERATORS:
         call = _OPERATORS[overload.function].format(*texts)

@@ -54,7 +54,7 @@ class Duration(Opaque):
         return -seconds if self.nanoseconds < 0 else seconds
 
     def whole(self, unit: int) -> int:
-        """How many whole units (in nanoseconds) it holds, cut towards zero."""
+        """Return the number of whole units (in nanoseconds), truncated towards zero."""
         count = abs(self.nanoseconds) // unit
         return -count if self.nanoseconds < 0 else count
 
@@ -108,7 +108,7 @@ class Timestamp(Opaque):
         return checked_timestamp(self.nanoseconds + duration.nanoseconds, self.offset)
 
     def minus(self, other: Timestamp) -> Duration:
-        """How long it is after another; raises `CelError` beyond 292 years."""
+        """Return the time since another timestamp; raises `CelError` beyond 292 years."""
         seconds = checked_int((self.seconds - other.seconds) * SECOND)
         return Duration(
             checked_int(seconds + self.nanoseconds % SECOND - other.nanoseconds % SECOND)

@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 
 class TypeKind(Enum):
-    """What sort of type it is."""
+    """The kind of a type."""
 
     # There is one object for each kind, so that its identity is a hash, and a quick one.
     __hash__ = object.__hash__

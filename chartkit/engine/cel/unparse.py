@@ -32,7 +32,7 @@ _NO_MACROS: Mapping[int, MacroCall] = MappingProxyType({})
 
 
 class _Level(IntEnum):
-    """How close a text holds together."""
+    """The binding strength of a text."""
 
     CONDITIONAL = 1
     OR = 2

@@ -1,4 +1,4 @@
-"""How CEL's values stand in Python, and the questions that are asked of any of them.
+"""CEL's values in Python, and the operations on any of them.
 
 | CEL | Python |
 |---|---|
@@ -61,7 +61,7 @@ class Opaque:
         return other.__class__ is self.__class__ and self == other
 
     def type_value(self) -> Type:
-        """What `type(value)` gives; raises `CelError` where the type has no answer."""
+        """Return the value of `type(value)`; raises `CelError` if the type has none."""
         return self.cel_type
 
     @abstractmethod
@@ -167,7 +167,7 @@ class KeyedMap(dict[Value, Value]):
 
 
 def _place(key: Value) -> Hashable:
-    """What equal keys have in common."""
+    """Return a key that equal map keys share."""
     kind = key.__class__
     if kind in _KEYS:
         return (kind, key) if key == key else (kind, id(key))
@@ -177,7 +177,7 @@ def _place(key: Value) -> Hashable:
 
 
 def _other_places(key: Value) -> Iterator[Hashable]:
-    """Where a number stands that has another type and the same value."""
+    """Return the keys of a number with another type and the same value."""
     kind = key.__class__
     if kind is float and key.is_integer():  # type: ignore[attr-defined]
         yield int, key

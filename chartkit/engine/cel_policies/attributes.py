@@ -1,4 +1,4 @@
-"""What an API server says of a request to its admission plugins, computed once a request."""
+"""The attributes of a request that an API server gives its admission plugins, computed once."""
 
 from __future__ import annotations
 

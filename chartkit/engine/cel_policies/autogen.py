@@ -172,7 +172,7 @@ def mutation_rewritten(expression: str, template: str) -> str:
 
 
 def _closing(content: str) -> int:
-    """Where the brace stands that ends what one before the text began; 0 where none does.
+    """Return the position of the brace that closes one before the text; 0 if there is none.
 
     Kyverno counts braces in string literals, too.
     """

@@ -1,4 +1,4 @@
-"""What Kyverno's webhook refuses of policies whose expressions compile, in its words.
+"""Faults for which Kyverno's webhook refuses policies whose expressions compile, in its words.
 
 Sources: `pkg/cel/policies/*/validate.go` and `pkg/image/verification/evaluator/validate.go`, and
 `validateMAPCompatibleMatchConditions` of its MutatingPolicy compiler.
@@ -43,7 +43,8 @@ _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpres
 
 
 def refusals(policy: CelPolicy) -> list[Diagnostic]:
-    """What Kyverno's compiler and its webhook both refuse, or what nothing would ever apply."""
+    """Return the faults that Kyverno's compiler or webhook refuses, and policies that never
+    apply."""
     if policy.kind is not CelKind.MUTATING:
         return []
     evaluation: Body = policy.spec.get("evaluation") or {}

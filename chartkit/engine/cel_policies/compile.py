@@ -27,7 +27,7 @@ from chartkit.model import Resource
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands beside a policy and changes it: exceptions, and bindings of any policy."""
+    """The documents that affect a policy: exceptions, and bindings of any policy."""
 
     exceptions: Sequence[CelException] = ()
     bindings: Sequence[Resource] = ()
@@ -91,7 +91,7 @@ KINDS: Final[dict[CelKind, tuple[Phase, Compiler]]] = {
     CelKind.MUTATING_ADMISSION: (Phase.MUTATE, _mutating_admission),
     CelKind.VALIDATING_ADMISSION: (Phase.VALIDATE, _validating_admission),
 }
-"""When each kind runs, and what compiles it."""
+"""The phase of each kind, and its compiler."""
 
 
 def compile_cel_policy(

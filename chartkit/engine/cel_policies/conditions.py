@@ -30,7 +30,7 @@ def holds(
 
 
 def failed(evaluate: Callable[[T], Value], conditions: Iterable[T]) -> list[str] | None:
-    """Why conditions fail to evaluate, none of which is false; None where one of them is.
+    """Return why conditions cannot be evaluated, if none is false; None if one is.
 
     evaluate: raises CelError.
     """

@@ -1,4 +1,4 @@
-"""Whether match constraints speak of a request, as an API server decides it for its webhooks."""
+"""Match constraints, as an API server decides them for its webhooks."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class CelException:
     expires: datetime | None
 
     def named(self, policy: CelPolicy) -> int:
-        """How often it names a policy."""
+        """Return the number of times that it names a policy."""
         return self.references.count((policy.kind_name, policy.name))
 
     @property
@@ -96,7 +96,8 @@ def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[Cel
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """What the exceptions say of a request: those that let it off, or what they let through."""
+    """The effect of exceptions on a request: those that lift the policy, or values that they
+    allow."""
 
     full: tuple[CelException, ...] = ()
     images: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ class Allowed:
         return {"allowedImages": list(self.images), "allowedValues": list(self.values)}
 
     def result(self, judge: Judge) -> RuleResult:
-        """What a policy reports of a request that is let off."""
+        """Return the policy's result for a request that is let off."""
         keys = ", ".join(one.key for one in self.full)
         # The first of the highest priority above 0 decides; without any, the first.
         chosen = max(self.full, key=lambda one: max(one.priority, 0))
@@ -135,8 +136,8 @@ class Exceptions:
         )
 
     def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:
-        """What they say of a request; raises CelError for a condition that fails to evaluate,
-        unless an exception before it lets the request off."""
+        """Return their effect on a request; raises CelError for a condition that cannot be
+        evaluated, unless an exception before it lets the request off."""
         if not self._compiled:
             return NOTHING_ALLOWED
         matched: list[CelException] = []

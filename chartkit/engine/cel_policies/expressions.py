@@ -30,7 +30,7 @@ _VARIABLES: Final = "kyverno.variables"
 
 @dataclass(frozen=True, slots=True)
 class CompiledValidation:
-    """What must hold; message_expression: None for none."""
+    """A compiled validation; message_expression: None for none."""
 
     validation: Validation
     program: Program

@@ -1,5 +1,5 @@
-"""What the kinds of CEL policies share when they judge a request: constraints, exceptions,
-conditions, variables and audit annotations."""
+"""The common part of all kinds of CEL policies when they evaluate a request: constraints,
+exceptions, conditions, variables and audit annotations."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def admission(
 
 
 def new_host(policy: CelPolicy, world: World) -> ClusterHost:
-    """What a policy's expressions ask, with nothing generated yet."""
+    """Return the host of a policy's expressions, with nothing generated yet."""
     return ClusterHost(world, policy.name, namespace=policy.namespace, may_call=policy.may_call)
 
 
@@ -82,7 +82,7 @@ class Judge:
 
     type: RuleType = RuleType.VALIDATION
     phase: Phase | None = None
-    """When it speaks, of a kind that does so twice; None: whenever its kind does."""
+    """The phase, for a kind with two; None: the phase of its kind."""
 
     def __init__(self, policy: CelPolicy) -> None:
         self.policy = policy
@@ -92,7 +92,8 @@ class Judge:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a failure leads to: `Deny`, `Audit`, `Warn`; none: the default of the kind."""
+        """Return the effects of a failure: `Deny`, `Audit`, `Warn`; none: the default of the
+        kind."""
         return self.policy.actions
 
     def speaks_of(self, attributes: Attributes) -> bool:
@@ -109,7 +110,7 @@ class Judge:
         return self.policy.json or known is None or known.concern(attributes)
 
     def run(self, admission: Admission) -> RuleResult | None:
-        """What the policy says of a request; None: nothing. Never raises for what stands in the
+        """Return the policy's result for a request; None for none. Never raises because of the
         policy or the object."""
         try:
             if not self.policy.json and not self.speaks_of(admission.attributes):
@@ -120,7 +121,7 @@ class Judge:
         return self.judge(admission)
 
     def host(self, admission: Admission) -> ClusterHost:
-        """What the policy's expressions ask; kept for as long as the world stays the same."""
+        """Return the host of the policy's expressions; kept as long as the world stays the same."""
         known = self._host
         if known is not None and known[0] is admission.world:
             return known[1]
@@ -130,7 +131,7 @@ class Judge:
 
     @abstractmethod
     def judge(self, admission: Admission) -> RuleResult | None:
-        """What the policy says of a request that it speaks of."""
+        """Return the policy's result for a request that it matches."""
 
     def result(
         self,

@@ -31,13 +31,13 @@ KYVERNO_KINDS: Final = (
 )
 ADMISSION_KINDS: Final = (CelKind.VALIDATING_ADMISSION, CelKind.MUTATING_ADMISSION)
 NAMESPACED: Final = "Namespaced"
-"""What stands before the kind of a policy that lives in a namespace."""
+"""The prefix of the kinds of policies that live in a namespace."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceRule:
-    """Which requests: `*` stands for any group, version, resource or operation; names: empty for
-    all; scope: `Cluster`, `Namespaced` or `*`."""
+    """A rule of match constraints: `*` stands for any group, version, resource or operation;
+    names: empty for all; scope: `Cluster`, `Namespaced` or `*`."""
 
     groups: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class ResourceRule:
 
 @dataclass(frozen=True, slots=True)
 class MatchConstraints:
-    """What a policy speaks of; no rules at all: of everything."""
+    """The match constraints of a policy; without rules, it matches everything."""
 
     rules: tuple[ResourceRule, ...] = ()
     excluded: tuple[ResourceRule, ...] = ()
@@ -67,7 +67,7 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What must hold; message: empty for none; message_expression: None for none."""
+    """A validation; message: empty for none; message_expression: None for none."""
 
     expression: str
     message: str = ""
@@ -107,7 +107,7 @@ class CelPolicy:
 
     @property
     def key(self) -> str:
-        """What results name: `name`, or `namespace/name`."""
+        """Return the name in results: `name`, or `namespace/name`."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
@@ -117,7 +117,7 @@ class CelPolicy:
 
     @property
     def id(self) -> str:
-        """What tells it from all other policies (`RuleResult.policy_id`)."""
+        """Return the identity among all policies (`RuleResult.policy_id`)."""
         return policy_id(self.kind_name, self.key)
 
     @property

@@ -160,7 +160,8 @@ class CompiledCelPolicy:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """What a failure leads to, in any of its forms; none: the default, which is to deny."""
+        """Return the effects of a failure, in any of its forms; none: the default, which is to
+        deny."""
         return tuple(dict.fromkeys(action for judge in self.judges for action in judge.actions))
 
     @property

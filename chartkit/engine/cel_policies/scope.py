@@ -17,7 +17,7 @@ from chartkit.engine.request.request import User
 from chartkit.model import Body
 
 NOTHING: Final[Body] = {}
-"""What stands for an object that there is not, as Kyverno's own engine has it."""
+"""The value of an object that does not exist, as in Kyverno's engine."""
 
 
 class RequestScope(dict[str, Value]):

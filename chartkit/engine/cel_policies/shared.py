@@ -20,7 +20,7 @@ from chartkit.engine.cel.types import Type
 
 _REQUEST: Final = frozenset(("object", "oldObject", "request", "namespaceObject"))
 _OWN: Final = ("variables", "params")
-"""What a policy's environment may have beside that of its kind."""
+"""The parts of a policy's environment in addition to that of its kind."""
 
 Fields = tuple[tuple[str, Type], ...]
 """The names of a policy's variables with their types, in their order."""

@@ -13,7 +13,7 @@ from chartkit.engine.context.context import Context
 from chartkit.model import Body
 
 AnyAll = Callable[[Context], bool]
-"""Whether conditions hold in a context; raises EvaluationError."""
+"""A test whether conditions hold in a context; raises EvaluationError."""
 
 
 def compile_any_all(body: Body) -> AnyAll:

@@ -83,8 +83,8 @@ class DeletingPolicy(Judge):
         return self.policy.resource
 
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult | None:
-        """Whether it would delete an object: pass for yes, fail for no, nothing where it does not
-        speak of it. Never raises for what stands in the policy or the object."""
+        """Return whether it would delete an object: pass for yes, fail for no, nothing if it
+        does not match. Never raises because of the policy or the object."""
         if not request.is_json and not request.plural:
             one = request.resource
             cluster = world.api.cluster(self.policy.name, "")
@@ -92,11 +92,12 @@ class DeletingPolicy(Judge):
         return self.run(admission(Attributes(request), world))
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Whether the match constraints speak of an object; they are not asked about plain JSON."""
+        """Return whether the match constraints match an object; they are not asked about plain
+        JSON."""
         return attributes.request.is_json or super().speaks_of(attributes)
 
     def host(self, admission: Admission) -> ClusterHost:
-        """What its expressions ask; the time is that of its run."""
+        """Return the host of its expressions; the time is that of its run."""
         policy = self.policy
         return ClusterHost(
             admission.world,

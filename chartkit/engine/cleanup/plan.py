@@ -1,4 +1,4 @@
-"""What would be deleted when: every cleanup policy's next run, and the TTL labels."""
+"""Planned deletions: every cleanup policy's next run, and the TTL labels."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def plan_deletions(
     namespaces: Mapping[str, Mapping[str, str]],
     world: World = OFFLINE,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
-    """What is deleted of the objects that are there at a time, in order of time.
+    """Return the deletions of existing objects at a time, in order of time.
 
     A policy deletes what fits it at its next run, so its conditions see that run's time. An object
     without a creation time counts as created at `at`. namespaces: the labels of each. The

@@ -60,8 +60,8 @@ class CleanupPolicy:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def evaluate(self, request: Request, world: World = OFFLINE) -> RuleResult:
-        """Whether it would delete an object: pass for yes, fail for no. Never raises for what
-        stands in the policy or the object."""
+        """Return whether it would delete an object: pass for yes, fail for no. Never raises
+        because of the policy or the object."""
         try:
             context = Context({}, world)
             deletes = self._deletes(request, context)
@@ -142,7 +142,8 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
 
 
 def _faults(spec: Body, schedule: Schedule | None) -> list[str]:
-    """What Kyverno's webhook says of a policy that its command-line program evaluates."""
+    """Return the faults that Kyverno's webhook finds in a policy that its command-line program
+    evaluates."""
     faults = []
     for entry in spec.get("context") or ():
         for kind, name in (("imageRegistry", "ImageRegistry"), ("configMap", "ConfigMap")):

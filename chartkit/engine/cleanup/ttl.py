@@ -31,7 +31,7 @@ _SECONDS: Final = (
 
 
 def deletion_time(resource: Resource, created: datetime) -> datetime | None:
-    """When an object's label has it deleted; None where it has none.
+    """Return the time at which an object's label has it deleted; None if it has none.
 
     created: when the object is made, where it does not say so itself. Raises InputError for a
     label that Kyverno cannot read, and then nothing is deleted.

@@ -13,7 +13,7 @@ from chartkit.model import Body, Json
 
 KIND: Final = "Context"
 _ALWAYS: Final = dict.fromkeys(("image", "resolvedImage", "registry", "repository"), "")
-"""What the data of an image holds even where the file says nothing of it."""
+"""The data of an image that are present even if the file does not mention them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Who asks, as users write it down: `cli.kyverno.io/v1alpha1`, kind UserInfo."""
+"""The user of a request, as users write it: `cli.kyverno.io/v1alpha1`, kind UserInfo."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class QueryError(EvaluationError):
 
 
 MAX_CONTEXT_SIZE = 2 * 1024 * 1024
-"""How much JSON the entries of one context may hold, in bytes; Kyverno's own limit."""
+"""The most bytes of JSON in the entries of one context; Kyverno's own limit."""
 
 
 class _Slot:
@@ -44,7 +44,7 @@ class _Slot:
 
 
 class _Shared:
-    """What a context and all its children have in common."""
+    """The common part of a context and all its children."""
 
     __slots__ = ("depth", "limit", "size")
 
@@ -55,7 +55,7 @@ class _Shared:
 
 
 class Context:
-    """What one rule can see of one admission request."""
+    """The data of one admission request that a rule can see."""
 
     __slots__ = ("_held", "_level", "_shared", "_slots", "budget", "data", "is_delete", "world")
 
@@ -93,7 +93,7 @@ class Context:
         return made
 
     def query(self, expression: Expression) -> Json:
-        """What an expression finds; the entries it names are loaded first.
+        """Return the result of an expression; the entries that it names are loaded first.
 
         Raises `QueryError` for a failed search, `BudgetError`, and what a loader raises.
         """

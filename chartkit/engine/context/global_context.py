@@ -27,7 +27,7 @@ KINDS: Final = ("GlobalContextEntry",)
 ENTRY_RULE: Final = "global-context-entry"
 """The id of diagnostics for what Kyverno's webhook refuses."""
 _RETRY_LIMIT: Final = 3
-"""That of the definition."""
+"""The default of the definition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class GlobalContextEntry:
     projections: Mapping[str, Expression]
 
     def data(self, projection: str, world: World) -> Json:
-        """What it holds, or what one of its projections makes of that (empty: the whole).
+        """Return the data, or the result of one of its projections (empty: all data).
 
         Raises LookupFailed for a projection that is missing or fails, and where the call has no
         recorded answer and cannot be made.
@@ -60,7 +60,7 @@ class GlobalContextEntry:
 
     @property
     def tries(self) -> int:
-        """How often its call is made, at most, where it fails."""
+        """Return the most attempts of its call."""
         return int((self.call or {}).get("retryLimit") or _RETRY_LIMIT)
 
     def _held(self, world: World) -> Json:

@@ -1,4 +1,4 @@
-"""What a context defers: a value that is fetched when an expression first names it."""
+"""A deferred value of a context: fetched when an expression first names it."""
 
 from __future__ import annotations
 
@@ -36,4 +36,4 @@ class Loader(Protocol):
 
 
 NOTHING: Final = object()
-"""What a loader gives that adds nothing to the context."""
+"""The result of a loader that adds nothing to the context."""

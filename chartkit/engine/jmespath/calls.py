@@ -13,7 +13,7 @@ from chartkit.model import Json
 
 _SIZED: Final = frozenset({str, list, dict, ItemsList})
 _CHARACTERS: Final = 2
-"""How many characters or members a function goes through in a step, as a power of two."""
+"""The number of characters or members that a function visits in a step, as a power of two."""
 
 
 def compile_call(name: Json, arguments: Sequence[Search]) -> Search:

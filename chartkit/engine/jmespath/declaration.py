@@ -1,4 +1,4 @@
-"""How a function is declared: one decorator gives its name, types, documentation and code."""
+"""Declarations of functions: one decorator gives the name, types, documentation and code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ExpressionReference:
     lenient: Search
 
     def found(self, members: list[Json], budget: Budget) -> Iterator[Json]:
-        """What the expression finds in each member, null for a missing key."""
+        """Return the result of the expression for each member, null for a missing key."""
         budget.spend(len(members) * self.node.weight, "an expression of each element")
         return (self.lenient(member, budget) for member in members)
 

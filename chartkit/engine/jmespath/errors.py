@@ -1,4 +1,4 @@
-"""What goes wrong when an expression is compiled or searched, in Kyverno's words."""
+"""Errors of compiling or searching an expression, in Kyverno's words."""
 
 from __future__ import annotations
 

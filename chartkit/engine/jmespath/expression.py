@@ -35,8 +35,9 @@ class Expression:
     _search: Search = field(repr=False, compare=False)
 
     def search(self, data: Json, budget: Budget | None = None) -> Json:
-        """What the expression finds in a value; raises `JMESPathError`, and `BudgetError` where
-        the search takes more than the budget has (without one: more than a rule may take).
+        """Return the result of the expression for a value; raises `JMESPathError`, and
+        `BudgetError` if the search takes more than the budget has (without one: more than a rule
+        may take).
 
         Numbers found are plain int or float (float64), or `Int64` where Go has an integer.
         Nothing in data is changed, and the result may share parts with it.

@@ -1,4 +1,4 @@
-"""What functions take from outside: the clock, chance and names of hosts; tests pin them."""
+"""Outside sources of functions: the clock, chance and host names; tests pin them."""
 
 from __future__ import annotations
 

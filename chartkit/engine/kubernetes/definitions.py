@@ -1,5 +1,5 @@
-"""What the custom resource definitions of Kyverno's kinds find in a document, from the compact
-schemas that the definitions themselves are made of (`chartkit.schemas`)."""
+"""Faults that the custom resource definitions of Kyverno's kinds find in a document, by the
+compact schemas from which the definitions are made (`chartkit.schemas`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OBJECT: Final[dict[str, Check]] = {
     "metadata": _METADATA,
     "status": anything,
 }
-"""What every object has; the status is Kyverno's to write, and never read."""
+"""The fields of every object; the status is written by Kyverno, and never read."""
 
 
 @cache

@@ -13,7 +13,7 @@ DEFAULT_NAMESPACE: Final = "default"
 
 
 class GroupVersionKind(NamedTuple):
-    """What an object is; group is empty for Kubernetes' core."""
+    """The kind of an object; group is empty for Kubernetes' core."""
 
     group: str
     version: str
@@ -102,12 +102,12 @@ _IRREGULAR: Final = {
 
 
 def is_cluster_scoped(kind: GroupVersionKind) -> bool:
-    """Whether objects of this kind stand outside namespaces; custom kinds count as inside."""
+    """Return whether objects of this kind are outside namespaces; custom kinds count as inside."""
     return (kind.group, kind.kind) in CLUSTER_SCOPED
 
 
 def is_custom(kind: GroupVersionKind) -> bool:
-    """Whether a kind is no kind of Kubernetes' own: it belongs to somebody else's domain."""
+    """Return whether a kind is not one of Kubernetes' own: it belongs to another domain."""
     return "." in kind.group and not kind.group.endswith(".k8s.io")
 
 

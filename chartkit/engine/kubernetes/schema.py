@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.model import Json
 
 Problem = tuple[tuple[str | int, ...], str]
-"""Where (keys and indexes from the top) and what, in the API server's words."""
+"""The place (keys and indexes from the top) and the message, in the API server's words."""
 
 Check = Callable[[Json, tuple[str | int, ...]], list[Problem]]
 

@@ -20,7 +20,7 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def compile_selector(selector: LabelSelector) -> Labelled:
-    """Whether labels fit; a selector that Kubernetes refuses fits nothing."""
+    """Return a test whether labels match; a selector that Kubernetes refuses matches nothing."""
     if any(selector_problem(LabelSelector(expressions=(one,))) for one in selector.expressions):
         return lambda _labels: False
     tests = [_label_test(key, value) for key, value in selector.labels.items()]
@@ -67,7 +67,7 @@ def _requirement_test(one: Requirement) -> Labelled:
 
 
 def selector_problem(selector: LabelSelector) -> str:
-    """What Kubernetes says of a selector that it refuses; empty where it takes it."""
+    """Return Kubernetes' message about a selector that it refuses; empty if it accepts it."""
     for key, value in sorted(selector.labels.items()):
         problem = _requirement_problem(Requirement(key, "In", (value,)))
         if problem:
@@ -104,7 +104,7 @@ def _requirement_problem(one: Requirement) -> str:
 
 
 def key_problem(key: str) -> list[str]:
-    """What is wrong with a label's key, in Kubernetes' words."""
+    """Return the faults of a label's key, in Kubernetes' words."""
     prefix, slash, name = key.rpartition("/")
     problems = []
     if slash:
@@ -145,7 +145,7 @@ def _subdomain_problem(prefix: str) -> list[str]:
 
 
 def value_problem(value: str) -> list[str]:
-    """What is wrong with a label's value, in Kubernetes' words."""
+    """Return the faults of a label's value, in Kubernetes' words."""
     problems = []
     if len(value) > _NAME_LENGTH:
         problems.append("must be no more than 63 characters")

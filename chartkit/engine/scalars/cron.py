@@ -109,7 +109,7 @@ class Schedule:
 
 
 def _is_free(text: str) -> bool:
-    """Whether a field restricts nothing; one that counts in steps does."""
+    """Return whether a field restricts nothing; one that counts in steps does."""
     return any(part in ("*", "?") for part in text.split(","))
 
 

@@ -76,7 +76,7 @@ def parse_repository(text: str) -> RegistryReference:
 
 
 def _split_tag(text: str) -> tuple[str, str | None]:
-    """What stands before the tag, and the tag; None where no colon begins one."""
+    """Return the text before the tag, and the tag; None if no colon begins one."""
     base, colon, tag = text.rpartition(":")
     return (base, tag) if colon and "/" not in tag else (text, None)
 

@@ -15,7 +15,7 @@ Matcher = Callable[[str], bool]
 
 
 def has_wildcard(text: str) -> bool:
-    """Whether a text holds a `*` or a `?`."""
+    """Return whether a text holds a `*` or a `?`."""
     return "*" in text or "?" in text
 
 

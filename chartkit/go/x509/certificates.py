@@ -285,7 +285,7 @@ def _add_attributes(fields: Body, content: bytes) -> None:
 
 
 def _attribute_values(content: bytes) -> list[Json]:
-    """What Go shows of an attribute: pairs of type and value, the rest of each left out."""
+    """Return Go's view of an attribute: pairs of type and value, without the rest."""
     groups = []
     values = Reader(content)
     while values:

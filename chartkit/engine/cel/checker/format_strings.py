@@ -59,7 +59,7 @@ class _FormatError(Exception):
 def check_format(
     template: str, arguments: Sequence[Expr], types: Mapping[int, Type], offset: int
 ) -> Issue | None:
-    """What is wrong with a format string, at its first fault; offset: where the call stands."""
+    """Return the first fault of a format string; offset: of the call."""
     try:
         used = _read(template, arguments, types)
     except _FormatError as error:
@@ -73,7 +73,7 @@ def check_format(
 
 
 def _read(template: str, arguments: Sequence[Expr], types: Mapping[int, Type]) -> int:
-    """How many arguments the text asks for."""
+    """Return the number of arguments that the text needs."""
     # Clauses are read byte by byte, which shows in the message about one that is not ASCII.
     text = template.encode("utf-8", "surrogatepass").decode("latin-1")
     position, used = 0, 0

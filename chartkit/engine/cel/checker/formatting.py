@@ -1,4 +1,4 @@
-"""How complaints show types: shorter than `str(type)`, which gives the names of the runtime."""
+"""Types in complaints: shorter than `str(type)`, which gives the names of the runtime."""
 
 from __future__ import annotations
 

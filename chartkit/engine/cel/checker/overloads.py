@@ -1,4 +1,4 @@
-"""Which overloads a call may mean, and what it gives."""
+"""The overloads of a call, and their result types."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Variables:
 def resolve_overloads(
     signatures: Signatures, member: bool, arguments: tuple[Type, ...], variables: Variables
 ) -> Resolution:
-    """What a call with arguments of these types comes to; without ids where nothing matches."""
+    """Return the resolution of a call with arguments of these types; without ids if nothing
+    matches."""
     closed = not variables.open or all(map(is_closed, arguments))
     if closed:
         known = signatures.known.get((member, arguments))
@@ -102,7 +103,7 @@ def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None])
 def _try(
     candidate: Candidate, arguments: tuple[Type, ...], substitution: Substitution, first: int
 ) -> Type | None:
-    """What the overload gives for these arguments; None where it does not take them.
+    """Return the overload's result type for these arguments; None if it does not accept them.
 
     first: the number of the first of its type variables.
     """

@@ -1,4 +1,4 @@
-"""Which variable a name means: one of a comprehension around it, or one of the environment."""
+"""The variable of a name: of a comprehension around it, or of the environment."""
 
 from __future__ import annotations
 

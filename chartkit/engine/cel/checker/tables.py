@@ -1,4 +1,4 @@
-"""What the checker asks of an environment, laid out so that asking is quick.
+"""The declarations of an environment, indexed for the checker.
 
 An overload is found once for each combination of argument types and remembered with the functions
 of the environment, which every environment that is extended by variables shares.
@@ -28,7 +28,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What a call comes to: its overloads and type, and how many type variables it used up.
+    """The result of resolving a call: its overloads and type, and the number of type variables
+    used.
 
     ids: empty where no overload matches.
     """

@@ -1,4 +1,4 @@
-"""Whether a value of one type may stand where another is asked for, and what type variables become.
+"""Unification: assignability of types, and the values of type variables.
 
 The rules are cel-go's. Type variables are found by name and bound as calls are looked at: `[]` is
 a `list(_var0)` until `[] + [1]` makes it a `list(int)`. What is assumed while an overload is tried
@@ -30,7 +30,7 @@ _PLAIN = (
 """Kinds of types that only a type of their own kind may stand for."""
 
 _STEPS = 2_000
-"""How much is looked at to answer one question: `{a: a}` around itself doubles a type each time."""
+"""The most steps for one question: `{a: a}` around itself doubles a type each time."""
 
 
 class TypeTooLargeError(Exception):
@@ -97,7 +97,7 @@ def _is_as_general(first: Type, second: Type) -> bool:
 
 
 class Substitution:
-    """What the type variables of one expression are bound to."""
+    """The bindings of the type variables of one expression."""
 
     __slots__ = ("_bound", "_left", "_undo")
 

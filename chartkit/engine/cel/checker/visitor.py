@@ -134,7 +134,7 @@ class Visitor:
     def _select_field(
         self, expr: Select | Call, operand: Expr, field: str, *, optional: bool
     ) -> Type:
-        """What the field of a value is; of an optional value, an optional."""
+        """Return the type of a value's field; of an optional value, an optional."""
         target, present = _unwrapped(self.variables.resolve(self.visit(operand)))
         if target.kind is TypeKind.MAP:
             selected = target.parameters[1]
@@ -274,7 +274,7 @@ class Visitor:
         return found
 
     def _unwrap_entry(self, expr: Expr, found: Type) -> Type:
-        """What `?` before an entry leaves of its type; only optionals may stand there."""
+        """Return the type of an entry after `?`; only optionals may follow it."""
         inner, optional = _unwrapped(found)
         if not optional and not inner.is_dynamic:
             self._mismatch(expr, optional_of(inner), inner)
@@ -366,7 +366,7 @@ class Visitor:
 
 
 def _unwrapped(value: Type) -> tuple[Type, bool]:
-    """What an optional is of, and whether it is one."""
+    """Return the type inside an optional, and whether the value is one."""
     if value.kind is TypeKind.OPAQUE and value.name == "optional_type":
         return value.parameters[0], True
     return value, False

@@ -1,4 +1,4 @@
-"""What Kubernetes' API server has in its admission policies."""
+"""The environments of Kubernetes' API server for its admission policies."""
 
 from __future__ import annotations
 

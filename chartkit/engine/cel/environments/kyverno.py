@@ -1,4 +1,4 @@
-"""What Kyverno's kinds have: its own functions on Kubernetes' environment or on plain CEL."""
+"""The environments of Kyverno's kinds: its functions on Kubernetes' environment or on plain CEL."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _EXTENSIONS: Final[tuple[Library, ...]] = (
     quantity.LIBRARY,
     semver.LIBRARY,
 )
-"""What every kind adds to CEL, in Kyverno's order."""
+"""The extensions of every kind, in Kyverno's order."""
 
 _SHARED: Final[tuple[Library, ...]] = (
     globalcontext.LIBRARY,

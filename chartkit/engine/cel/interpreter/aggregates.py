@@ -11,7 +11,7 @@ from chartkit.engine.cel.library.standard.containers import UNHASHABLE_BYTES
 from chartkit.engine.cel.values import KeyedMap, OptionalValue, Value
 
 LIST_COST, MAP_COST, STRUCT_COST = 10, 30, 40
-"""What making a list, map or object costs beside its parts: cel-go's figures."""
+"""The cost of making a list, map or object in addition to its parts: cel-go's figures."""
 
 Entry = tuple[Step, Step, bool]
 """Key, value, and whether the value is an optional one that may be left out."""

@@ -17,7 +17,7 @@ from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
 
 MISSING: Final = object()
-"""What `find` gives for what is not there."""
+"""The result of `find` for a missing value."""
 
 _JSON_PATCH: Final = "JSONPatch"
 _KEYS = frozenset({str, int, Uint, bool, float})

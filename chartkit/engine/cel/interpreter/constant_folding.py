@@ -1,4 +1,4 @@
-"""What is known before any evaluation: constants, and mistakes that make no program.
+"""Constant folding: values known before any evaluation, and mistakes that prevent a program.
 
 cel-go evaluates conversions of constants, lists and maps of constants, and looks members up in a
 set, when it makes a program; a conversion that fails, or a regular expression that is none, fails

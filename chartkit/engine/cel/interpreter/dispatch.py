@@ -1,4 +1,4 @@
-"""Which overload of a function answers a call, by the classes of its arguments."""
+"""The overload of a function that answers a call, chosen by the classes of its arguments."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ Scope = Mapping[str, Code]
 
 
 class Writer(Protocol):
-    """Who writes the code of one expression.
+    """The writer of the code of one expression.
 
     weight: what running the code written so far costs at most, without the rounds of macros.
     loops: how many macros the code stands inside of.

@@ -19,14 +19,14 @@ MAX_WORK = 1_000_000
 for cel-go a comparison of two maps costs no more, however much is in them."""
 
 CALL_WORK = 24
-"""What a function's call counts as, in members gone through."""
+"""The work of a function call, in members visited."""
 
 ERROR_WORK = 32
-"""What an error that is absorbed counts as."""
+"""The work of an error that is absorbed."""
 
 
 class Frame:
-    """What a step reads and writes.
+    """The state that a step reads and writes.
 
     slots: the variables of comprehensions, each at a place of its own. limited: whether the limit
     is the environment's; a cost that cel-go cannot tell counts only there. trace: by node id what

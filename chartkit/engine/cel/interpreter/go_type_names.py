@@ -1,4 +1,4 @@
-"""How Go calls the types of values in the messages of its errors."""
+"""Go's names for the types of values, in error messages."""
 
 from __future__ import annotations
 

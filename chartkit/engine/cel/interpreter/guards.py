@@ -1,4 +1,4 @@
-"""Whether a value may be an argument of an overload: cel-go's check when a function is called.
+"""Guards of overloads: cel-go's check of arguments when a function is called.
 
 Types without their parameters are compared; of a list the first element and of a map the first
 entry are looked at too.

@@ -1,4 +1,4 @@
-"""What the names of a checked expression stand for: constants, variables, functions."""
+"""The meaning of the names of a checked expression: constants, variables, functions."""
 
 from __future__ import annotations
 

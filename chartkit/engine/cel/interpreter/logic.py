@@ -1,4 +1,5 @@
-"""What decides before it knows everything: `&&`, `||`, `or`, `orValue`, loops that go on."""
+"""Operators that decide before all operands are known: `&&`, `||`, `or`, `orValue`, loops that
+continue."""
 
 from __future__ import annotations
 

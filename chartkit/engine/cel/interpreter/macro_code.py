@@ -7,7 +7,7 @@ from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, 
 from chartkit.engine.cel.interpreter.macro_patterns import Shape, ShapeKind, shape_of
 
 _ROUND = 50
-"""What a round costs beside what the author wrote, at most: the accumulator and what is added."""
+"""The most work of a round besides the author's code: the accumulator and the added member."""
 
 
 def comprehension(writer: Writer, fold: Comprehension, scope: Scope) -> Code:

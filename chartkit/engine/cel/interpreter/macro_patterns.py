@@ -1,4 +1,4 @@
-"""Which macro a comprehension is: read from what it does, not from how it was written."""
+"""The macro of a comprehension: recognised by its effect, not by its text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from chartkit.engine.cel.ast import (
 
 
 class ShapeKind(Enum):
-    """What a comprehension comes to."""
+    """The pattern of a comprehension."""
 
     ALL = auto()
     ANY = auto()

@@ -23,7 +23,7 @@ Arguments = tuple[Expr, ...]
 Emit = Callable[[Writer, Call, Arguments, Scope], Code | None]
 
 SELECTION: Final = 2
-"""What a selection costs at most: of what is no variable the first costs one more."""
+"""The most work of a selection: the first one on a value that is not a variable costs one more."""
 
 _EXACT_INT = 2**53
 _KINDS: Final[dict[TypeKind, type]] = {
@@ -175,7 +175,7 @@ def _equality(negated: bool) -> Emit:
 
 
 _COMPOSED = frozenset({list, dict, KeyedMap, OptionalValue})
-"""What it matters for on which side of a comparison it stands."""
+"""The operators whose cost depends on the side of a comparison."""
 
 
 def _equal(writer: Writer, left: Code, right: Code) -> str:

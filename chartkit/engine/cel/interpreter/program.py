@@ -75,7 +75,7 @@ class Program:
         return self.evaluate_exactly(variables, host)
 
     def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> dict[int, Value]:
-        """What each part came to, by node id; a `CelError` where it has no value.
+        """Return the value of each part by node id; a `CelError` for a part without a value.
 
         Constants and parts that were not evaluated are not there.
         """

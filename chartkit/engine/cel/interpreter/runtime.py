@@ -1,4 +1,4 @@
-"""What generated code calls. Each answers only where it is certain, and else raises.
+"""The functions of generated code. Each answers only if it is certain, and otherwise raises.
 
 Python holds `True` for 1, looks into texts with `in` and `[]`, and counts from the end of a list;
 CEL does not. Every function here looks at the classes of its arguments first, and where anything
@@ -37,7 +37,7 @@ UNDECIDED: Final = (
     TypeError,
     ValueError,
 )
-"""What generated code may raise beside `CelError`; never a reason to fail, only to be exact."""
+"""The errors of generated code besides `CelError`; never a failure, only a reason to be exact."""
 
 LONG: Final = 1000
 """Texts, lists and maps beyond this size are left to the closures, which count what they cost."""
@@ -135,7 +135,7 @@ def present(value: Value, field: str) -> bool:
 
 
 def path(value: Value, fields: Fields) -> Value:
-    """What `value.?first.?second` finds, or `MISSING`."""
+    """Return the value of `value.?first.?second`, or `MISSING`."""
     if value.__class__ is OptionalValue:
         if not value.present:
             return MISSING
@@ -295,7 +295,8 @@ def _bounded(value: int) -> int:
 
 
 def items(values: Value, meter: Meter, weight: int) -> Iterable[Value]:
-    """What a macro with one variable goes through; weight: what one round may cost."""
+    """Return the members that a macro with one variable visits; weight: the most work of one
+    round."""
     if values.__class__ is not list and not isinstance(values, dict):
         raise Undecided
     charge(meter, len(values) * weight)
@@ -303,7 +304,7 @@ def items(values: Value, meter: Meter, weight: int) -> Iterable[Value]:
 
 
 def pairs(values: Value, meter: Meter, weight: int) -> Iterable[tuple[Value, Value]]:
-    """What a macro with two variables goes through."""
+    """Return the pairs that a macro with two variables visits."""
     if values.__class__ is list:
         charge(meter, len(values) * weight)
         return enumerate(values)

@@ -1,4 +1,4 @@
-"""What calls cost in cel-go's units, where it is not 1: the sizes that are gone through."""
+"""The costs of calls in cel-go's units, if not 1: the sizes that are visited."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TRAVERSAL = 0.1
 """The cost of a character, byte or member that is gone through."""
 
 UNTOLD = UINT_MAX
-"""What cel-go has for a cost that it cannot tell; added to another one it counts nothing."""
+"""The cost that cel-go cannot tell; added to another one it counts nothing."""
 
 _REGEX = 0.25
 _NEW_LIST = 11

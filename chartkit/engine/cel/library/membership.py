@@ -1,4 +1,4 @@
-"""Whether a value is among others, asked often of the same list."""
+"""Membership: tests of many values against the same list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PLAIN = frozenset({str, bytes, bool, type(None), Type})
 
 
 def _key(value: Value) -> Hashable | None:
-    """What equal values of simple types have in common; None where only comparing tells."""
+    """Return a key that equal values of simple types share; None if only comparing can tell."""
     kind = value.__class__
     if kind in _PLAIN:
         return kind, value

@@ -70,14 +70,14 @@ def no_conversion(value: Value, target: str) -> CelError:
 
 
 def content(optional: OptionalValue) -> Value:
-    """What an optional holds; raises `CelError` where it is empty."""
+    """Return the content of an optional; raises `CelError` if it is empty."""
     if not optional.present:
         raise CelError("optional.none() dereference")
     return optional.value
 
 
 def native_name(value: Value) -> str:
-    """How messages about conversions call the type of a value."""
+    """Return the type of a value, as messages about conversions name it."""
     name = type_of(value).name
     return _NATIVE_NAMES.get(name, name)
 

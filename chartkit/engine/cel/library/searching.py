@@ -22,7 +22,7 @@ _LARGE: Final = 48
 """Instructions of a pattern whose automaton may be too large to be kept."""
 
 _SLOWER: Final = 8
-"""How much longer a step takes without an automaton."""
+"""The factor by which a step is slower without an automaton."""
 
 _CALL: Final = 72
 

@@ -1,4 +1,4 @@
-"""How large a value may become: what a policy says must not fill the memory."""
+"""The limits of values: the results of a policy must not fill the memory."""
 
 from __future__ import annotations
 

@@ -34,20 +34,20 @@ ORDER = (
 
 
 class Kind(Enum):
-    """What sort of place in a rule it is."""
+    """The type of a place in a rule."""
 
     TOKEN = auto()
     RULE = auto()
     CHOICE = auto()
     LOOP = auto()
-    """Where a repetition begins."""
+    """The start of a repetition."""
     AGAIN = auto()
-    """Where a repetition may go on."""
+    """The place where a repetition may continue."""
     STOP = auto()
 
 
 class Choosing(Enum):
-    """How it is decided at a place where the next token alone does not do it."""
+    """The choice at a place where the next token alone does not decide."""
 
     FIRST_FIT = auto()
     """By the next token; where none fits, there is no choice."""

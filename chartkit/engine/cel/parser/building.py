@@ -1,4 +1,4 @@
-"""What new nodes are made with: the parser's ids, and the builder that macros expand through."""
+"""The making of nodes: the parser's ids, and the builder that macros expand through."""
 
 from __future__ import annotations
 

@@ -13,9 +13,9 @@ from chartkit.engine.cel.parser import lexer
 from chartkit.engine.cel.parser.parser import Reader, TooDeepError, UnexpectedTokenError
 
 MAX_SIZE = 100_000
-"""How many characters an expression may have."""
+"""The most characters of an expression."""
 MAX_ISSUES = 100
-"""How many complaints about one expression are shown."""
+"""The most complaints about one expression that are shown."""
 
 
 def parse(source: str, environment: Environment) -> Parsed:

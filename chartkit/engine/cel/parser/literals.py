@@ -82,7 +82,7 @@ def octets(text: str) -> bytes:
 
 
 def _content(text: str) -> tuple[str, bool]:
-    """What stands between the quotes, its line ends made alike, and whether it is raw."""
+    """Return the text between the quotes with uniform line ends, and whether it is raw."""
     raw = text[0] in "rR"
     body = text[1:] if raw else text
     width = 3 if len(body) >= 6 and body[:3] in ("'''", '"""') else 1

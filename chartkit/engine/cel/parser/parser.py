@@ -30,9 +30,9 @@ from chartkit.engine.cel.parser.lexer import Token
 from chartkit.engine.cel.values import Scalar
 
 MAX_DEPTH = 250
-"""How deep brackets and operators may nest, and how long a chain of selections may be."""
+"""The deepest nesting of brackets and operators, and the longest chain of selections."""
 MAX_NODES = 100_000
-"""How many nodes the macros of an expression may make of it."""
+"""The most nodes that macros may add to an expression."""
 
 RESERVED = frozenset(
     {
@@ -304,7 +304,7 @@ class Reader:
     def _expand(
         self, function: str, target: Expr | None, args: tuple[Expr, ...], offset: int
     ) -> Expr | None:
-        """What a macro makes of a call; None where it is the call of a function."""
+        """Return the expansion of a macro; None for the call of a function."""
         receiver = target is not None
         macro = self._macros.get((function, receiver, len(args))) or self._macros.get(
             (function, receiver, None)
@@ -325,7 +325,7 @@ class Reader:
         return expanded
 
     def _parts(self, close: str, read: Callable[[], None]) -> None:
-        """What stands between the brackets of a literal; a comma may stand behind the last."""
+        """Read the parts between the brackets of a literal; a comma may follow the last."""
         self._next()
         height = 0
         if self._token.kind not in (close, ","):

@@ -1,4 +1,4 @@
-"""What is wrong with tokens that are no expression, in the words of cel-go's parser.
+"""Syntax errors of tokens that are not an expression, in the words of cel-go's parser.
 
 Its parser is made by ANTLR, which leaves out or invents a token where that mends the text, else
 skips to a token behind which it can go on, and so finds several errors in one text. It does so
@@ -25,7 +25,7 @@ from chartkit.engine.cel.parser.lexer import ESCAPED, FLOAT, IDENTIFIER, INT, To
 _MAX_RECOVERIES = 30
 _MAX_SKIPPED = 256
 _POWERS = {**dict.fromkeys("*/%", 2)}
-"""How close an operator binds among those of its rule; 1 where nothing is said."""
+"""The precedence of an operator among those of its rule; 1 by default."""
 _KEYWORD_VALUES = frozenset({"true", "false", "null"})
 _SYMBOLIC = frozenset({lexer.EOF, *(kind for kind in ORDER if kind.isupper())})
 
@@ -169,7 +169,7 @@ class _Reader:
         return True
 
     def _expected(self, state: State) -> frozenset[str]:
-        """What may stand at a place, and behind its rule if that may be over."""
+        """Return the tokens that may follow at a place, and after its rule if that may end."""
         expected = next_tokens(state)
         for caller in reversed(self._callers):
             if END not in expected or caller.following is None:
@@ -178,7 +178,7 @@ class _Reader:
         return (expected - {END}) | {lexer.EOF} if END in expected else expected
 
     def _behind_callers(self) -> frozenset[str]:
-        """What may stand behind any of the rules that are being read."""
+        """Return the tokens that may follow any of the rules that are being read."""
         followers = (caller.following for caller in self._callers)
         sets = (next_tokens(state) for state in followers if state is not None)
         return frozenset().union(*sets) - {END}

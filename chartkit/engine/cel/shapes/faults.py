@@ -1,4 +1,4 @@
-"""Where an object is not of its kind's types, so that no API server takes it."""
+"""Fields of an object with the wrong type, so that no API server accepts it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES: Final = {
 
 
 def type_faults(body: Body) -> Iterator[str]:
-    """What is wrong with the fields of one of Kubernetes' own kinds: `path: is …, must be …`.
+    """Return the faults of the fields of one of Kubernetes' own kinds: `path: is …, must be …`.
 
     Nothing for other kinds, for fields that the kind has not and for null, which is taken anywhere.
     """

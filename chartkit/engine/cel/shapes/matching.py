@@ -1,4 +1,4 @@
-"""Which of Kubernetes' own kinds a rule about resources speaks of."""
+"""The built-in kinds that a rule about resources matches."""
 
 from __future__ import annotations
 

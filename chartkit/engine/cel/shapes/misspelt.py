@@ -57,7 +57,7 @@ def misspelt(program: Program, kinds: Iterable[GroupVersionKind]) -> tuple[KindI
 
 @lru_cache(maxsize=4096)
 def _undefined(program: Program, kind: GroupVersionKind) -> tuple[UndefinedField, ...]:
-    """What the program's own environment knows nothing of, or it would not have compiled."""
+    """Return the fields that the program's own environment does not check."""
     environment = _typed(program.environment, kind)
     return () if environment is None else undefined_fields(program.checked.parsed, environment)
 

@@ -1,4 +1,4 @@
-"""What an API server refuses of its own policies, though Kyverno's engine evaluates it.
+"""Faults for which an API server refuses its own policies, though Kyverno's engine evaluates them.
 
 Kyverno gives `orValue` a meaning for values that are no optionals, and with it another type; an
 API server does not, so an expression that compiles here may not compile there.

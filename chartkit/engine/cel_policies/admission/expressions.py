@@ -111,7 +111,8 @@ class AdmissionExpressions:
     def variables(
         self, scope: Scope, computed: dict[Program, Value] | None = None
     ) -> Mapping[str, Value]:
-        """What `variables` is in a scope; computed: values that are known for its request."""
+        """Return the value of `variables` in a scope; computed: values that are known for its
+        request."""
         return _Variables(self._variables, scope, computed)
 
 

@@ -13,9 +13,9 @@ from chartkit.model import Body, Json
 
 @dataclass(frozen=True, slots=True)
 class ParamRef:
-    """Which objects of a kind are a policy's parameters: one by its name, or all that a selector
-    takes. namespace: empty for the request's own; fits: whether labels are those that are selected,
-    None for all; allows_none: whether a request for which there is none is admitted."""
+    """The objects of a kind that are a policy's parameters: one by its name, or all that a selector
+    matches. namespace: empty for the request's own; fits: the selector, None for all; allows_none:
+    whether a request is admitted if there are none."""
 
     api_version: str
     kind: str

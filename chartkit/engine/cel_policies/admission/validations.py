@@ -25,7 +25,8 @@ _LONGEST_MESSAGE: Final = 5 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Why a request is not admitted; is_error: because something could not be evaluated."""
+    """The reason why a request is not admitted; is_error: because something could not be
+    evaluated."""
 
     message: str
     is_error: bool = False
@@ -73,7 +74,7 @@ class AdmissionValidation:
         ]
 
     def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Decision | None:
-        """What keeps a request from being admitted; None where nothing does.
+        """Return the reason why a request is not admitted; None if it is.
 
         request: a `server_scope`; match conditions do not see its `namespaceObject`.
         """

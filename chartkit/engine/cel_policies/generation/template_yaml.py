@@ -19,7 +19,7 @@ from chartkit.model import Body, Json
 
 MERGE: Final = "<<"
 _MOST: Final = 100_000
-"""How many values a template may have once its aliases are written out."""
+"""The most values of a template once its aliases are expanded."""
 
 _PLAIN: Final = "!plain"
 _STRING: Final = "tag:yaml.org,2002:str"
@@ -81,7 +81,7 @@ def _bound_depth(text: str) -> None:
 
 
 def line_of(node: yaml.Node) -> int:
-    """Where a node stands, counted from 1."""
+    """Return the line of a node, from 1."""
     line: int = node.start_mark.line
     return line + 1
 
@@ -91,7 +91,7 @@ def _is_null(node: yaml.Node) -> bool:
 
 
 def value_of(node: yaml.Node) -> Json:
-    """What a node without placeholders is; raises TemplateError."""
+    """Return the value of a node without placeholders; raises TemplateError."""
     problems = list(_doubles(node, set()))
     if problems:
         text = "\n  ".join(["yaml: unmarshal errors:", *problems])

@@ -28,9 +28,9 @@ _COMPUTED: Final = (
     (("notary", "tsaCerts"), "value", "notary tsa cert"),
     (("cosign", "trustedRoot"), "value", "trustedRoot"),
 )
-"""Where an expression may stand, the field that its value fills, and what Kyverno calls it."""
+"""The fields with expressions, the fields that their values fill, and Kyverno's names for them."""
 _NOT_COMPILED: Final = ("cosign", "certificate")
-"""What Kyverno passes over where a key is given by an expression."""
+"""The fields that Kyverno ignores if an expression gives a key."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +148,7 @@ class Attestors(Deferred):
         return len(self._compiled)
 
     def get(self, _key: Value, _default: Value = None, /) -> Value:
-        """What `in` asks; raises CelError, as Kyverno has no answer."""
+        """Raise CelError, because Kyverno has no answer."""
         raise CelError("no such overload")
 
 

@@ -1,4 +1,4 @@
-"""Which ImageValidatingPolicies a cluster asks together about an admission."""
+"""The ImageValidatingPolicies that a cluster asks together about an admission."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chartkit.model import Body
 
 
 def call_of(policy: CelPolicy) -> str:
-    """What tells the call in which a cluster asks a policy from its other calls.
+    """Return the key of the call in which a cluster asks a policy.
 
     A policy has a webhook of its own where that has something to say: match conditions that an
     API server knows, a timeout, `matchPolicy: Exact`. All others of a kind share one with those of

@@ -1,4 +1,4 @@
-"""What ImageValidatingPolicies found out about images while one request is judged.
+"""The findings of ImageValidatingPolicies about images during one request.
 
 Kyverno keeps both for a request and shares them among its policies
 (`pkg/cel/libs/imageverify/results.go`, the SDK's `imagedataloader`): whether an image passed a
@@ -48,7 +48,7 @@ class Evidence:
         self.verified[image] = self.verified.get(image, False) or verified
 
     def missing(self, images: Sequence[str]) -> str | None:
-        """What is wrong with the first image that passed no check; None where all did."""
+        """Return the fault of the first image that passed no check; None if all passed."""
         for image in images:
             passed = self.verified.get(image)
             if passed is None:

@@ -1,4 +1,4 @@
-"""What the expressions of an ImageValidatingPolicy ask of registries and of who signs
+"""The host of an ImageValidatingPolicy's expressions: registries and signatures
 (`pkg/cel/libs/imageverify`)."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SHORT_TYPES: Final = frozenset(
     {"custom", "slsaprovenance", "slsaprovenance02", "slsaprovenance1", "spdx", "spdxjson"}
     | {"cyclonedx", "link", "vuln", "openvex"}
 )
-"""What cosign calls predicate types for short. Kyverno keeps what such an attestation says under
-the whole type, and `extractPayload` does not find it there."""
+"""Cosign's short names for predicate types. Kyverno keeps the content of such an attestation
+under the whole type, and `extractPayload` does not find it there."""
 _MOST_REASONS: Final = 32
 _LONGEST_REASON: Final = 2000
 """An image may have a thousand signatures, each with a reason of its own; in characters."""
@@ -50,7 +50,8 @@ class ImageHost(ClusterHost):
         }
 
     def fetch(self, image: str) -> Body:
-        """What the registry says of an image, asked as the policy wants it; raises LookupFailed."""
+        """Return the registry's data about an image, with the policy's settings; raises
+        LookupFailed."""
         return self._world.images.descriptor(image, self._credentials)
 
     def image_data(self, reference: str, /) -> Body:

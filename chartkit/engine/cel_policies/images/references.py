@@ -16,11 +16,12 @@ from chartkit.engine.cel_policies.policy import CelPolicy
 _REFERENCES: Final = "spec.matchImageReferences"
 
 Fits = Callable[[str], bool]
-"""Whether a reference is one of those that a policy is about; raises CelError."""
+"""A test whether a reference is one of a policy's images; raises CelError."""
 
 
 def compile_references(policy: CelPolicy, compiler: ExpressionCompiler) -> Fits:
-    """What tells the images; without any reference a policy is about all. Raises CompileError."""
+    """Return a test for the policy's images; without any reference a policy is about all. Raises
+    CompileError."""
     found: list[Fits] = []
     matching = ExpressionCompiler(policy, ENVIRONMENTS["matchimage"])
     for index, body in enumerate(policy.spec.get("matchImageReferences") or ()):

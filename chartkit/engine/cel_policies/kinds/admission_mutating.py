@@ -50,8 +50,9 @@ class MutatingAdmissionJudge(BoundJudge):
         self._mutations = tuple(mutations)
 
     def judge(self, admission: Admission) -> RuleResult | None:
-        """What becomes of the object; one that cannot be changed is an error, for then an API
-        server refuses it (or, where failures are ignored, leaves it as it is)."""
+        """Return the result for the mutated object; an object that cannot be changed is an
+        error, because an API server then refuses it (or, if failures are ignored, leaves it as
+        it is)."""
         attributes = admission.attributes
         patched = attributes.object
         if patched is None:

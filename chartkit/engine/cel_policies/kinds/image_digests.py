@@ -94,7 +94,7 @@ class DigestJudge(Judge):
         )
 
     def _without_digest(self, body: Body) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Where images stand that the policy is about, and their references in full."""
+        """Return the paths of the policy's images without digest, and their full references."""
         for members in extract_images(body).values():
             for one in members.values():
                 image: str = one["reference"]

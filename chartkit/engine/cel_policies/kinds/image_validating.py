@@ -89,7 +89,7 @@ class ImageValidatingJudge(Judge):
         self._call = call_of(policy)
 
     def host(self, admission: Admission) -> ImageHost:
-        """What the policy's expressions ask of one request."""
+        """Return the host of the policy's expressions for one request."""
         evidence = admission.evidence.of(self._call)
         return ImageHost(self.policy, admission.world, self._fits, evidence)
 
@@ -141,7 +141,7 @@ class ImageValidatingJudge(Judge):
         return found
 
     def _extractors_for(self, admission: Admission) -> Mapping[str, Program]:
-        """What finds images in an object of the request's kind, and what the policy adds."""
+        """Return the extractors of images for the request's kind, and those of the policy."""
         attributes = admission.attributes
         template = None if self.policy.json else _template(attributes.group, attributes.resource)
         key = template if template is not None else "-"
@@ -223,7 +223,7 @@ def _compile_extractors(policy: CelPolicy, compiler: ExpressionCompiler) -> dict
 
 
 def _template(group: str, resource: str) -> str | None:
-    """Where a kind has the Pods that it makes; empty for Pods, None for kinds without any."""
+    """Return the path of the Pod template of a kind; empty for Pods, None for kinds without one."""
     if (group, resource) == ("", "pods"):
         return ""
     controller = CONTROLLERS.get(resource)

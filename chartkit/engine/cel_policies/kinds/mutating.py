@@ -72,7 +72,7 @@ class MutatingJudge(Judge):
         self._mutations = _compile_mutations(policy, compiler)
 
     def judge(self, admission: Admission) -> RuleResult | None:
-        """What becomes of the request's object, and of the targets that are there already."""
+        """Return the results for the request's object, and for existing targets."""
         scope = PolicyScope(admission.scope, changes=True)
         result = self._mutate(admission, scope, admission.attributes.object, self._conditions)
         if self._names_targets:
@@ -110,7 +110,7 @@ class MutatingJudge(Judge):
         return made if body is None else replace(made, patched=patched)
 
     def _existing(self, admission: Admission, targets: _Targets) -> Iterator[RuleResult]:
-        """What becomes of the objects of the cluster that are the policy's targets."""
+        """Return the results for the objects of the cluster that are the policy's targets."""
         cluster = admission.world.api.cluster(self.policy.name, "")
         try:
             wanted = targets.find(self._target_scope(admission), self.host(admission), cluster)
@@ -134,15 +134,15 @@ class MutatingJudge(Judge):
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
-    """Which objects that are there already a policy changes, too."""
+    """The existing objects that a policy changes, too."""
 
     constraints: Constraints | None
     expression: Program | None
     conditions: tuple[Program, ...]
 
     def find(self, scope: PolicyScope, host: Host, cluster: Cluster) -> _Wanted:
-        """What tells targets; cluster: knows the names of kinds in URLs. Raises CelError where the
-        expression has no value."""
+        """Return a test for targets; cluster: knows the names of kinds in URLs. Raises CelError
+        if the expression has no value."""
         if self.expression is not None:
             named = _named(self.expression.evaluate(scope, host))
             kinds = {(key.api_version, key.kind) for key in named}

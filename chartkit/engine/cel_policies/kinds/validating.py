@@ -85,8 +85,8 @@ class ValidatingJudge(Judge):
 def failure_message(
     failed: CompiledValidation, index: int, scope: Mapping[str, Value], host: Host
 ) -> str:
-    """What is said of a validation that does not hold: its expression's text, else its message,
-    else which one it is."""
+    """Return the message of a validation that does not hold: its expression's text, else its
+    message, else its index."""
     message = failed.validation.message
     if failed.message_expression is not None:
         try:

@@ -59,7 +59,7 @@ def apply_configuration(value: Struct, resource: Body, allow_atomic: bool = Fals
 
 
 def name_faults(value: Value, expected: str) -> Iterator[str]:
-    """Where the name of an `Object…` type is not its place in the object."""
+    """Return the faults of `Object…` types whose name is not their place in the object."""
     if isinstance(value, Struct):
         if value.type.name != expected:
             yield (
@@ -170,7 +170,7 @@ class _NoKeyError(ValueError):
 
 
 def _step(sort: ListSort, element: Json) -> str:
-    """What tells an element from the others, as it stands in a path; raises `_NoKeyError`."""
+    """Return the key of an element in a path; raises `_NoKeyError`."""
     if not sort.keys:
         if isinstance(element, dict):
             raise _NoKeyError("associative list without keys has an element that's a map type")

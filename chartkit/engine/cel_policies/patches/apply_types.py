@@ -1,4 +1,4 @@
-"""How the fields of Kubernetes' own kinds are merged by a server-side apply.
+"""The merge of the fields of Kubernetes' own kinds by a server-side apply.
 
 The table `apply_types.json` is made by `tools/apply_types.py` from the OpenAPI documents of an API
 server. A place in it is a letter for a scalar (`s` string, `n` number, `b` boolean, `u` any), `d`
@@ -27,7 +27,7 @@ Place: TypeAlias = Any
 
 
 class Scalar(Enum):
-    """What a single value may be."""
+    """The type of a single value."""
 
     STRING = auto()
     NUMBER = auto()
@@ -57,13 +57,13 @@ class MapSort:
     defaults: Mapping[str, Json] = field(default_factory=dict)
 
     def place(self, name: str) -> Place | None:
-        """What a field is; None for one that may not be there."""
+        """Return the place of a field; None for a field that does not exist."""
         return self.fields.get(name, self.others)
 
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """What may stand at a place: any of the sorts that are not None."""
+    """The sorts allowed at a place: those that are not None."""
 
     scalar: Scalar | None = None
     list: ListSort | None = None
@@ -72,7 +72,7 @@ class Sort:
 
 _UNKNOWN: Final = "d"
 _INSIDE_LISTS: Final = "*"
-"""What stands inside of lists that have no schema: it is merged as a whole."""
+"""The sort inside lists without a schema: merged as a whole."""
 
 _SORTS: Final = {
     "s": Sort(Scalar.STRING),
@@ -93,7 +93,7 @@ def place_of_kind(api_version: str, kind: str) -> Place:
 
 
 def resolve(place: Place) -> Sort:
-    """What may stand at a place."""
+    """Return the sorts allowed at a place."""
     if isinstance(place, str):
         return _named(place[1:]) if place.startswith("@") else _SORTS[place]
     return _made(place)

@@ -29,7 +29,7 @@ from chartkit.engine.json_patch.nodes import PatchError
 from chartkit.model import Body, Json
 
 _MOST_COPIED: Final = 1_000_000
-"""How many values all copies of a patch may make together."""
+"""The most values that all copies of a patch may make together."""
 
 
 class _TestFailedError(PatchError):
@@ -96,7 +96,7 @@ def _operation(patch: Struct) -> Body:
 
 
 class _Document:
-    """What is patched, and how much more may be copied in it."""
+    """A document that is patched, and the number of values that may still be copied."""
 
     __slots__ = ("_left", "root")
 
@@ -244,7 +244,7 @@ def _tested(document: _Document, operation: Body) -> None:
 
 
 def _named(problem: str, act: Callable[..., Json], *args: Json) -> Json:
-    """What a step gives, its error told with what was being done."""
+    """Return the result of a step, its error with the name of the operation."""
     try:
         return act(*args)
     except PatchError as error:

@@ -81,7 +81,7 @@ class ApiCallLoader(EntryLoader):
         return self._transform(data, context)
 
     def _keep(self, reply: Reply, context: Context) -> Json:
-        """What a service answered; that it is JSON is asked when it is kept, past the default."""
+        """Return the answer of a service; that it is JSON is checked here, after the default."""
         try:
             value = reply.value()
         except JsonError as error:

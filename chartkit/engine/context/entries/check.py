@@ -1,4 +1,4 @@
-"""What Kyverno checks of context entries before it takes a policy."""
+"""Kyverno's checks of context entries before it accepts a policy."""
 
 from __future__ import annotations
 

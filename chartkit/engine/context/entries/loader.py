@@ -1,4 +1,4 @@
-"""What every context entry shares: its name, when it is named, and how its value is kept."""
+"""The common part of context entries: the name, the moment of loading, and the stored value."""
 
 from __future__ import annotations
 

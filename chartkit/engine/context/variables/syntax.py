@@ -1,4 +1,4 @@
-"""Where variables stand in a text: Kyverno's regular expressions, and what follows from them."""
+"""Variables in a text: Kyverno's regular expressions, and their consequences."""
 
 from __future__ import annotations
 

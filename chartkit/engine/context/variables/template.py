@@ -35,11 +35,11 @@ if TYPE_CHECKING:
     from chartkit.engine.context.context import Context
 
 MAX_PASSES = 64
-"""How often a text may be searched for variables anew; Kyverno itself would never come back."""
+"""The most searches of a text for variables; Kyverno itself would never return."""
 MAX_LENGTH = 1024 * 1024
-"""How long a text may grow through variables that name each other, in characters."""
+"""The most characters of a text after its variables name each other."""
 _SMALL = 1024
-"""How long a text may be that is made without being counted, in characters."""
+"""The most characters of a text that is made without being counted."""
 
 _VARIABLES = "the values of variables"
 _ENDLESS = "they name each other without end"

@@ -21,7 +21,7 @@ from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.model import Json
 
 _INSTRUCTIONS: Final = 64
-"""How many instructions of a regular expression run in a step."""
+"""The number of instructions of a regular expression that run in a step."""
 
 
 def _compile(pattern: str, name: str) -> Regex:

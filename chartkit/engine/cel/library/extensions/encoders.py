@@ -51,7 +51,7 @@ def _refused(text: str) -> CelError:
 
 
 def _stop(text: str) -> int:
-    """Where a decoder that takes no `=` stops, in bytes."""
+    """Return the byte at which a decoder without `=` stops."""
     data = text.encode("utf-8", "replace")
     digits = 0
     for at, byte in enumerate(data):

@@ -20,7 +20,7 @@ from chartkit.go.strconv import NumberError, parse_int
 
 _DEFAULT_PRECISION: Final = 6
 _MEMBER_WEIGHT: Final = 5
-"""How much more work a character is within a list, where it is quoted, than in a text."""
+"""The additional work of a character in a list, where it is quoted, compared with a text."""
 
 _CLAUSES: Final = frozenset("sdfebxXo")
 
@@ -35,7 +35,7 @@ _ONLY: Final = {
     "X": "only integers, byte buffers, and strings can be formatted as hex",
     "o": "octal clause can only be used on integers",
 }
-"""What each clause says of a value of another type."""
+"""The message of each clause for a value of another type."""
 
 _PRECISION: Final = re.compile(r"\.([0-9]*)")
 _SPECIAL: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -276,7 +276,7 @@ _TEXTS: Final[dict[type, Callable[..., str]]] = {
     Type: lambda value: value.name,
 }
 _OWN_TEXTS: Final = frozenset({float, str, bytes, Timestamp, Duration})
-"""What is written in another way within a list or map."""
+"""The values that are written differently in a list or map."""
 
 _FORMATS: Final[dict[str, Callable[[Value, _Clause], str]]] = {
     "s": _string,

@@ -20,12 +20,12 @@ _SPLIT: Final = "The pieces between separators; a limit of 1 or more says how ma
 _SUBSTRING: Final = "The part of a text from a place on, up to but not including another."
 _JOIN: Final = "Texts, one after the other, with a separator between them."
 _FORMATTING: Final = costs.always(16)
-"""What `format` takes beside other calls, as members gone through."""
+"""The work of `format` beyond that of other calls, in members visited."""
 
 _SPACE: Final = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
-"""What Unicode calls white space, and Go trims."""
+"""The characters that Unicode calls white space and Go trims."""
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TO_LOWER: Final = str.maketrans(_UPPER, _UPPER.lower())

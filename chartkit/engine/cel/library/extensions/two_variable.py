@@ -1,4 +1,4 @@
-"""What `transformMap` and `transformMapEntry` become: maps that grow entry by entry."""
+"""The expansions of `transformMap` and `transformMapEntry`: maps that grow entry by entry."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Decision(_Incomparable):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: whether `user` may do `verb` with a path or else with resources."""
+    """A question: whether `user` may do `verb` with a path or with resources."""
 
     user: str
     verb: str
@@ -72,7 +72,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer(_Incomparable):
-    """Who is asked about, and who answers."""
+    """The user that is asked about, and the port that answers."""
 
     cel_type: ClassVar[Type] = AUTHORIZER
 

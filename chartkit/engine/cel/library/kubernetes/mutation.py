@@ -32,7 +32,7 @@ _GO_TYPES: Final[Mapping[type, str]] = {
     Timestamp: "time.Time",
     Duration: "time.Duration",
 }
-"""What Go calls the values of a document, for messages."""
+"""Go's names for the values of a document, for messages."""
 
 
 def _patch(fields: Mapping[str, Value]) -> Value:

@@ -34,7 +34,7 @@ _KEY_EXAMPLES: Final = ("MyName", "my.name", "123-abc")
 _EMPTY: Final = "must be non-empty"
 
 Check = Callable[[str], list[str]]
-"""What is wrong with a text, one message a reason; empty for a good one."""
+"""The faults of a text, one message a reason; empty for a valid one."""
 
 
 def _matches(pattern: str, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""What Kubernetes' named types have in common: they compare with nothing but their own kind."""
+"""The common part of Kubernetes' named types: they compare only with their own kind."""
 
 from __future__ import annotations
 

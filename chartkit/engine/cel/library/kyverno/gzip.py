@@ -18,7 +18,7 @@ _EMPTY_LAST_BLOCK: Final = b"\x01\x00\x00\xff\xff"
 _EMPTY_BLOCK_BITS: Final = 32
 _LONGEST_PADDING: Final = 16
 _MAX_SIZE: Final = 16 * 1024 * 1024
-"""What a text may grow to: a compressed one can stand for a thousand times its size."""
+"""The largest unpacked text: a compressed one can be a thousandth of its size."""
 
 _CHARACTERS: Final = 5
 """Characters that are as much work as one member of a list."""

@@ -19,7 +19,7 @@ from chartkit.go.x509.pem import holds_certificate
 _CONTEXT, _VARIABLES = context_variable("http", "http.Context")
 _HEADERS = map_of(STRING, STRING)
 _Secured = context_class("libs.mockAwareHTTPContext")
-"""What Kyverno 1.19 makes of a client with its own authority; no function takes the type."""
+"""Kyverno 1.19's client with its own authority; no function accepts the type."""
 
 _StringMap = dict[Value, Value]
 

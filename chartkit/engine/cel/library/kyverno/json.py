@@ -91,14 +91,14 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
 
 
 def _branches(written: Expr) -> list[Expr]:
-    """What a value may be written as: both sides of a choice."""
+    """Return the possible expressions of a value: both sides of a choice."""
     if isinstance(written, Call) and written.function == "_?_:_":
         return [each for side in written.args[1:] for each in _branches(side)]
     return [written]
 
 
 def _parts(written: Expr) -> Iterator[Expr]:
-    """What is written inside a list or map, at any depth."""
+    """Return the expressions inside a list or map, at any depth."""
     if isinstance(written, ListLiteral):
         inner: Sequence[Expr] = written.elements
     elif isinstance(written, MapLiteral):

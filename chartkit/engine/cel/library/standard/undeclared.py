@@ -1,4 +1,4 @@
-"""What operators take although no checked expression can say so: only by way of `dyn`."""
+"""Operands that operators accept though no checked expression can have them: only through `dyn`."""
 
 from __future__ import annotations
 

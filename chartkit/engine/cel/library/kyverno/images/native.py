@@ -1,4 +1,4 @@
-"""What a registry says of an image, as objects of Go: the shape that `getImageData` gives.
+"""A registry's data about an image, as objects of Go: the result of `getImageData`.
 
 Kyverno hands expressions its own Go value (`imagedataloader.ImageData`), so fields have the names
 of Go: `getImageData(image).ConfigData.Config.User`. A field that is not set reads as the zero of

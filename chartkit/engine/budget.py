@@ -22,7 +22,7 @@ MAX_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the texts and copies that one rule makes for one object."""
 
 RULES: Final = 4
-"""How many rules of one request may take all that a rule may take."""
+"""The number of rules of one request that may use the whole budget of a rule."""
 
 MAX_OBJECT: Final = 3 * 1024 * 1024
 """Bytes of an object after a mutation, as JSON: the longest request that an API server reads."""
@@ -65,8 +65,8 @@ def check_object(body: Json, name: str) -> None:
 
 
 def _is_small(body: Json) -> bool:
-    """Whether an object is far below what an API server takes: another writer, five times as fast,
-    needs a sixth of JSON's bytes at least."""
+    """Return whether an object is far below what an API server takes: another writer, five
+    times as fast, needs a sixth of JSON's bytes at least."""
     try:
         return len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
     except ValueError:
@@ -74,7 +74,7 @@ def _is_small(body: Json) -> bool:
 
 
 class Budget:
-    """What the rules of one request may still take.
+    """The remaining work and bytes of the rules of one request.
 
     steps: those that the rule at hand has left, for callers that count many times and look once:
     below 0, the next `spend` raises. whole: those that it had when it began; bytes_left and

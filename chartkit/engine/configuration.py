@@ -39,7 +39,8 @@ _NAMESPACE: Final = GroupVersionKind("", "v1", "Namespace")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why a request does not come to a policy: the key of the ConfigMap, and the part of it.
+    """The reason why a request does not reach a policy: the key of the ConfigMap, and the part of
+    it.
 
     text: the filter, or the requirement or condition that does not hold.
     """
@@ -71,7 +72,8 @@ class ResourceFilter:
     def leaves_out(
         self, kind: GroupVersionKind, subresource: str, namespace: str, name: str
     ) -> bool:
-        """Whether requests for an object are left out; name: empty where it is still to be made."""
+        """Return whether requests for an object are left out; name: empty where it is still to
+        be made."""
         if self._kind is None:
             return False
         values = (*kind, subresource)
@@ -89,7 +91,8 @@ def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What requests the API server does not send to Kyverno, and what Kyverno lets pass unseen.
+    """Kyverno's configuration: requests that the API server does not send, and those that Kyverno
+    ignores.
 
     filters: `resourceFilters`; namespace_selector, object_selector: those of its webhooks;
     conditions: their match conditions, each with its name.
@@ -114,7 +117,7 @@ class Configuration:
         namespace_labels: Mapping[str, str] | None,
         subresource: str = "",
     ) -> Iterator[Reason]:
-        """Why the creation of an object comes to no policy; nothing where it does.
+        """Return why the creation of an object reaches no policy; nothing if it does.
 
         namespace_labels: those of its namespace, None where nobody knows them: then only its name
         counts against it.

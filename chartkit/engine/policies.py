@@ -49,12 +49,13 @@ class RunnablePolicy(Protocol):
 
     @property
     def judges_json(self) -> bool:
-        """Whether it is for plain JSON: Kyverno's controllers do not ask it about admissions."""
+        """Return whether it is for plain JSON: Kyverno's controllers do not ask it about
+        admissions."""
         ...
 
     @property
     def runs_in_api_server(self) -> bool:
-        """Whether the API server evaluates it, and not Kyverno."""
+        """Return whether the API server evaluates it, and not Kyverno."""
         ...
 
     @property
@@ -64,8 +65,8 @@ class RunnablePolicy(Protocol):
 
     @property
     def looks_around(self) -> bool:
-        """Whether it may ask for more than the object of the request: the cluster's objects, an
-        entry, a service or a registry. True for too many rather than too few."""
+        """Return whether it may ask for more than the object of the request: the cluster's
+        objects, an entry, a service or a registry. True for too many rather than too few."""
         ...
 
     def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None, /) -> str:
@@ -86,7 +87,8 @@ class RunnablePolicy(Protocol):
         ...
 
     def concerns(self, request: Request, /) -> bool:
-        """Whether it may apply to requests of a kind; false only where it applies to none."""
+        """Return whether it may apply to requests of a kind; false only where it applies to
+        none."""
         ...
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:
@@ -107,14 +109,14 @@ _CEL_GROUP: Final = "policies.kyverno.io"
 
 
 def is_policy(resource: Resource) -> bool:
-    """Whether an object is a policy that the engine reads."""
+    """Return whether an object is a policy that the engine reads."""
     return is_cel_policy(resource) or (
         _group(resource) == _GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
     )
 
 
 def is_exception(resource: Resource) -> bool:
-    """Whether an object is a PolicyException of either generation."""
+    """Return whether an object is a PolicyException of either generation."""
     return resource.kind == EXCEPTION and _group(resource) in (_GROUP, _CEL_GROUP)
 
 
@@ -124,8 +126,8 @@ def _group(resource: Resource) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What stands beside policies and changes what they say: exceptions of both generations, the
-    bindings of Kubernetes' own policies, and whether Kyverno's controllers have the flag
+    """The settings and documents that affect policies: exceptions of both generations, the
+    bindings of Kubernetes' own policies, and the controllers' flag
     `--allowHTTPInNamespacedPolicies`."""
 
     exceptions: tuple[PolicyException, ...] = ()

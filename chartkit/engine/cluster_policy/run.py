@@ -86,7 +86,8 @@ class RuleView:
     def is_sent(
         self, policy: Policy, webhook: WebhookConditions, results: list[RuleResult]
     ) -> bool:
-        """Whether an API server sends the request; one that it refuses to decide is an error."""
+        """Return whether an API server sends the request; one that it refuses to decide is an
+        error."""
         run = self._run
         try:
             return webhook.hold(Attributes(replace(run.request, resource=run.plain)))
@@ -133,8 +134,8 @@ class RuleView:
 
 
 def _is_skipped(rule: Rule) -> bool:
-    """Whether a rule for the background controller leaves out what that controller itself does
-    (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
+    """Return whether a rule for the background controller leaves out what that controller
+    itself does (`skipBackgroundRequests` of `pkg/webhooks/resource/utils.go`)."""
     return rule.kind in _IN_BACKGROUND and rule.skip_background_requests
 
 

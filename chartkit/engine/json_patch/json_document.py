@@ -21,7 +21,7 @@ WRITTEN_NULL: Final[Any] = object()
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = 2**63
 _MOST_NULLS: Final = 100_000
-"""How many places of a list a patch may skip; Kyverno would fill any number."""
+"""The most places of a list that a patch may skip; Kyverno would fill any number."""
 MISSING_VALUE: Final = "missing value"
 _INVALID_INDEX: Final = "invalid index referenced"
 _NO_OBJECT: Final = "invalid value, expected object"
@@ -35,7 +35,7 @@ class KeyMissingError(PatchError):
 
 
 class _NoObject(dict[str, Json]):
-    """What stands for the new object of a deletion: JSON's null, in which nothing can be."""
+    """The new object of a deletion: JSON's null, in which nothing can be."""
 
     def __contains__(self, key: object) -> bool:
         raise PatchError(_NO_OBJECT)
@@ -49,7 +49,7 @@ class _NoObject(dict[str, Json]):
 
 
 class Document:
-    """What is patched: an object, or a list once a patch has put one in its place.
+    """A document that is patched: an object, or a list after a patch has replaced it.
 
     It shares its containers with the object that it is made of, but for those on the way to what
     an operation names: these are copied when they are first met, and changed then.
@@ -261,7 +261,7 @@ def _padding(count: int) -> int:
 
 
 def equal(left: Json, right: Json) -> bool:
-    """Whether two values are the same JSON text but for the order of keys."""
+    """Return whether two values are the same JSON text but for the order of keys."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
     if isinstance(left, list) and isinstance(right, list):

@@ -43,12 +43,12 @@ KEPT_NULL: Final[Any] = object()
 
 
 def is_absent(value: Json) -> bool:
-    """Whether a value is not there or null."""
+    """Return whether a value is not there or null."""
     return value is MISSING or value is None or value is KEPT_NULL
 
 
 def is_empty(value: Json) -> bool:
-    """Whether a value is not there, null, or has nothing inside."""
+    """Return whether a value is not there, null, or has nothing inside."""
     return is_absent(value) or value in ({}, [])
 
 
@@ -113,7 +113,7 @@ def second_key(value: Json) -> SecondKey | None:
 
 
 def same(left: Json, right: Json) -> bool:
-    """Whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
+    """Return whether two values are the same JSON; 1 and 1.0 are, 1 and true are not."""
     if left is right:
         return True
     if isinstance(left, dict):

@@ -1,4 +1,4 @@
-"""Who signs images and manifests, with the types that Kyverno 1.19 loads them into."""
+"""Attestors of images and manifests, with the types into which Kyverno 1.19 loads them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json
 
 METHODS: Final = ("keys", "certificates", "keyless")
-"""How an entry says who signs, in the order in which they count."""
+"""The kinds of attestors of an entry, in the order in which they count."""
 
 _END_OF_KEY: Final = "-----END PUBLIC KEY-----"
 
@@ -92,8 +92,8 @@ ATTESTOR_TYPES: Final = GoTypes(
         "v1.CTLog": {"ignoreSCT": "bool", "pubkey": "string", "tsaCertChain": "string"},
     }
 )
-"""What no schema checks before the rule runs: nested sets of attestors, and entries whose variables
-were replaced."""
+"""The types that no schema checks before the rule runs: nested sets of attestors, and entries
+whose variables were replaced."""
 
 
 def expanded(entries: Iterable[Body]) -> Sequence[Body]:

@@ -11,7 +11,7 @@ from chartkit.model import Body, Json
 
 
 class ObjectKey(NamedTuple):
-    """What names an object; namespace is empty for objects outside namespaces."""
+    """The identity of an object; namespace is empty for objects outside namespaces."""
 
     api_version: str
     kind: str

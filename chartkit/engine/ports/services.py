@@ -44,7 +44,7 @@ class ServiceCall:
 
 
 class Ending(Enum):
-    """How an answer's body ended: as announced, before that, or beyond `MOST_BYTES`."""
+    """The end of an answer's body: as announced, earlier, or beyond `MOST_BYTES`."""
 
     WHOLE = "whole"
     CUT = "cut"
@@ -63,12 +63,12 @@ class ServiceAnswer:
 
     @property
     def is_success(self) -> bool:
-        """Whether Kyverno takes it for one."""
+        """Return whether Kyverno takes it for one."""
         return 200 <= self.status < 300 and self.ending is Ending.WHOLE
 
 
 class BadUrlError(LookupFailed):
-    """What a policy takes for a URL is none."""
+    """The URL of a policy is not a URL."""
 
 
 class NotAllowedError(NoSource):
@@ -77,7 +77,7 @@ class NotAllowedError(NoSource):
 
 
 class ServiceSource(Protocol):
-    """Who makes the calls."""
+    """The port that makes the calls."""
 
     def ask(self, call: ServiceCall, /) -> ServiceAnswer:
         """The answer; raises BadUrlError, NotAllowedError, and LookupFailed where there is none,

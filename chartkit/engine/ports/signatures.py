@@ -1,4 +1,4 @@
-"""Who signed an image and what was attested of it, as a port that callers fill.
+"""Signatures and attestations of images, as a port that callers fill.
 
 `UNASKED` is the default: nobody is asked, and every question fails with `NoSource`. An answer that
 is a verdict (not signed, signed by another, no such attestation) raises `SignatureError`, which a
@@ -17,7 +17,7 @@ from chartkit.model import Body, Json
 
 
 class SignatureError(LookupFailed):
-    """What was asked for does not hold; the message is in Kyverno's words."""
+    """A required signature or attestation is missing; the message is in Kyverno's words."""
 
 
 class UnknownKeyError(LookupFailed):
@@ -44,7 +44,8 @@ NOBODY_ELSE: Final = Credentials()
 
 
 def read_credentials(body: Json) -> Credentials:
-    """What `imageRegistryCredentials` or `credentials` of a policy says; nothing, for None."""
+    """Return the settings of a policy's `imageRegistryCredentials` or `credentials`; none for
+    None."""
     if not isinstance(body, dict):
         return NOBODY_ELSE
     return Credentials(
@@ -107,7 +108,7 @@ class Verified:
 
 
 class KeySource(Protocol):
-    """What the Secrets of a cluster publish."""
+    """The public keys in the Secrets of a cluster."""
 
     def public_key(self, namespace: str, name: str, /) -> bytes | None:
         """`cosign.pub` of a Secret, empty where it has none; None for a Secret without any data.
@@ -126,15 +127,15 @@ class SignatureSource(Protocol):
         ...
 
     def signature(self, question: VerificationRequest, /) -> Verified:
-        """That an image is signed as a ClusterPolicy's attestor wants it."""
+        """Verify that an image is signed as a ClusterPolicy's attestor requires."""
         ...
 
     def attestations(self, question: VerificationRequest, /) -> Verified:
-        """What a ClusterPolicy's attestor attests of an image."""
+        """Return the attestations of an image by a ClusterPolicy's attestor."""
         ...
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
-        """That an image is signed by an attestor of an ImageValidatingPolicy.
+        """Verify that an image is signed by an attestor of an ImageValidatingPolicy.
 
         attestor: an entry of `spec.attestors`, its expressions replaced with their values.
         """
@@ -143,7 +144,7 @@ class SignatureSource(Protocol):
     def attested(
         self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
     ) -> Json:
-        """What an attestor attests of an image, as `extractPayload` shows it.
+        """Return an attestor's attestation of an image, as `extractPayload` shows it.
 
         attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
         for what is attested and is no JSON.
@@ -151,7 +152,7 @@ class SignatureSource(Protocol):
         ...
 
     def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
-        """What the first referrer of an attestation's type says, whoever made it.
+        """Return the first referrer of an attestation's type, by any attestor.
 
         For `extractPayload` of a referrer that nothing verified before.
         """
@@ -173,7 +174,7 @@ class BlobSource(Protocol):
     """Verifies what lies at hand, for which nobody is asked."""
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
-        """That a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
+        """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
 
         Raises SignatureError where it did not, any other LookupFailed where that is not known.
         """

@@ -1,4 +1,4 @@
-"""When rules run in an admission, and what a failure does."""
+"""The phases of an admission, and the effect of a failure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ AUDIT: Final = "Audit"
 
 
 class Phase(IntEnum):
-    """When a rule runs in an admission, in order; each phase runs over all policies."""
+    """The phase of a rule in an admission, in order; each phase runs over all policies."""
 
     MUTATE = 0
     IMAGES = 1

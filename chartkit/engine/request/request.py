@@ -1,4 +1,4 @@
-"""What the engine is asked: one object, as an API server would send it."""
+"""A request to the engine: one object, as an API server would send it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from chartkit.model import Body, Json, Resource
 
 
 class Operation(StrEnum):
-    """What is being done to the object, in the words of an AdmissionReview."""
+    """The operation on the object, in the words of an AdmissionReview."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -32,7 +32,7 @@ def given_operation(variables: Mapping[str, Json]) -> Operation | None:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks: name and groups from the API server, roles as `namespace:name`."""
+    """The user of a request: name and groups from the API server, roles as `namespace:name`."""
 
     name: str = ""
     uid: str = ""

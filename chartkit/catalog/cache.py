@@ -1,4 +1,4 @@
-"""What the index remembers between runs, so that a search need not read every policy again.
+"""The index's cache between runs, so that a search need not read every policy again.
 
 One file a library stands in the user's cache folder, never with the library, which others write.
 What it says of a folder counts only while every file there has the size and times that it had, and
@@ -45,7 +45,7 @@ class Unit:
 
 
 def cache_folder() -> Path:
-    """Where programs keep what they can make again: CHARTKIT_CACHE, or the system's own place."""
+    """Return the folder for caches: CHARTKIT_CACHE, or the system's."""
     given = os.environ.get("CHARTKIT_CACHE")
     if given:
         return Path(given)
@@ -60,7 +60,7 @@ def cache_folder() -> Path:
 
 
 def load(root: Path) -> dict[str, Unit]:
-    """What is remembered of a library by folder; empty where nothing usable is."""
+    """Return the cached part of a library by folder; empty where nothing usable is cached."""
     try:
         body = json.loads(_file(root).read_bytes())
     except (OSError, ValueError, RecursionError):

@@ -136,7 +136,7 @@ def _own(folder: str, texts: Mapping[str, str], root: Path) -> Entry:
 
 
 def kinds_of(body: Body) -> list[Kind]:
-    """What a policy does."""
+    """Return the effects of a policy."""
     kind = FORMS[body["kind"]]
     if kind is not None:
         return [kind]

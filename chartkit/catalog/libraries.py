@@ -1,4 +1,4 @@
-"""Which libraries there are: the built-in one, a project's own, and the vendored ones."""
+"""The libraries: the built-in one, a project's own, and the vendored ones."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def as_json(entries: Sequence[Entry]) -> str:
 
 
 def entry_body(entry: Entry) -> Body:
-    """What is known of a policy as a JSON object."""
+    """Return an entry as a JSON object."""
     return {
         "library": entry.library,
         "reference": entry.reference,

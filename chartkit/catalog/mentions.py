@@ -1,4 +1,4 @@
-"""Where the built-in policies are spoken of: controls of standards, and profiles."""
+"""Mentions of the built-in policies: controls of standards, and profiles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Mentioned:
 
 
 def mentions() -> Mapping[str, Mentioned]:
-    """What the built-in standards and profiles say of the built-in policies, by reference.
+    """Return the mentions of the built-in policies, by reference.
 
     A profile that has a policy switched off says so: it ships in the chart, for values to switch
     it on.

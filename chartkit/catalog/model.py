@@ -1,4 +1,4 @@
-"""What the catalogue knows of a policy."""
+"""The catalogue's record of a policy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from chartkit.model import Location
 
 
 class Kind(StrEnum):
-    """What a policy does."""
+    """The effect of a policy."""
 
     VALIDATE = "validate"
     MUTATE = "mutate"
@@ -51,7 +51,7 @@ RULES: Final[Mapping[str, Kind]] = MappingProxyType(
         "verifyImages": Kind.IMAGE,
     }
 )
-"""What a rule of a ClusterPolicy does, by the key that it has."""
+"""The effect of a ClusterPolicy's rule, by its key."""
 SEVERITIES: Final = ("critical", "high", "medium", "low", "info")
 """The severities, the gravest first."""
 
@@ -94,7 +94,7 @@ class Entry:
 
     @property
     def location(self) -> Location:
-        """Where it begins."""
+        """The place where it begins."""
         return Location(self.file, self.line)
 
     def below(self, library: str, root: Path) -> Entry:

@@ -1,4 +1,4 @@
-"""What a policy of a library needs beside itself, for people and as JSON."""
+"""The needs of a library's policy, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from chartkit.model import Body
 
 
 def needs_of(entry: Entry) -> Needs:
-    """What a policy needs in all its forms at its parameters' defaults; raises the error of a form
-    that cannot be rendered."""
+    """Return the needs of a policy in all its forms at its parameters' defaults; raise the error of
+    a form that cannot be rendered."""
     return needs(_bodies(entry), definitions_beside(Path(entry.file).parent))
 
 

@@ -1,4 +1,4 @@
-"""Which policies somebody means: by words and traits, or by a name."""
+"""Search for policies by words and traits, or by a name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.suggestions import did_you_mean, nearest
 
 KINDS: Final = (*map(str, Kind), *FORMS)
-"""What can be asked for as a kind: what policies do, and their forms."""
+"""The values of `--kind`: effects of policies, and their forms."""
 _NEAR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is looked for; what is empty or None asks for nothing. Letters' case does not count.
+    """A search; empty fields and None match everything. Case does not count.
 
     words: all must stand somewhere in what an entry says; category: a part of the category;
     severity, subject: as a whole; kind: what it does, or a form; kyverno: a version that is to run
@@ -140,7 +140,7 @@ def _runs(entry: Entry, kyverno: Version) -> bool:
 
 
 def _score(entry: Entry, words: Sequence[str]) -> int:
-    """How well an entry fits; 0 where a word is nowhere in it."""
+    """Return the rank of an entry; 0 where it lacks a word."""
     named = f"{entry.qualified} {entry.name}".lower()
     title = entry.title.lower()
     about = " ".join((entry.category, *entry.subjects, *entry.kinds, *entry.forms)).lower()

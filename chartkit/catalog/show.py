@@ -32,7 +32,7 @@ _ACTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         Kind.CLEANUP: ("deletes", "keeps"),
     }
 )
-"""What a policy of a kind does to an object that it acts on, and to one that it leaves alone."""
+"""The effects of each kind of policy on an object that it acts on, and on any other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Details:
 
 
 def does(entry: Entry) -> tuple[str, str]:
-    """What a policy does to an object that it acts on, and to one that it leaves alone."""
+    """Return what a policy does to an object that it acts on, and to one that it leaves alone."""
     return _ACTS[entry.kinds[0] if entry.kinds else Kind.VALIDATE]
 
 

@@ -45,7 +45,7 @@ _FORMAT: Final = re.compile(r"(?:[^%]|%[sdvqt%])*")
 _FROM_VALUES: Final = 2_000
 """Characters that a value is taken to have."""
 _GROWTH: Final = 6
-"""How many characters a function makes of one at most (escapes in texts)."""
+"""The most characters that a function makes of one (escapes in texts)."""
 _LARGEST: Final = 4_000_000
 _INDENT: Final = 64
 _MOST_ACTIONS: Final = 2_000
@@ -164,7 +164,7 @@ class _Reader:
         return known and any(map(_is_evidence, parts))
 
     def _printed(self, action: Action) -> str | None:
-        """What an action prints for sure: a literal with braces in it."""
+        """Return the text that an action always prints: a literal with braces in it."""
         value = action.value
         if action.keyword or action.declares or not isinstance(value, Literal):
             return None
@@ -230,7 +230,7 @@ class _Reader:
             raise self._refusal(action, f"reads {path.root}, which is not set before")
 
     def _size(self, value: Term | None) -> int:
-        """How long a text a term can make at most."""
+        """Return the most characters that a term can print."""
         if isinstance(value, Literal):
             return len(value.value) * _GROWTH
         if isinstance(value, Inner):
@@ -246,7 +246,7 @@ class _Reader:
         return _GROWTH + growth * sum(map(self._size, value.arguments))
 
     def _outlined(self, action: Action) -> None:
-        """What the outline has in the place of the action."""
+        """Add the outline's text for an action."""
         keyword = action.keyword
         lines = "\n" * self.source.text.count("\n", action.start, action.end)
         if keyword == "end":
@@ -289,7 +289,7 @@ class _Reader:
 
 
 _MARK: Final = "\ue000"
-"""Where code stood, in an outline that is being made; no letter of any script."""
+"""The place of code in an outline that is being built; no letter of any script."""
 _VALUE: Final = "\ue001"
 
 
@@ -304,7 +304,7 @@ def _without_code_lines(outline: str) -> str:
 
 
 def _is_escaped(text: str, start: int) -> bool:
-    r"""Whether braces are plain text to Kyverno: `\{{ x }}`."""
+    r"""Return whether braces are text to Kyverno: `\{{ x }}`."""
     return start > 0 and text[start - 1] == "\\"
 
 
@@ -313,7 +313,7 @@ def _is_method(term: Term) -> bool:
 
 
 def _is_evidence(term: Term) -> bool:
-    """Whether a part of an action has no meaning but Helm's."""
+    """Return whether a part of an action can only be Helm's."""
     if isinstance(term, Path):
         return True
     if isinstance(term, Call):

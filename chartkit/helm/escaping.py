@@ -51,7 +51,7 @@ def literal(text: str) -> str:
 
 
 def _end_of_escaped(text: str, start: int) -> int | None:
-    """Where the Helm string literal that begins here ends, if it stands for Kyverno's braces."""
+    """Return the end of the Helm string literal that begins here, if it has Kyverno's braces."""
     found = _ACTION.match(text, start)
     if found is None:
         return None

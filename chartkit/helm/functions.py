@@ -43,7 +43,7 @@ values without wrap wrapWith
 SELECTING: Final = frozenset(_SELECT.split())
 """Functions that give one of their arguments, or a part of one."""
 PURE: Final = SELECTING | frozenset(_MAKE.split())
-"""What a policy may call: functions that make their answer of their arguments alone."""
+"""Functions that a policy may call: their results depend on their arguments only."""
 OTHERS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "tpl": "it would run values as code",

@@ -41,7 +41,7 @@ _SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """What a chart gives.
+    """The result of rendering a chart.
 
     resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
     certain moments; crds: what stands below `crds/`; texts: the rendered text by template, as
@@ -100,8 +100,8 @@ def _notes(rendered: Mapping[str, str]) -> str:
 
 
 def _may_have_crds(folder: Path) -> bool:
-    """Whether a look is worth it, for which Helm loads the chart once more: CRDs stand in one
-    folder of a chart and of its subcharts."""
+    """Return whether a chart or a subchart has a folder of CRDs, for which Helm loads the chart
+    once more."""
     return (folder / "crds").is_dir() or (folder / "charts").is_dir()
 
 
@@ -115,7 +115,7 @@ def dry_run(
     api_versions: Sequence[str] = (),
     shown: Path | None = None,
 ) -> DryRun:
-    """What `helm install --dry-run=client` says on a cluster of this version.
+    """Return the result of `helm install --dry-run=client` on a cluster of this version.
 
     Raises RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where
     its schema refuses the values, or where it does not render.
@@ -152,7 +152,7 @@ def lint_chart(
     shown: Path | None = None,
     schema: bool = True,
 ) -> list[Diagnostic]:
-    """What `helm lint` says of a chart with these values; infos become notes.
+    """Return the messages of `helm lint` with these values; infos become notes.
 
     schema: whether it has to look at values.schema.json, where nothing else renders the chart.
     """
@@ -165,7 +165,7 @@ def lint_chart(
 
 
 def is_hook(resource: Resource) -> bool:
-    """Whether Helm runs an object at certain moments instead of installing it."""
+    """Return whether an object is a hook."""
     return bool(hook_moments(resource))
 
 

@@ -1,4 +1,4 @@
-"""What stands between `{{` and `}}`, read as Helm reads it: the grammar of Go's text/template.
+"""Actions between `{{` and `}}`, parsed as Helm does: the grammar of Go's text/template.
 
 A subset, on purpose: what policies can have a use for. Whatever is not read here is no Helm code
 for chartkit, and is written so that Helm prints it as it stands.
@@ -73,12 +73,12 @@ class Call:
     name: str
     arguments: tuple[Term, ...]
     is_adjacent: bool = False
-    """Whether an argument stands beside the name, as it does in no other language of policies."""
+    """True if an argument is next to the name, as in no other language of policies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """What stands in parentheses, and fields of it."""
+    """A term in parentheses, and fields of it."""
 
     value: Term
     fields: tuple[str, ...]

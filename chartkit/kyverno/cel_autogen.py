@@ -1,4 +1,4 @@
-"""Which policies in CEL Kyverno extends from Pods to their controllers."""
+"""Autogen of policies in CEL: those that Kyverno extends from Pods to their controllers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
 
 def extends_to_controllers(body: Body) -> bool:
-    """Whether a policy speaks of Pods alone, so that it can be extended to their controllers.
+    """Return whether a policy matches Pods only, so that it is extended to their controllers.
 
     Source: Kyverno's `CanAutoGen` of CEL policies.
     """

@@ -1,4 +1,4 @@
-"""What Kyverno's CEL has and an API server's has not, as far as a policy's text calls it.
+"""CEL functions that Kyverno has and an API server lacks, by their calls in a policy's text.
 
 A chart needs no meaning here, only names; tests hold the table to the functions of both. Source:
 Kyverno 1.19, `pkg/cel/policies/vpol/compiler`.

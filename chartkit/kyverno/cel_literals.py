@@ -1,4 +1,4 @@
-"""What a text in CEL reads and makes, as far as its literals say it, without compiling it.
+"""Objects that CEL reads and builds, as far as its literals name them, without compiling it.
 
 A chart needs no meaning here, only names: the arguments of calls such as `resource.Get(…)`, and the
 `apiVersion` and `kind` of objects that are written out.
@@ -24,7 +24,7 @@ _TOKEN: Final = re.compile(
 _OPENING: Final = frozenset("([{")
 _CLOSING: Final = frozenset(")]}")
 _LONGEST: Final = 200
-"""How many pieces of a call are read; names stand at its beginning."""
+"""The number of pieces of a call that are read; names are at its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
 
 
 def _arguments(pieces: Sequence[Token], start: int) -> tuple[list[list[Token]], int]:
-    """What stands between a call's parentheses, and where it ends."""
+    """Return the arguments of a call, and the index after it."""
     found: list[list[Token]] = [[]]
     depth = 0
     for index in range(start, min(start + _LONGEST, len(pieces))):
@@ -116,7 +116,7 @@ def _arguments(pieces: Sequence[Token], start: int) -> tuple[list[list[Token]], 
 
 
 def _alone(pieces: Sequence[Token], after: int) -> bool:
-    """Whether nothing but `.items` is asked of what stands before."""
+    """Return whether a value is used as it is, or its `.items`."""
     following = [token.text for token in pieces[after : after + 2]]
     return not following or following[0] not in (".", "[") or following[1:] == ["items"]
 

@@ -1,5 +1,4 @@
-"""Which Kyverno version serves which kind of policies.kyverno.io, in which API version, and which
-version brought which of their fields.
+"""Kinds and fields of policies.kyverno.io by Kyverno version, and the API version of each kind.
 
 Source: the definitions of the group in each release from 1.14.0 to 1.19.0, compared with the one
 before. Written is the API version that holds most of the kind: 1.16 serves v1beta1 too, but its
@@ -119,7 +118,7 @@ SETTINGS: Mapping[str, Mapping[str, Version]] = MappingProxyType(
         "DeletingPolicy": {},
     }
 )
-"""What the chart's values can say of a kind, and from which Kyverno on."""
+"""Settings of each kind in the chart's values, and the first Kyverno that has each."""
 
 
 def minimum_version(policy: Body) -> tuple[Version, Use | None]:

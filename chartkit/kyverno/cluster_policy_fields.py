@@ -1,4 +1,4 @@
-"""Which Kyverno version brought which field of a ClusterPolicy, and what the API server fills in.
+"""Fields of a ClusterPolicy by Kyverno version, and their defaults.
 
 Source: the ClusterPolicy CRD (kyverno.io/v1) of each release from 1.6.0 to 1.19.0, compared with
 the one before it. An API server drops a field that its CRD does not know without a word, so that a
@@ -217,7 +217,7 @@ def needed(policy: Body) -> Iterator[Use]:
 
 
 def uses(policy: Body, table: Iterable[Field]) -> Iterator[Use]:
-    """Where a policy uses fields of a table, those aside that an older version may go without."""
+    """Return the uses of a table's fields that older versions cannot do without."""
     spec = policy.get("spec")
     for entry in table:
         if entry.optional:

@@ -25,7 +25,7 @@ CLUSTERS_ANNOTATION = "chartkit/kubernetes"
 
 
 class Support(StrEnum):
-    """How a Kubernetes version stands to what a Kyverno version supports."""
+    """The support of a Kubernetes version by a Kyverno version."""
 
     SUPPORTED = "supported"
     ABOVE = "above"
@@ -43,7 +43,7 @@ class Compatibility:
     end_of_life: date | None
 
     def support(self, kubernetes: Version) -> Support:
-        """How a cluster's version stands to the supported ones."""
+        """Return the support of a cluster's version."""
         if kubernetes < self.oldest:
             return Support.BELOW
         return Support.ABOVE if kubernetes > self.newest else Support.SUPPORTED
@@ -56,7 +56,7 @@ class Compatibility:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the matrix says of one pair.
+    """The support of one pair of versions.
 
     end_of_life: whether the Kyverno version's support has ended; fitting: the Kyverno versions
     that support the cluster, oldest first.
@@ -70,7 +70,7 @@ class Verdict:
 
     @property
     def supported(self) -> bool:
-        """Whether the pair is supported; a version past its end of life may be."""
+        """True if the pair is supported; a version past its end of life may be."""
         return self.support is Support.SUPPORTED
 
 
@@ -91,7 +91,7 @@ def _charts() -> Mapping[Version, Version]:
 
 
 def compatibility(kyverno: Version, location: Location | None = None) -> Compatibility:
-    """What one Kyverno version supports; raises InputError for a version that is not known."""
+    """Return the row of a Kyverno version; raise InputError for one that is not known."""
     found = matrix().get(kyverno)
     if found is None:
         known = list(matrix())
@@ -106,7 +106,7 @@ def compatibility(kyverno: Version, location: Location | None = None) -> Compati
 def judge(
     kyverno: Version, kubernetes: Version, today: date, location: Location | None = None
 ) -> Verdict:
-    """What the matrix says of a pair; raises InputError for a version that cannot be."""
+    """Return the verdict on a pair; raise InputError for a version that is not known."""
     if kubernetes.major != 1:
         hint = "Kubernetes versions begin with 1, such as 1.34"
         raise InputError(f"Kubernetes {kubernetes} is not known", location, hint)

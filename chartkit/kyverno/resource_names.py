@@ -130,8 +130,8 @@ def _indexed(plurals: Mapping[tuple[str, str], str]) -> KnownKinds:
 
 
 def _defined(definitions: Iterable[Body]) -> Iterable[tuple[tuple[str, str], str]]:
-    """What custom resource definitions define; one without a group, kind and plural defines
-    nothing."""
+    """Return the kinds of custom resource definitions; one without a group, kind and plural has
+    none."""
     for body in definitions:
         spec = _mapping(body.get("spec"))
         names = _mapping(spec.get("names"))

@@ -1,4 +1,4 @@
-"""What a library policy's form in CEL must be, beside its ClusterPolicy."""
+"""Checks of a library policy's form in CEL, next to its ClusterPolicy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a library policy that deletes on a schedule must be: a ClusterCleanupPolicy, and in CEL a
+"""Checks of a library policy that deletes on a schedule: a ClusterCleanupPolicy, and in CEL a
 DeletingPolicy."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SINCE: Final = Version(1, 12)
 
 
 def cleans(body: Json) -> bool:
-    """Whether a policy deletes on a schedule, by its kind."""
+    """Return whether a policy deletes on a schedule, by its kind."""
     return isinstance(body, dict) and body.get("kind") in (KIND, DELETING)
 
 

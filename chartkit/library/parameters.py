@@ -1,4 +1,4 @@
-"""How a policy of the library speaks of its parameters, and what Helm gets of it.
+"""Templates of the library's policies: their functions, and the Helm text that they become.
 
 `policy.yaml` and `cel.yaml` are jinja2 templates (`chartkit.library.templating`). What they print
 through the vocabulary below becomes Helm expressions on `$.parameters`; everything else is plain

@@ -93,7 +93,7 @@ class Library:
         ]
 
     def _qualified(self, reference: str) -> Sequence[LibraryPolicy]:
-        """What a reference means in the library that it names."""
+        """Return the policies of a reference in the library that it names."""
         name = reference.partition("/")[0]
         policies = [self.policies[reference]] if reference in self.policies else []
         named = [library for library in self.upstream if library.name == name]
@@ -171,7 +171,7 @@ def upstream_library(root: Path) -> UpstreamLibrary:
 
 
 def library_name(root: Path) -> str:
-    """What a library is called: its folder's name, and the built-in one by a name of its own."""
+    """Return a library's name: that of its folder, and of the built-in one its own."""
     return bundled.LIBRARY if root == bundled.library_dir() else root.resolve().name
 
 

@@ -48,7 +48,7 @@ class Profile:
 
     @property
     def spec(self) -> Body:
-        """What stands below `spec`."""
+        """The value of `spec`."""
         spec: Body = self.document.body["spec"]
         return spec
 
@@ -73,7 +73,7 @@ class ResolvedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What profiles and an environment come to.
+    """The policies and parameters of profiles and an environment together.
 
     profiles: names of the profiles asked for; policies: by name; parameters: those for every
     policy that has them, by name; exclude: for every policy.
@@ -94,7 +94,7 @@ def read_profile(reference: str, folder: Path, location: Location | None = None)
 
 
 def resolve(profiles: Sequence[Profile], library: Library) -> Resolved:
-    """What the profiles come to, the last one's settings first; raises InputError."""
+    """Return the profiles merged, the last one's settings first; raise InputError."""
     resolved = Resolved(tuple(profile.name for profile in profiles), {}, {})
     for profile in profiles:
         resolved = _with_profile(resolved, profile, library)
@@ -135,7 +135,7 @@ def resolve_environments(project: Project, library: Library) -> dict[str, Resolv
 
 
 def resolve_environment(environment: Environment, library: Library, root: Path) -> Resolved:
-    """What an environment gets; root: the project's folder. Raises InputError."""
+    """Return an environment's policies; root: the project's folder. Raise InputError."""
     profiles = [
         read_profile(reference, root, environment.locate("profiles", index))
         for index, reference in enumerate(environment.profiles)

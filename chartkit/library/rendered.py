@@ -50,7 +50,7 @@ class RenderedPolicy:
 
     @property
     def cleans(self) -> bool:
-        """Whether it deletes on a schedule."""
+        """True if it deletes on a schedule."""
         return any(cleans(body) for body in self.bodies)
 
     @property
@@ -134,7 +134,7 @@ def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
 
 
 def _parts(text: str) -> list[str]:
-    """What each call of a policy's template gave.
+    """Return the text of each call of a policy's template.
 
     Helm as a library keeps a text as it is; as a program it leaves out the first separator.
     """

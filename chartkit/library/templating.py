@@ -43,7 +43,7 @@ _EXPRESSION: Final = (
     *(ArithmeticError, AttributeError, LookupError, TypeError, ValueError),
     *(RecursionError, NotImplementedError),
 )
-"""What an expression of a template raises that makes no sense: `<%= - x %>` of a text."""
+"""Errors of a template's expressions, such as `<%= - x %>` of a text."""
 _COMPILED: Final = "<template>"
 
 

@@ -132,7 +132,7 @@ def about(policy: UpstreamPolicy, group: str) -> Body:
 
 
 def is_policy(body: Json) -> bool:
-    """Whether a value is a policy of one of the kinds."""
+    """Return whether a value is a policy of one of the kinds."""
     if not isinstance(body, dict) or not isinstance(body.get("spec"), dict):
         return False
     group = str(body.get("apiVersion") or "").partition("/")[0]
@@ -140,7 +140,7 @@ def is_policy(body: Json) -> bool:
 
 
 def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """How the policies of a folder are named.
+    """Return the references of a folder's policies.
 
     folder: its path below the library's, empty for the library itself; found: file and own name
     of each.
@@ -167,7 +167,7 @@ class UpstreamLibrary:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the project's, and not one that was vendored."""
+        """True if it is the project's own, and not vendored."""
         return self._locked is None
 
     @cached_property
@@ -218,8 +218,8 @@ class UpstreamLibrary:
         return exact or named
 
     def has_own_format(self, reference: str) -> bool:
-        """Whether a folder is a policy in chartkit's own format; reference: with the library's
-        name or without."""
+        """Return whether a folder is a policy in chartkit's own format; reference: with the
+        library's name or without."""
         steps = reference.removeprefix(f"{self.name}/").split("/")
         folder = self.root.joinpath(*steps)
         return ".." not in steps and all((folder / file).is_file() for file in OWN_FORMAT)

@@ -35,7 +35,7 @@ def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
 
 
 def is_written(file: Path) -> bool:
-    """Whether a file there is one of ours."""
+    """Return whether chartkit wrote a file there."""
     return read_source(file).startswith(_HEADER)
 
 

@@ -58,7 +58,7 @@ def _keys(lines: Sequence[str]) -> set[str]:
 
 
 def _depth(lines: Sequence[str]) -> int:
-    """How far the first line that says something is indented."""
+    """Return the indentation of the first line that is not empty."""
     said = (line for line in lines if not _is_comment(line))
     return next((len(line) - len(line.lstrip()) for line in said), 0)
 

@@ -58,7 +58,7 @@ def loaded(text: str) -> tuple[Any, Any]:
 
 
 def list_indentation(target: Any) -> int:
-    """How far lists stand to the right of their keys in most places: 2 where there are none."""
+    """Return the indentation of most lists below their keys; 2 where there are none."""
     from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
     found: Counter[int] = Counter()
@@ -130,7 +130,7 @@ def give_following(parent: Any, key: str, following: str) -> None:
 
 
 def _last_leaf(parent: Any, key: str) -> tuple[Any, Any, int]:
-    """Where ruamel keeps the comment after a key's value: container, slot and index there."""
+    """Return the place of the comment after a key's value: ruamel's container, slot and index."""
     container: Any = parent
     slot: Any = key
     while True:

@@ -27,7 +27,7 @@ Path = tuple[str, ...]
 
 
 class Prefer(StrEnum):
-    """Which side a conflict goes to, where the user has said so."""
+    """The side that conflicts go to, if the user gave one."""
 
     NEITHER = "neither"
     EDITS = "edits"
@@ -103,7 +103,7 @@ def _mapping(text: str, file: str) -> Body:
 def _compare(
     base: Mapping[str, Any], edited: Mapping[str, Any], generated: Mapping[str, Any]
 ) -> tuple[list[_Change], list[_Conflict]]:
-    """What to change in the edited values, and what cannot be decided."""
+    """Return the changes of the edited values, and the conflicts."""
     changes: list[_Change] = []
     conflicts: list[_Conflict] = []
     todo: list[tuple[Path, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
@@ -129,7 +129,7 @@ def _compare(
 
 
 def _added_to(was: Any, have: Any) -> bool:
-    """Whether keys were put into a mapping by hand, which stay when chartkit's own go."""
+    """Return whether a mapping has keys added by hand, which stay when chartkit's own go."""
     return isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
 
 

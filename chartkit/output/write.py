@@ -135,7 +135,7 @@ def require_own(tree: Tree, project: Path) -> None:
 
 
 def unchanged(tree: Tree) -> bool:
-    """Whether the folder on disk is as it is to be."""
+    """Return whether the folder on disk has the tree's files."""
     return tree.folder.is_dir() and not drift(tree)
 
 

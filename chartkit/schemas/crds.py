@@ -19,7 +19,7 @@ OBJECT_FIELDS: Schema = {
     "kind": {"type": "string"},
     "metadata": {"type": "object"},
 }
-"""What every Kubernetes object has beside its own fields."""
+"""Fields that every Kubernetes object has in addition to its own."""
 
 
 @dataclass(frozen=True, slots=True)

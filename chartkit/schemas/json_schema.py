@@ -39,7 +39,7 @@ def text(name: str) -> str:
 
 
 class Placed(Protocol):
-    """What is checked: a value, and where each part of it stands. A `Document` is one."""
+    """A value to check, and the place of each part of it. A `Document` is one."""
 
     @property
     def body(self) -> Any:
@@ -189,7 +189,7 @@ def _unknown(error: Any) -> list[str]:
 
 
 def _nested(key: str, known: Iterable[str]) -> str | None:
-    """How a path that was written as one key (`a.b: 1`) is meant."""
+    """Return the hint for a path that was written as one key (`a.b: 1`)."""
     first, _, rest = key.partition(".")
     return (
         f"write '{rest}' below '{first}', a line for each step" if rest and first in known else None

@@ -37,7 +37,7 @@ _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What came of it.
+    """The result of `policies add`.
 
     entry, policy: the policy; profile: the file that has it; written: the files that were changed
     or made, none where it was there already; there: where it stood already, None where it did
@@ -150,8 +150,8 @@ def _extended(profile: Profile) -> Iterator[Profile]:
 
 
 def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Location | None:
-    """Where the profile, or one that it extends, has the policy already; raises InputError where
-    it is switched off there, and where the profile has another one of its name."""
+    """Return the place where the profile, or one that it extends, has the policy; raise InputError
+    where it is switched off there, and where the profile has another one of its name."""
     if target.profile is None:
         return None
     found = resolve([target.profile], library).policies.get(policy.name)

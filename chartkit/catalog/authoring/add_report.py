@@ -1,4 +1,4 @@
-"""What `chartkit policies add` says: what was written, what the policy needs, what to look at."""
+"""The output of `chartkit policies add`: files written, needs of the policy, notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _lines(added: Added) -> Iterator[str]:
 
 
 def _needs(added: Added) -> Iterator[str]:
-    """What the policy needs beside itself; a form that cannot be rendered says nothing of it."""
+    """Return the needs of the policy; a form that cannot be rendered has none that are known."""
     try:
         found = needs_of(added.entry)
     except ChartkitError as error:

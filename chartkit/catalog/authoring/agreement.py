@@ -1,4 +1,4 @@
-"""Whether a policy's forms do to its examples what their files say, and the same."""
+"""Agreement of a policy's forms with its examples' files, and with each other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 
 def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]:
-    """What is wrong about the objects of one example; forms: the policy's, at its parameters."""
+    """Return the faults of one example's objects; forms: the policy's, at its parameters."""
     if not forms or not any(form.bodies for form in forms):
         return
     example = forms[0].example
@@ -90,9 +90,9 @@ def _unseen(
 
 
 def _judges(form: Form) -> bool:
-    """Whether a form's rules look at objects and refuse some, rather than all that they are about,
-    and can be seen to accept one: to change or make objects is no judgement, and whether somebody
-    signed an image is known to its registry alone."""
+    """Return whether a form's rules refuse some objects of those that they match, and can be seen
+    to accept one. To change or generate objects is no judgement, and signatures of images are
+    known to a registry only."""
     rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
     return not any(
         "mutate" in rule or "generate" in rule or _asks_for_signatures(rule) for rule in rules
@@ -105,7 +105,7 @@ def _asks_for_signatures(rule: Body) -> bool:
 
 
 def _refuses_all(spec: Body) -> bool:
-    """Whether a policy forbids what it matches, so that it accepts nothing that it looks at."""
+    """Return whether a policy forbids all that it matches."""
     denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
     verdicts = [each.get("expression") for each in spec.get("validations") or ()]
     return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)

@@ -1,4 +1,4 @@
-"""What a good library asks for of each of its policies.
+"""The checks of `chartkit policies check`.
 
 Metadata are complete, the description says why, there are both forms and they agree, good and bad
 resources decide, every rule is seen to act. A vendored library is as its lock file has it.
@@ -65,7 +65,7 @@ class Checked:
 
     @property
     def failed(self) -> bool:
-        """Whether an error is among what was found."""
+        """True if one of the findings is an error."""
         return any(each.severity is Severity.ERROR for each in self.diagnostics)
 
 
@@ -119,7 +119,7 @@ def shared_parameters(path: Path) -> Mapping[str, Parameter]:
 
 
 def check_policy(folder: Path, shared: Mapping[str, Parameter]) -> list[Diagnostic]:
-    """What one policy lacks; shared: its library's shared parameters."""
+    """Return the faults of one policy; shared: its library's shared parameters."""
     try:
         policy = read_policy(folder, "", shared)
     except InputError as error:
@@ -151,7 +151,7 @@ def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
 
 
 def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
-    """Who is refused wants to know what to change; only policies that refuse are asked."""
+    """Require a remediation of policies that refuse objects."""
     if policy.remediation or not any(_REFUSING.intersection(_kinds(each)) for each in forms):
         return
     place = Location(str(policy.folder / METADATA_FILE), 1)
@@ -160,7 +160,7 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
 
 
 def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
-    """What Kyverno does in the background must be matched at every example's parameters."""
+    """Require that the background matches at every example's parameters."""
     policies = [one for made in forms for form in made for one in form.admitting]
     compiled = [one.policy for one in policies if isinstance(one.policy, Policy)]
     found = [each for policy in compiled for each in unmatched_in_background(policy)]
@@ -207,7 +207,7 @@ def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
 
 
 def _documents(file: Path) -> bool:
-    """Whether there is something in a file; what cannot be read is told where it is judged."""
+    """Return whether a file has documents; a file that cannot be read is reported elsewhere."""
     try:
         return bool(read_file(file))
     except InputError:

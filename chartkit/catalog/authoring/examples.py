@@ -82,7 +82,7 @@ def _tested(entry: Entry, file: Path, root: Path) -> Shown:
 
 
 def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tuple[str, Resource]]:
-    """What results say of which objects."""
+    """Return the results of a test with the objects that they are about."""
     results = test.get("results")
     for result in results if isinstance(results, list) else ():
         if not isinstance(result, dict):

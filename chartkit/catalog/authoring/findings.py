@@ -1,4 +1,4 @@
-"""What a check found, as text and as JSON."""
+"""Findings of a check, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
 
 
 def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
-    """What one form of a policy is for Kubernetes at its parameters' defaults, not compiled.
+    """Return the objects of one form of a policy at its parameters' defaults, not compiled.
 
     source: its template or its `cel`. Raises InputError or RenderError.
     """

@@ -1,4 +1,4 @@
-"""Whether a description says more than its title: why a policy is there."""
+"""Descriptions of policies: each must say why the policy exists, not only repeat its title."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
 
 
 def says_why(title: str, description: str) -> str:
-    """What a description lacks; empty where it lacks nothing.
+    """Return what a description lacks; empty where it lacks nothing.
 
     A reason cannot be told from a rule by its words, but one that has hardly a word that is not in
     the title gives none.

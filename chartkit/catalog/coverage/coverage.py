@@ -1,4 +1,4 @@
-"""Which controls of a standard policies cover, and which of those an environment has in force."""
+"""Coverage of a standard: controls that policies cover, and those in force in an environment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 
 class State(StrEnum):
-    """How far a policy or a control is in force in an environment.
+    """The state of a policy or a control in an environment.
 
     ON: a policy that refuses nothing (it changes, generates or deletes) is switched on; SOME: some
     of a control's policies are switched on, and not all.
@@ -83,11 +83,11 @@ class Coverage:
     controls: tuple[ControlCover, ...]
 
     def by_cover(self) -> Counter[Covered]:
-        """How many controls policies can cover, and how far."""
+        """The number of controls by their cover."""
         return Counter(each.control.covered for each in self.controls)
 
     def by_state(self, environment: str) -> Counter[State]:
-        """How many of the controls that policies cover are in force in an environment."""
+        """Return the number of covered controls by their state in an environment."""
         return Counter(each.states[environment] for each in self.controls if each.policies)
 
 

@@ -1,4 +1,4 @@
-"""What `coverage` finds, as text, JSON and Markdown."""
+"""The output of `policies coverage` as text, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _control_lines(found: Coverage, cover: ControlCover, widths: Sequence[int]) 
 
 
 def _states(found: Coverage, cover: ControlCover | PolicyCover) -> list[str]:
-    """How far it is in force in each environment, marked where something is left out of it."""
+    """Return the state in each environment, marked where something is excluded."""
     return [
         f"{cover.states.get(name, '-')}{_EXCLUDING if name in cover.excluding else ''}"
         for name in found.environments

@@ -21,11 +21,11 @@ from chartkit.suggestions import suggestion
 SCHEMA: Final = "standard.schema.json"
 _SUFFIXES: Final = (".yaml", ".yml")
 _NAMING: Final = ("policies", "also", "partly")
-"""What a control has that policies cover."""
+"""Keys of a control that policies cover."""
 
 
 class Covered(StrEnum):
-    """How much of a control policies can cover."""
+    """The part of a control that policies can cover."""
 
     WHOLLY = "wholly"
     PARTLY = "partly"

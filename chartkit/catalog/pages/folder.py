@@ -1,4 +1,4 @@
-"""Which policies get pages, and the folder that the pages stand in."""
+"""The policies that get pages, and the folder of the pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chartkit.output import swap
 from chartkit.suggestions import suggestion
 
 _DEEPEST: Final = 2
-"""How many folders may stand between a policy and its library's shared parameters."""
+"""The number of folders between a policy and its library's shared parameters."""
 
 
 def documented(names: Sequence[str], project: Path) -> list[Documented]:
@@ -79,7 +79,7 @@ def _root(folder: Path) -> Path:
 
 
 def differences(pages: Mapping[str, str], folder: Path) -> list[str]:
-    """What stands in a folder otherwise than in the pages, a line a file; raises InputError."""
+    """Return the files of a folder that differ from the pages, a line each; raise InputError."""
     there = dict(_files(folder))
     found = []
     for name in sorted({*pages, *there}):

@@ -11,7 +11,7 @@ from chartkit.catalog.entries import one_line
 
 _MARKUP: Final = re.compile(r"[\\`*\[\]<>~|$&]|(?<![^\W_])_|_(?![^\W_])")
 _START: Final = re.compile(r"^(\d*)([#+\-=.)])(?=[#+\-=]*(?:\s|$))")
-"""What would begin a heading or a list, or underline a heading: signs, or a number with a dot or
+"""The beginning of a heading or a list, or of an underline: signs, or a number with a dot or
 bracket after it."""
 _SAFE_IN_URL: Final = "/:?#@!$&'*+,;=%~-._"
 

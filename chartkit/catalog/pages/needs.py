@@ -1,4 +1,4 @@
-"""What Kyverno needs for a policy, as a part of the policy's page."""
+"""The section of a policy's page on its needs."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def pages(libraries: Sequence[Documented]) -> dict[str, str]:
 
 
 def _path(prefix: str, reference: str) -> str:
-    """Where a policy's page stands, never where the index does."""
+    """Return the path of a policy's page, never that of the index."""
     path = f"{prefix}{reference}.md"
     return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
 

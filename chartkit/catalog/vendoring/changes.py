@@ -1,4 +1,4 @@
-"""What an update brings, policy by policy."""
+"""Changes that an update brings, policy by policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TRAITS: Final = ("name", "title", "category", "severity", "subjects", "kinds", 
 
 
 class What(StrEnum):
-    """What became of a policy."""
+    """The type of a policy's change."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -25,7 +25,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What an update brings of one policy.
+    """The change of one policy in an update.
 
     traits: name, old and new value; files: what became of its files, by their path in the library,
     without the policy's own where that is new or gone; diff: of those files, unified.
@@ -85,7 +85,7 @@ def _what(before: bool, after: bool) -> What:
 
 
 class _Owners:
-    """Which policy a file belongs to: the one that it holds, or the one of the nearest folder."""
+    """The policy of each file: the one that it holds, or that of the nearest folder."""
 
     def __init__(self, update: Update) -> None:
         self._files: dict[str, str] = {}

@@ -32,7 +32,7 @@ class Taken:
     files: dict[str, bytes]
 
     def lock(self) -> Lock:
-        """What its lock file says."""
+        """Its lock file."""
         return Lock(self.origin, {name: digest(content) for name, content in self.files.items()})
 
 

@@ -41,7 +41,7 @@ class Vendored:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a library would become.
+    """An update of a library.
 
     before, after: its policies; lock: that of now; old: its files of now by path; taken: what was
     found at its source.
@@ -57,7 +57,7 @@ class Update:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether every file is as it was, and comes from where it came from."""
+        """True if every file and the source are the same as before."""
         new, old = self.taken.origin, self.lock.origin
         moved = (new.kind, new.location, new.ref) != (old.kind, old.location, old.ref)
         return not moved and self.taken.lock().files == self.lock.files
@@ -161,7 +161,7 @@ def _remember(name: str, folder: Path) -> None:
 
 
 def source_text(lock: Lock) -> str:
-    """Where a library comes from, for people."""
+    """Return the source of a library as text."""
     origin = lock.origin
     revision = origin.revision[:12]
     at = f"{origin.ref} ({revision})" if origin.ref else revision

@@ -18,7 +18,7 @@ def without_wrapper(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _has_categories(names: Iterable[str]) -> bool:
-    """Whether some file stands as deep as a category's policies do."""
+    """Return whether a file is as deep as a category's policies."""
     return any(
         name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
         for name in names

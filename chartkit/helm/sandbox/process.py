@@ -39,7 +39,7 @@ _SYSTEM: Final = (
     "/dev/urandom",
     "/sys/kernel/mm/transparent_hugepage",
 )
-"""What a program needs of the system to start, and the time zones; nothing of any user."""
+"""Files that a program needs to start, and the time zones; none of any user."""
 
 
 class StoppedError(ChartkitError):
@@ -65,8 +65,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a worker says to a call, and what it wrote to standard error meanwhile, up to a
-    limit."""
+    """A worker's answer to a call, and its standard error meanwhile, up to a limit."""
 
     text: str
     log: str
@@ -111,7 +110,7 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked."""
+        """True if it takes calls."""
         return self._process.poll() is None
 
     def kill(self) -> None:
@@ -167,7 +166,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a program ended."""
+    """The end of a program."""
 
     code: int
     out: str

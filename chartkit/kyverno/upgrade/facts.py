@@ -15,7 +15,7 @@ from chartkit.model import Body
 
 
 class ChangeKind(StrEnum):
-    """What became of something; moved is said of values."""
+    """The type of a change; MOVED is for values."""
 
     ADDED = "added"
     CHANGED = "changed"
@@ -43,7 +43,7 @@ class EksSupport:
     extended: date
 
     def ended(self, today: date) -> str:
-        """Which support has ended: nothing, `standard` or `extended`."""
+        """Return the support that has ended: empty, `standard` or `extended`."""
         if today >= self.extended:
             return "extended"
         return "standard" if today >= self.standard else ""
@@ -51,7 +51,7 @@ class EksSupport:
 
 @cache
 def changes() -> Mapping[Version, Sequence[Change]]:
-    """What each Kyverno version changes."""
+    """Return the changes of each Kyverno version."""
     return MappingProxyType(
         {
             parse_version(row["version"], "Kyverno"): tuple(

@@ -30,7 +30,7 @@ class Pair:
 
     @property
     def supported(self) -> bool:
-        """Whether the matrix has it."""
+        """True if the matrix supports it."""
         row = matrix().get(self.kyverno)
         return row is not None and row.support(self.kubernetes) is Support.SUPPORTED
 
@@ -48,7 +48,7 @@ class Route:
 
     @property
     def exists(self) -> bool:
-        """Whether there is such an order."""
+        """True if there is such an order."""
         return bool(self.pairs)
 
     @property

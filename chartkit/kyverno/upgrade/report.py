@@ -1,4 +1,4 @@
-"""What `chartkit plan` says: the order of upgrades as text, Markdown or JSON."""
+"""The output of `chartkit plan`: the order of upgrades as text, Markdown or JSON."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _step(before: Pair, after: Pair) -> str:
 
 
 def _notes(plan: Plan, before: Pair, after: Pair) -> Iterator[str]:
-    """What to know of a step."""
+    """Return the notes on a step."""
     for version, change in _changes(before, after):
         skipped = f" (with {version})" if version != str(after.kyverno) else ""
         yield f"{change.kind}{skipped}: {change.text}"
@@ -114,7 +114,7 @@ def _changes(before: Pair, after: Pair) -> Iterator[tuple[str, Change]]:
 
 
 def _eks_start(plan: Plan) -> Iterator[str]:
-    """How long the cluster can stay where it is."""
+    """Return the end of EKS' support for the cluster's first version."""
     if plan.eks:
         support = eks_support().get(plan.start.kubernetes)
         line = _eks_line(support, plan.today) if support else _eks_unknown(plan.start)
@@ -137,7 +137,7 @@ def _eks_unknown(pair: Pair) -> str:
 
 
 def _reasons(plan: Plan) -> Iterator[str]:
-    """Which step has none, and what would help."""
+    """Return why no step leads on, and what would help."""
     if not plan.target.supported:
         yield f"{plan.target} is not a supported pair: {_range(plan.target)}"
     for pair in plan.route.stuck:

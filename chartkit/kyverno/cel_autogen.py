@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.kyverno import cel_policy_fields
-from chartkit.model import Body
+from chartkit.model import Body, mapping_at, mappings_at
 
 _PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
 
@@ -18,12 +18,12 @@ def extends_to_controllers(body: Body) -> bool:
     kind = str(body["kind"]).removeprefix(cel_policy_fields.NAMESPACED)
     if "autogen" not in cel_policy_fields.SETTINGS[kind]:
         return False
-    constraints = body["spec"].get("matchConstraints") or {}
-    selector = constraints.get("objectSelector") or {}
-    rules = constraints.get("resourceRules") or []
-    if selector or constraints.get("excludeResourceRules") or len(rules) != 1:
+    constraints = mapping_at(body, "spec", "matchConstraints")
+    rules = mappings_at(constraints, "resourceRules")
+    excluding = constraints.get("objectSelector") or constraints.get("excludeResourceRules")
+    if excluding or len(rules) != 1:
         return False
-    rule = rules[0]
+    [rule] = rules
     return not rule.get("resourceNames") and all(
         rule.get(key) == value for key, value in _PODS.items()
     )

@@ -27,12 +27,12 @@ _WHY = {
 }
 _AVAILABLE = frozenset({"prd"})
 _OF_AMAZON = "require-target-type-ip"
-"""Who has this policy has Amazon's load balancers, whatever the cluster is called."""
+"""The policies that imply Amazon's load balancers, whatever the cluster is called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What Kyverno's own objects need of a policy.
+    """A setting of a policy that Kyverno's own objects need.
 
     available: whether a highly available engine needs it too; exclude: what the policy leaves
     alone, in lines of YAML, none for a policy that is to report only; mode: the one way of
@@ -86,7 +86,7 @@ NEEDS = (
         exclude=(),
     ),
 )
-"""What the charts' defaults do that a policy of the library refuses, and why it is right."""
+"""The settings for policies that refuse the charts' defaults, with the reasons."""
 
 
 def project_files(

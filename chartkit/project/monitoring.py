@@ -17,8 +17,8 @@ KEY: Final = "monitoring"
 
 
 DEFAULT_LABELS: Final = MappingProxyType({"release": "kube-prometheus-stack"})
-"""What kube-prometheus-stack's Prometheus selects monitors and rules by, where its release has the
-chart's name."""
+"""The labels by which kube-prometheus-stack's Prometheus selects monitors and rules, if its
+release has the chart's name."""
 
 
 PRIVATE: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
@@ -52,8 +52,8 @@ _INTERNAL_ANYWHERE: Final = MappingProxyType(
 
 
 class Mode(StrEnum):
-    """Who finds the metrics: the Prometheus operator in the cluster, or a Prometheus outside it,
-    by a port of every node or by load balancers."""
+    """The reader of the metrics: the Prometheus operator in the cluster, or a Prometheus outside
+    it, by a port of every node or by load balancers."""
 
     OPERATOR = "prometheus-operator"
     NODE_PORT = "nodeport"
@@ -76,7 +76,7 @@ _MODES: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Monitoring:
-    """What an environment says of monitoring.
+    """The monitoring of an environment.
 
     labels: of service monitors and rules, by which Prometheus selects them; sources: networks
     (CIDR) that may reach the metrics; node_port: the first of as many as there are controllers;
@@ -96,13 +96,14 @@ def internal_annotations(eks: bool) -> Mapping[str, str]:
 
 
 def first_monitoring(mode: Mode, eks: bool) -> Monitoring:
-    """How an environment of a new project is monitored; eks: whether the cluster is Amazon's."""
+    """Return the monitoring of an environment of a new project; eks: whether the cluster is
+    Amazon's."""
     labels = DEFAULT_LABELS if mode is Mode.OPERATOR else {}
     return Monitoring(mode, labels, PRIVATE, FIRST_NODE_PORT, internal_annotations(eks))
 
 
 def read_monitoring(document: Document, place: tuple[str, str]) -> Monitoring | None:
-    """What an environment of a project file says, None where it says nothing.
+    """Return the monitoring of an environment of a project file, None for none.
 
     place: the keys that lead to the environment. Raises InputError for a key that its mode has no
     use for, for what is no network, and where another chart installs the engine.

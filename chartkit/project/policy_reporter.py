@@ -34,7 +34,7 @@ class Ingress:
 
 @dataclass(frozen=True, slots=True)
 class PolicyReporter:
-    """What an environment wants of policy-reporter.
+    """The settings of an environment for policy-reporter.
 
     version: its chart's; service: the type of the UI's Service, empty for the chart's default.
     """
@@ -47,7 +47,7 @@ class PolicyReporter:
 
 
 def read_policy_reporter(document: Document, place: tuple[str, str]) -> PolicyReporter | None:
-    """What an environment of a project file says, None where it says nothing.
+    """Return the settings of an environment of a project file, None for none.
 
     place: the keys that lead to the environment. Raises InputError for a version whose keys are
     not known, and for an ingress to a UI that is off.

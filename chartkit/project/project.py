@@ -27,7 +27,7 @@ DEFAULT_PROFILES = ("pss-restricted",)
 
 
 class Action(StrEnum):
-    """What Kyverno does with a violation: reports it, or refuses the request too."""
+    """The effect of a violation: Kyverno reports it, or refuses the request, too."""
 
     AUDIT = "Audit"
     ENFORCE = "Enforce"
@@ -47,7 +47,7 @@ DEFAULT_ACTIONS = {"dev": Action.ENFORCE, "qa": Action.ENFORCE, "prd": Action.AU
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """What policies leave alone.
+    """Objects that policies exclude.
 
     resources: a resource description as Kyverno's `exclude.any[].resources` has it (kinds,
     namespaces, names, selector, namespaceSelector; all must fit); reason: why, may be empty.
@@ -92,7 +92,7 @@ class PolicySettings:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What runs in an environment: a manifest, a folder of manifests, or a chart with values."""
+    """A workload of an environment: a manifest, a folder of manifests, or a chart with values."""
 
     path: Path
     location: Location
@@ -146,7 +146,7 @@ class Environment:
         return self.document.locate("environments", self.name, *path)
 
     def locate_policy_type(self) -> Location:
-        """Where its `policyType` stands: with it, or with the project."""
+        """Return the place of its `policyType`: its own, or the project's."""
         own = "policyType" in self.document.body["environments"][self.name]
         return self.locate("policyType") if own else self.document.locate("policyType")
 

@@ -22,7 +22,7 @@ from chartkit.documents.yaml_dump import dump_yaml
 
 CHART_NAME = "kyverno"
 NAMESPACE = "kyverno"
-"""Where the charts are installed."""
+"""The namespace of both charts."""
 
 _MIGRATED = ("kyverno", "policies")
 

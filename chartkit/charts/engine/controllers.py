@@ -1,4 +1,4 @@
-"""What the engine chart's templates are rendered with: the description of the controllers."""
+"""The description of the controllers, for the engine chart's templates."""
 
 from __future__ import annotations
 

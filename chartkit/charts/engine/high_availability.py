@@ -62,7 +62,8 @@ def minimum(component: str) -> int:
 
 
 def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
-    """What is wrong with the engine's availability; required: whether it must be highly available.
+    """Return the faults of the engine's availability; required: whether it must be highly
+    available.
 
     Errors are refused; a note says that there are more admission replicas than are needed.
     """
@@ -122,7 +123,7 @@ def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[
 
 
 def _blocking(spec: Mapping[str, Any], replicas: Json) -> str | None:
-    """Why no pod may ever be evicted, or None."""
+    """Return why no Pod may ever be evicted, or None."""
     if not isinstance(replicas, int) or replicas < 1:
         return None
     if spec.get("maxUnavailable") is not None:

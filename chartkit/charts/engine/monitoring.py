@@ -1,5 +1,5 @@
-"""How Prometheus comes to the engine's metrics: what chartkit.yaml says of it, and the values of
-the engine's chart that follow, for all four controllers.
+"""Values for monitoring: from chartkit.yaml to the engine chart's metrics services, monitors and
+rules of all four controllers.
 
 The alert rules are a file of the engine's chart, for any Prometheus; the Prometheus operator gets
 the same groups through `prometheusRule.spec`.

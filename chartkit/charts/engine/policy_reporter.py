@@ -32,8 +32,8 @@ def _plugin_3(enabled: bool) -> Body:
 
 
 _PLUGIN: Final = MappingProxyType({2: _plugin_2, 3: _plugin_3})
-"""How the Kyverno plugin is switched, by the chart's major version; in 2.x the plugin is a
-subchart, and the UI shows its pages for a switch of its own."""
+"""The switch of the Kyverno plugin, by the chart's major version; in 2.x the plugin is a
+subchart, and the UI shows its pages by a switch of its own."""
 
 
 def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -> ChartPlan:

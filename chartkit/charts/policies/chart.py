@@ -244,7 +244,7 @@ class _Chart:
 
 
 def template_file(policy: LibraryPolicy) -> str:
-    """Where the chart has a policy's template."""
+    """Return the path of a policy's template in the chart."""
     folder = policy.group or "policies"
     if isinstance(policy, UpstreamPolicy):
         folder = _UNSAFE.sub("-", policy.library)
@@ -252,8 +252,8 @@ def template_file(policy: LibraryPolicy) -> str:
 
 
 def _permissions(template: RenderedPolicy) -> Body:
-    """What Kyverno's controllers need for a policy, by its form; at its defaults and at all its
-    examples' parameters."""
+    """Return the permissions that Kyverno's controllers need for a policy, by its form; at its
+    defaults and at all its examples' parameters."""
     is_upstream = isinstance(template.policy, UpstreamPolicy)
     cel = template.bodies if is_upstream else template.cel_bodies
     forms = {"plain": template.bodies, "cel": cel}
@@ -294,9 +294,9 @@ def _too_old(
 
 
 def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
-    """What the chart carries: every policy that somebody names, and the whole Pod Security
-    Standards, so that podSecurityStandard means what it says. A policy that somebody names stands
-    in the place of the standard's one of its name.
+    """Return the policies of the chart: those that the project names, and the whole Pod Security
+    Standards, so that podSecurityStandard means what it says. A named policy replaces the
+    standard's policy of the same name.
 
     Raises InputError for two policies of one name.
     """
@@ -311,7 +311,7 @@ def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPoli
 
 
 def _policy_context(template: RenderedPolicy, group: str) -> Body:
-    """What the policy's template is made of; group: the standard's group that it stands in."""
+    """Return the context of a policy's template; group: the standard's group of the policy."""
     policy = template.policy
     if isinstance(policy, UpstreamPolicy):
         return _upstream_context(policy, group)
@@ -361,9 +361,9 @@ def _apart(text: str) -> str:
 
 
 def _cel_context(template: RenderedPolicy) -> Body:
-    """What the chart knows of a policy's form in CEL: its kind (null for none), the oldest Kyverno
-    that has its fields, whether it speaks of Pods alone, and what it asks of Kyverno that an API
-    server has not (null for nothing)."""
+    """Return the chart's facts about a policy's form in CEL: its kind (null for none), the
+    oldest Kyverno with its fields, whether it is about Pods only, and its calls that an API
+    server lacks (null for none)."""
     if not template.cel_bodies:
         return {"cel": None}
     body = template.cel_bodies[0]
@@ -374,8 +374,8 @@ def _cel_context(template: RenderedPolicy) -> Body:
 
 
 def _json_text(about: Body) -> str:
-    """What the chart knows of a policy, in JSON: every template that asks reads it anew, and Helm
-    reads YAML much slower."""
+    """Return the chart's facts about a policy as JSON: every template that asks reads it again,
+    and Helm reads YAML much slower."""
     return json.dumps(about, indent=1, ensure_ascii=False)
 
 

@@ -26,7 +26,7 @@ _STANDARD_CATEGORY = "Pod Security Standards"
 
 
 def is_standard(policy: LibraryPolicy) -> bool:
-    """Whether the policy is one of the Pod Security Standards'."""
+    """Return whether the policy is one of the Pod Security Standards'."""
     return isinstance(policy, FolderPolicy) and policy.category.startswith(_STANDARD_CATEGORY)
 
 

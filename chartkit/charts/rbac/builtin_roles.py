@@ -1,4 +1,4 @@
-"""What Kyverno's controllers may do anyway.
+"""The permissions that Kyverno's controllers have anyway.
 
 The engine's chart gives its controllers what `sources/kyverno/controllers.yaml` says, which is what
 Kyverno's own chart 3.9.0 gives; all but the cleanup controller are bound to Kubernetes' role `view`
@@ -34,8 +34,8 @@ _VIEW: Final[Mapping[str, str]] = MappingProxyType(
         "policy": "poddisruptionbudgets poddisruptionbudgets/status",
     }
 )
-"""What Kubernetes' role `view` lets one read, by groups. Source: Kubernetes' bootstrap policy,
-system:aggregate-to-view. What is installed beside Kubernetes may add to the role."""
+"""The resources that Kubernetes' role `view` lets one read, by groups. Source: Kubernetes'
+bootstrap policy, system:aggregate-to-view. Additional components may extend the role."""
 
 
 @cache

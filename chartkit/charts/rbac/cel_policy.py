@@ -1,4 +1,4 @@
-"""What policies of policies.kyverno.io need.
+"""The permissions for policies of policies.kyverno.io.
 
 Source of the verbs: what Kyverno 1.19 asks the API server for (`pkg/cel/libs`,
 `pkg/background/gpol`, `pkg/background/mpol`, `pkg/controllers/deleting`), and what it asks whether
@@ -33,13 +33,13 @@ _CONTROLLERS: Final[Mapping[str, tuple[Controller, ...]]] = {
     "GeneratingPolicy": (Controller.BACKGROUND,),
     "DeletingPolicy": (Controller.CLEANUP,),
 }
-"""Which controllers evaluate a policy of a kind, scans aside."""
+"""The controllers that evaluate a policy of a kind, except in scans."""
 _PLACEHOLDER: Final = re.compile(r"\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
-"""What a template fills in; one level of calls is enough to leave names readable."""
+"""A placeholder of a template; one level of calls is enough to leave names readable."""
 
 
 def cel_needs(kind: str, body: Body, found: Findings) -> None:
-    """What a policy needs; kind: of policies.kyverno.io, without `Namespaced`."""
+    """Add the needs of a policy; kind: of policies.kyverno.io, without `Namespaced`."""
     spec = _mapping(body.get("spec"))
     evaluation = _mapping(spec.get("evaluation"))
     existing = _is_on(evaluation, "mutateExisting", False)
@@ -72,7 +72,8 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
 
 
 def _targets(spec: Body, matched: Sequence[ResourceName], found: Findings) -> list[ResourceName]:
-    """What a policy changes that is there already: what it names as targets, or what it matches."""
+    """Return the existing objects that a policy changes: its targets, or the objects that it
+    matches."""
     constraints = _mapping(spec.get("targetMatchConstraints"))
     path: Path = ("spec", "targetMatchConstraints")
     targets = _resources(constraints, path, found)
@@ -165,7 +166,8 @@ def _generating_needs(
 def _made(
     expression: str, variables: Mapping[str, str], known: Mapping[str, str]
 ) -> Iterator[Made | ResourceName]:
-    """What an expression generates: objects written out, and copies of objects that are read."""
+    """Return the objects that an expression generates: written out, or copies of objects that
+    are read."""
     waiting, seen = [expression], {expression}
     while waiting:
         text = waiting.pop()

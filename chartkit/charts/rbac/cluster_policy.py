@@ -1,4 +1,4 @@
-"""What the rules of ClusterPolicies and the cleanup policies of kyverno.io need.
+"""The permissions for rules of ClusterPolicies and for the cleanup policies of kyverno.io.
 
 Source of the verbs: what Kyverno 1.19 asks the API server for (`pkg/background/generate`,
 `pkg/background/mutate`, `pkg/background/common`, `pkg/controllers/cleanup`), and what it asks
@@ -35,7 +35,7 @@ _PAYLOAD: Final = frozenset({"data", "pattern", "anyPattern", "patchStrategicMer
 """Keys below which objects stand, whose fields are no policy's."""
 _VARIABLE: Final = re.compile(r"\{\{[^{}]*\}\}")
 _NESTED: Final = 16
-"""How deep variables in variables are looked into."""
+"""The depth to which variables in variables are followed."""
 _PLACEHOLDER: Final = "\x00"
 _NAMESPACE_PARTS: Final = ("status", "finalize")
 _CALLS: Final = {"POST": "create"}
@@ -43,11 +43,11 @@ _SECRET_NOTE: Final = (
     "which Kyverno's admission and reports controllers may read in Kyverno's own namespace alone"
 )
 _OPEN: Final = frozenset({"version", "healthz", "livez", "readyz", "openapi"})
-"""What Kubernetes shows to every account, beside what it serves."""
+"""The paths that Kubernetes shows to every account, in addition to what it serves."""
 
 
 def policy_needs(body: Body, found: Findings) -> None:
-    """What a ClusterPolicy or Policy needs."""
+    """Add the needs of a ClusterPolicy or Policy."""
     spec = _mapping(body.get("spec"))
     scanned = spec.get("background") is not False
     for index, rule in enumerate(_list(spec.get("rules"))):
@@ -81,7 +81,7 @@ def _rule_needs(spec: Body, rule: Body, scanned: bool, path: Path, found: Findin
 
 
 def cleanup_needs(body: Body, found: Findings) -> None:
-    """What a ClusterCleanupPolicy or CleanupPolicy needs."""
+    """Add the needs of a ClusterCleanupPolicy or CleanupPolicy."""
     spec = _mapping(body.get("spec"))
     found.allow(_CLEANING, _matched(spec, ("spec",), found), ("list", "delete"))
     for entry, place in _contexts(spec, ("spec",)):
@@ -127,7 +127,7 @@ def _generate_needs(spec: Body, generate: Body, path: Path, found: Findings) -> 
 def _generated(
     pattern: Body, path: Path, found: Findings
 ) -> Iterator[tuple[ResourceName, set[str]]]:
-    """What is made, and what its sources need beyond that: clones' sources get labels."""
+    """Return the generated objects, and the needs of their sources: clones' sources get labels."""
     kinds = _list(_mapping(pattern.get("cloneList")).get("kinds"))
     for index, text in enumerate(kinds):
         if isinstance(text, str):
@@ -175,7 +175,7 @@ def _target_needs(target: Body, path: Path, found: Findings) -> None:
 
 
 def _is_one(name: Json) -> bool:
-    """Whether a name is one object's: then it is fetched, not looked for in a list."""
+    """Return whether a name is one object's: then it is fetched, not looked for in a list."""
     return isinstance(name, str) and bool(name) and "*" not in name and "?" not in name
 
 
@@ -234,7 +234,7 @@ def _call_needs(
     scan: bool,
     found: Findings,
 ) -> None:
-    """What a call of the API server's needs; verb: empty for a GET."""
+    """Add the needs of a call of the API server; verb: empty for a GET."""
     text = _without_variables(url).partition("?")[0]
     steps = [step for step in text.split("/") if step]
     if steps[:1] == ["api"]:

@@ -21,7 +21,8 @@ from chartkit.documents.reader import read_file
 from chartkit.model import Body
 
 LABEL: Final = "rbac.kyverno.io/aggregate-to-"
-"""What a ClusterRole's label begins with that Kyverno's roles gather; the controller follows."""
+"""The prefix of the label that aggregates a ClusterRole into Kyverno's roles; the controller
+follows."""
 DEFINITIONS_FILE: Final = "crds.yaml"
 """The definitions of the custom kinds that a policy names, in its folder."""
 _DEFINITION: Final = "CustomResourceDefinition"
@@ -35,7 +36,7 @@ _RULES: Final = {
 
 
 def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
-    """What policies need beyond what Kyverno's chart gives its controllers.
+    """Return the needs of policies beyond the permissions of Kyverno's chart.
 
     bodies: policies of kyverno.io and policies.kyverno.io, others need nothing of Kyverno;
     definitions: custom resource definitions, for the names of their kinds.
@@ -66,7 +67,8 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
 
 
 def _missing(found: Findings) -> Iterator[Permission]:
-    """What no role of Kyverno's gives; a scan's need only where nothing else needs the same."""
+    """Return the permissions that no role of Kyverno's gives; those of scans only if nothing
+    else needs the same."""
     for (controller, group, resource, scan), verbs in found.verbs.items():
         has = granted(controller).get((group, resource), frozenset())
         also = found.verbs.get((controller, group, resource, False), set()) if scan else set()

@@ -1,4 +1,4 @@
-"""What a policy needs beside itself: the types, and how findings are collected."""
+"""The needs of a policy: the types, and how findings are collected."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from chartkit.kyverno.resource_names import CORE, KnownKinds, ResourceName
 from chartkit.model import Json
 
 Path = tuple[str | int, ...]
-"""Where something stands in a policy: keys and list indexes from its top."""
+"""A place in a policy: keys and list indexes from its top."""
 
 VARIABLE: Final = "{{"
-"""Where Kyverno's variables begin."""
+"""The start of Kyverno's variables."""
 SECRETS: Final = ResourceName(CORE, "secrets")
 SECRETS_NOTE: Final = (
     "its background scan needs to read Secrets, which the chart does not open: where that is "
@@ -44,7 +44,7 @@ class Controller(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What a controller must be allowed.
+    """A permission that a controller needs.
 
     resource: with its subresource, as roles write it; scan: whether only background scans need it;
     guessed: the kind whose plural is Kubernetes' guess, empty where the name is known.
@@ -71,7 +71,7 @@ class ConfigMapRead:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What cannot be known, or is left to people: why, and where in the policy."""
+    """A need that is unknown, or left to people: why, and where in the policy."""
 
     message: str
     path: Path
@@ -79,7 +79,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What policies need beside themselves.
+    """The needs of policies.
 
     permissions: beyond what Kyverno's chart gives; config_maps, global_entries (by name): what
     they read; unknown: what they need without saying it plainly.

@@ -20,7 +20,7 @@ VALUES: Final = "values.yaml"
 _OLD_DEPENDENCIES: Final = "requirements.yaml"
 _SUBCHART: Final = re.compile(r"(?:.*/)?charts/[^/]+\.(?:tgz|tar\.gz)")
 _DEEPEST: Final = 4
-"""How far archives of subcharts may stand in one another."""
+"""The deepest nesting of archives of subcharts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ class Offer:
 
 
 def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
-    """What a repository's index says of a version of a chart; raises InputError."""
+    """Return the entry of a chart's version in a repository's index; raises InputError."""
     index = f"{repository.rstrip('/')}/{INDEX}"
     content = download(index, replace(limits, archive=min(limits.archive, _LARGEST_INDEX)))
     place = shown_url(index)

@@ -1,4 +1,4 @@
-"""What chartkit.yaml says, in the keys of upstream's charts.
+"""Values from chartkit.yaml, in the keys of upstream's charts.
 
 A chart of another version has other keys: only those are written that its values.yaml has. What
 chartkit.yaml says and the chart has no key for becomes a warning, with its place.
@@ -42,7 +42,7 @@ class Said:
 
 
 def environment_values(chart: ChartFiles, environment: Environment, root: Path) -> Said:
-    """What an environment's values file says to a vendored chart; root: the project's folder.
+    """Return an environment's values for a vendored chart; root: the project's folder.
 
     Raises InputError for a profile that is not there, and for a form of policies that the chart
     does not have.
@@ -124,7 +124,7 @@ _Writer = Callable[[ChartFiles, Environment, Path], Said]
 _WRITERS: Final[Mapping[str, _Writer]] = MappingProxyType(
     {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
 )
-"""What writes each chart's values."""
+"""The writer of each chart's values."""
 
 
 def _left(what: str, place: Location) -> Diagnostic:

@@ -43,17 +43,17 @@ class Vendored:
 
     @property
     def source(self) -> str:
-        """Where it comes from, for people."""
+        """Return its source, for people."""
         return self.lock.origin.shown
 
     @property
     def lock_place(self) -> Location:
-        """Where its lock file says where it is from."""
+        """Return the place of its source in its lock file."""
         return Location(str(self.folder / LOCK_FILE), 1)
 
 
 def folder_of(root: Path, name: str) -> Path:
-    """Where a vendored chart stands; root: the project's folder."""
+    """Return the folder of a vendored chart; root: the project's folder."""
     return root / VENDOR / CHARTS / name
 
 
@@ -119,7 +119,7 @@ def plan(found: Vendored, environments: Iterable[Environment], root: Path) -> Ch
 
 
 def said(found: Vendored, environment: Environment, root: Path) -> Said:
-    """What chartkit.yaml says to the chart of an environment; raises InputError."""
+    """Return the values from chartkit.yaml for the chart of an environment; raises InputError."""
     return environment_values(found.chart, environment, root)
 
 

@@ -48,7 +48,7 @@ REPOSITORIES: Final[Mapping[str, str]] = MappingProxyType(
         REPORTER: "https://kyverno.github.io/policy-reporter",
     }
 )
-"""Where each chart is published."""
+"""The repository of each chart."""
 _ARCHIVES: Final = (".tgz", ".tar.gz", ".zip")
 _OCI: Final = "oci"
 _OLDEST: Final = Version(1, 10)
@@ -58,7 +58,7 @@ _PACKED: Final = frozenset({SourceKind.ARCHIVE, SourceKind.REPOSITORY})
 
 @dataclass(frozen=True, slots=True)
 class VendoredNow:
-    """What became of it: the chart, its lock, where it stands, and what stood there before.
+    """The result of vendoring: the chart, its lock, its folder, and the chart that it replaces.
 
     replaced: the version that went, empty where there was none; changed: whether anything was
     written.

@@ -74,7 +74,7 @@ def kube_system_fails_closed(subject: Subject) -> Iterator[Diagnostic]:
 
 
 def _spares(selector: Body) -> bool:
-    """Whether a selector of namespaces leaves kube-system out."""
+    """Return whether a selector of namespaces leaves kube-system out."""
     labels = selector.get("matchLabels")
     if isinstance(labels, dict) and labels.get(_NAME_LABEL, _SYSTEM) != _SYSTEM:
         return True

@@ -1,4 +1,4 @@
-"""Where pods run: selectors of the one pod's labels become those of each controller's pods."""
+"""Scheduling: selectors of the one Pod's labels become those of each controller's Pods."""
 
 from __future__ import annotations
 

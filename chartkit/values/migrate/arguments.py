@@ -116,8 +116,8 @@ def _set(context: Context, row: Row, flag: _Flag, argument: Argument) -> None:
 
 
 def _targets(row: Row, argument: Argument) -> Sequence[Path]:
-    """Where an argument goes: what was said of the cleanup controller or the init container is said
-    of it alone, but for logs, which all containers write alike."""
+    """Return the new places of an argument: those of the cleanup controller or the init
+    container stay with it, except for logs, which all containers write alike."""
     own = row.targets[0]
     if own[0] == _CLEANUP:
         return [own]
@@ -137,7 +137,7 @@ def _full(target: Path, argument: Argument, value: Json) -> Path:
 
 
 def _value(kind: str, text: str) -> Json:
-    """What an argument says; None where that cannot be read."""
+    """Return the value of an argument; None if it cannot be read."""
     if kind == "truth":
         return _TRUTHS.get(text.lower() or "true")
     if kind == "number":

@@ -1,4 +1,4 @@
-"""What a migration works on, and what it has to say."""
+"""The state of a migration, and its steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Change = Callable[[Leaf | Block, Path], Leaf | Block]
 
 
 class Outcome(StrEnum):
-    """What became of a key; asked: it cannot be told, somebody has to say it."""
+    """The outcome of a key; asked: it is unknown, and the user must decide."""
 
     MOVED = "moved"
     CHANGED = "changed"
@@ -35,7 +35,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What became of one key: its old path and line, where it stands now, why, what to do."""
+    """The step of one key: its old path and line, its new place, the reason, and what to do."""
 
     outcome: Outcome
     key: str
@@ -59,12 +59,12 @@ class Context:
     sees_kube_system: bool = False
 
     def value(self, path: Path) -> Json:
-        """What the file says at a path; None where nothing."""
+        """Return the value at a path of the file; None for none."""
         entry = self.tree.find(path)
         return None if entry is None else data_of(entry.value)
 
     def targets(self, row: Row) -> tuple[Path, ...]:
-        """Where a key goes in this file."""
+        """Return the new places of a key in this file."""
         return tuple(
             each
             for each in row.targets

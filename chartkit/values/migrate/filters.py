@@ -43,7 +43,7 @@ _OWN_TEMPLATES: Final = (
 )
 _KUBE_SYSTEM: Final = "kube-system"
 _MOST: Final = 5
-"""How many of the chart's own filters make a list an edited copy of them."""
+"""The number of the chart's own filters that make a list an edited copy of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class _Filter:
 
     @property
     def of_namespace(self) -> bool:
-        """Whether it leaves a whole namespace alone."""
+        """Return whether it leaves a whole namespace alone."""
         return self.kind in ("*", "*/*") and self.name == "*" and self.namespace != "*"
 
     @property
     def of_kind(self) -> bool:
-        """Whether it leaves a kind alone everywhere."""
+        """Return whether it leaves a kind alone everywhere."""
         return self.namespace == self.name == "*"
 
 
@@ -184,7 +184,7 @@ def _is_default(each: _Filter) -> bool:
 
 
 def _is_own(each: _Filter) -> bool:
-    """Whether it is for an object of the old chart."""
+    """Return whether it is for an object of the old chart."""
     text = f"{each.kind},{each.namespace},{each.name}"
     return any(name in text for name in _OWN_TEMPLATES)
 

@@ -23,7 +23,7 @@ _TAG: Final = re.compile(r"v?(\d{1,3})\.(\d{1,3})(?!\d)")
 _CHECKER: Final = "readiness-checker"
 _HUBS: Final = ("", "docker.io", "index.docker.io", "registry.k8s.io", "ghcr.io", "curlimages")
 _PUBLIC: Final = ("", "bitnami/kubectl", "kubectl", "busybox", "library/busybox", "curl")
-"""Where the old charts had the images of jobs, as people had them who never said otherwise."""
+"""The registry of the old charts' images of jobs, for values that never name it."""
 _OTHERS: Final = "background-controller, cleanup-controller, reports-controller and kyvernopre"
 
 

@@ -1,4 +1,4 @@
-"""What the charts have now: which keys, in which order, and which of them may be null."""
+"""The current charts' keys: their order, and which of them may be null."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Known:
     names: frozenset[str]
 
     def has(self, path: Path) -> bool:
-        """Whether the chart has a key, or leaves open what is below one."""
+        """Return whether the chart has a key, or leaves open what is below one."""
         found = self._entry(path)
         return found is not None or (self.catalogue is None and path[0] in self.names)
 
     def may_be_null(self, path: Path) -> bool:
-        """Whether null is a value there."""
+        """Return whether null is a value there."""
         found = self._entry(path)
         return self.catalogue is None or (isinstance(found, Value) and found.type.endswith("?"))
 
     def is_value(self, path: Path) -> bool:
-        """Whether a key is one of the chart's and holds none of its keys."""
+        """Return whether a key is one of the chart's and holds none of its keys."""
         return isinstance(self._entry(path), Value)
 
     def rank(self, path: Path) -> int:
-        """Where a key stands among its siblings; those that the chart has not come last."""
+        """Return the position of a key among its siblings; unknown keys come last."""
         found: Section | Value | None = self.catalogue
         for step in path[:-1]:
             found = found.entries.get(step) if isinstance(found, Section) else None
@@ -84,8 +84,8 @@ def _rules() -> Mapping[str, Json]:
 
 
 def refusals(chart: str, text: str) -> Iterator[tuple[Path, str, str | None]]:
-    """What a chart refuses of values: where, why, and the way out. Of the engine's chart alone:
-    what the other one takes depends on its policies."""
+    """Return the values that a chart refuses: the path, the message and the fix. For the
+    engine's chart only: the other one depends on its policies."""
     documents = read_text(text) if chart == ENGINE else []
     for document in documents:
         body = _without_nulls(document.body)
@@ -103,7 +103,7 @@ def _without_nulls(values: Json) -> Json:
 
 
 def is_of_engine(path: Path) -> bool:
-    """Whether a key is of the engine's chart, and not of names and labels that both have."""
+    """Return whether a key is of the engine's chart, and not of names and labels that both have."""
     if path[0] in ("nameOverride", "customLabels"):
         return False
     old = {key[0] for key, row in rows(ENGINE).items() if row.transform != "other-chart"}

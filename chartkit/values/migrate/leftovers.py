@@ -1,4 +1,4 @@
-"""What a migration leaves to people and cannot leave in its place: kept as comments."""
+"""Values that a migration leaves to people and cannot keep in their place: kept as comments."""
 
 from __future__ import annotations
 

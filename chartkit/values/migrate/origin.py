@@ -1,4 +1,4 @@
-"""Which chart a values file is of, as its keys tell."""
+"""The chart of a values file, recognised by its keys."""
 
 from __future__ import annotations
 

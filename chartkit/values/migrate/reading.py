@@ -17,7 +17,7 @@ from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, Tree, value_o
 
 _MERGE: Final = "<<"
 _BREAK: Final = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-"""What ends a line in YAML."""
+"""The line breaks of YAML."""
 _BLANK: Final = " \t"
 
 
@@ -69,7 +69,7 @@ def _check_keys(document: Document, node: Any) -> None:
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:
-    """Where the comment that stands on the first key begins."""
+    """Return the first line of the comment above the first key."""
     for at in range(start - 1, -1, -1):
         if not lines[at].lstrip().startswith("#"):
             return at + 1
@@ -177,7 +177,7 @@ class _Reader:
         entry.tail = self._dedented(end, own_end, column)
 
     def _first_line(self, slot: _Slot, column: int) -> str:
-        """What stands behind a key's colon or an item's dash."""
+        """Return the text after a key's colon or an item's dash."""
         return self._lines[slot.line][slot.after if slot.after >= 0 else column + 1 :]
 
     def _comment_after(self, slot: _Slot) -> str:
@@ -189,7 +189,7 @@ class _Reader:
         return _comment(self._lines[mark.line][mark.column :])
 
     def _own_end(self, slot: _Slot, limit: int, column: int) -> int:
-        """Where the comments below an entry end: those that stand deeper than its key."""
+        """Return the end of the comments below an entry: those indented deeper than its key."""
         end = at = min(self._content_end(slot), limit)
         while at < limit:
             line = self._lines[at]
@@ -201,8 +201,8 @@ class _Reader:
         return self._example_end(end, limit) if column >= 0 else end
 
     def _example_end(self, start: int, limit: int) -> int:
-        """Where comments end that stand right below an entry and not on the next one, as examples
-        of a value do."""
+        """Return the end of comments right below an entry that do not belong to the next one, as
+        examples of a value do."""
         at = start
         while at < limit and self._lines[at].lstrip().startswith("#"):
             at += 1
@@ -232,8 +232,8 @@ class _Reader:
         return _Slot("", "", key.start_mark.line, key.end_mark.column, value, alias, None)
 
     def _is_plain(self, slot: _Slot) -> bool:
-        """Whether a block can be looked into: its keys are what they look like, and nothing stands
-        before its first dash."""
+        """Return whether a block can be looked into: its keys are what they look like, and
+        nothing stands before its first dash."""
         if _is_list(slot.node):
             mark: yaml.Mark = slot.node.start_mark
             return self._lines[mark.line].startswith("-", mark.column)
@@ -242,13 +242,13 @@ class _Reader:
         )
 
     def _is_simple(self, key: Any) -> bool:
-        """Whether a key's colon stands behind it."""
+        """Return whether a key's colon stands behind it."""
         line: str = self._lines[key.end_mark.line]
         column: int = key.end_mark.column
         return line[column:].lstrip().startswith(":")
 
     def _begins_on(self, slot: _Slot) -> bool:
-        """Whether the first key or dash of a block stands on the line of what holds it."""
+        """Return whether the first key or dash of a block stands on the line of what holds it."""
         first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
         line: int = first.start_mark.line
         return line == slot.line
@@ -267,13 +267,13 @@ class _Reader:
 
 
 def _is_spaced(root: Block) -> bool:
-    """Whether an empty line stands above half of the keys but the first."""
+    """Return whether an empty line stands above half of the keys but the first."""
     spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
     return bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
 
 
 def _step(root: Block) -> int:
-    """How far keys stand right of the key above in most places."""
+    """Return the usual indentation of keys below the key above."""
     offsets = [
         entry.value.offset
         for entry in root.entries
@@ -297,7 +297,7 @@ def _is_list(node: Any) -> bool:
 
 
 def _is_empty(node: Any) -> bool:
-    """Whether nothing is written where a value could be."""
+    """Return whether nothing is written where a value could be."""
     return isinstance(node, yaml.ScalarNode) and node.start_mark.index == node.end_mark.index
 
 

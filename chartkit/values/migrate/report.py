@@ -1,4 +1,4 @@
-"""What `chartkit values migrate` says: what became of each key, as text or JSON."""
+"""The report of `chartkit values migrate`: the outcome of each key, as text or JSON."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class Migration:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left for people to say."""
+        """Return whether nothing is left for people to say."""
         return not any(step.outcome is Outcome.ASKED for step in self.steps)
 
 
@@ -142,7 +142,8 @@ class _Run:
             self.walk(entry.value, key)
 
     def _is_clear(self, row: Row, entry: Entry) -> bool:
-        """Whether a row holds for every chart that the file may be of; asks where it does not."""
+        """Return whether a row holds for every chart that the file may be of; asks where it
+        does not."""
         across = self.span.first <= LAST_OF_TWO and self.span.last >= FIRST_OF_THREE
         if row.transform != "filters" or not across or not data_of(entry.value):
             return True
@@ -158,7 +159,7 @@ class _Run:
         return self.chart == ENGINE and not self.now.is_value(key)
 
     def _is_later(self, key: Path) -> bool:
-        """Whether a key of a file for chart 2 is one that chart 3 brought."""
+        """Return whether a key of a file for chart 2 is one that chart 3 brought."""
         return self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
 
     def _shapeless(self, key: Path, entry: Entry) -> None:

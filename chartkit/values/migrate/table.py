@@ -1,4 +1,4 @@
-"""What became of the keys and command line arguments of older charts, as tables."""
+"""The outcomes of the keys and command-line arguments of older charts, as tables."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Span:
         return str(self.first) if self.first == self.last else f"{self.first} to {self.last}"
 
     def meets(self, other: Span) -> bool:
-        """Whether a chart is in both."""
+        """Return whether a chart is in both."""
         return self.first <= other.last and other.first <= self.last
 
     def holds(self, other: Span) -> bool:
-        """Whether all charts of the other are in this one."""
+        """Return whether all charts of the other are in this one."""
         return self.first <= other.first and other.last <= self.last
 
     def within(self, other: Span) -> Span | None:
@@ -54,7 +54,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What became of a key.
+    """The outcome of a key.
 
     span: the charts that had it; targets: where it goes, none where nowhere; transform: how its
     value changes; why, do: the reason, and what is left to do, for people.
@@ -75,7 +75,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """What became of a command line argument; kind: how its value is read."""
+    """The outcome of a command-line argument; kind: how its value is read."""
 
     flag: str
     kind: str

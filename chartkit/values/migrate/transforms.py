@@ -1,4 +1,4 @@
-"""How values change on their way from older charts: one function a kind of change, in a table."""
+"""Changes of values from older charts: one function a kind of change, in a table."""
 
 from __future__ import annotations
 

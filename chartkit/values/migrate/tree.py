@@ -151,7 +151,7 @@ class Tree:
                 entry.lead.insert(0, "")
 
     def data(self) -> Body:
-        """What the tree says."""
+        """Return the data of the tree."""
         body: Body = data_of(self.root)
         return body
 
@@ -217,7 +217,7 @@ def value_of(data: Json) -> Leaf | Block:
 
 
 def data_of(value: Leaf | Block) -> Json:
-    """What a value says."""
+    """Return the data of a value."""
     if isinstance(value, Leaf):
         return value.data
     if value.listed:

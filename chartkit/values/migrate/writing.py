@@ -65,7 +65,7 @@ def _name(entry: Entry) -> str:
 
 
 def _dash(root: Block) -> int:
-    """How far lists stand to the right of their keys in most places."""
+    """Return the usual indentation of lists below their keys."""
     found: Counter[int] = Counter()
     todo = [root]
     while todo:

@@ -15,6 +15,7 @@ from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.project.monitoring import Monitoring
 from chartkit.kyverno import releases
 from chartkit.charts.plan import ChartPlan
+from chartkit.helm.long_lines import wrap_templates
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
 from chartkit.schemas.crds import kinds
@@ -53,7 +54,7 @@ def plan(
         values[f"values_{name}.yaml"] = _environment_values(
             context, name, available, monitoring.get(name)
         )
-    return ChartPlan(CHART_NAME, files, values)
+    return ChartPlan(CHART_NAME, wrap_templates(files), values)
 
 
 def values_page() -> str:

@@ -11,6 +11,10 @@ from chartkit.schemas.convert import flattened, type_library
 from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
 
 _OPEN_REPORTS = "openreports"
+_HEAD = (
+    "{{/* The types of the custom resource definitions, as OpenAPI schemas. Do not edit or override "
+    "them: values are the interface. */}}\n"
+)
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
 
 
@@ -39,7 +43,7 @@ def _types() -> Iterator[str]:
     types = type_library()
     roots = {version.type for kind in kinds() for version in kind.versions}
     flat = {name: flattened(types[name], types) for name in _needed(sorted(roots), types)}
-    yield "{{/* The types that custom resource definitions are made of, as OpenAPI schemas. */}}\n"
+    yield _HEAD
     for name, schema in sorted(flat.items()):
         if name in roots:
             schema = {**schema, "properties": {**OBJECT_FIELDS, **schema["properties"]}}

@@ -63,6 +63,7 @@ from chartkit.project.project import (
     Project,
     read_project,
 )
+from chartkit.helm.long_lines import wrap_templates
 from chartkit.helm.render import render_chart
 from chartkit.output.readable_json import dump_json
 from chartkit.library.templating import render_text, render_tree
@@ -104,7 +105,7 @@ def plan(project: Project) -> ChartPlan:
     for name, environment in project.environments.items():
         files[f"values_{name}.yaml"] = chart.environment_text(environment, resolved[name], values)
     made = chart.files(base, values, _clusters(project))
-    return ChartPlan(CHART_NAME, made, files, chart.policies, resolved)
+    return ChartPlan(CHART_NAME, wrap_templates(made), files, chart.policies, resolved)
 
 
 def plan_for_profile(
@@ -256,7 +257,7 @@ def _permissions(template: RenderedPolicy) -> Body:
     defaults and at all its examples' parameters."""
     is_upstream = isinstance(template.policy, UpstreamPolicy)
     cel = template.bodies if is_upstream else template.cel_bodies
-    forms = {"plain": template.bodies, "cel": cel}
+    forms = {"clusterPolicy": template.bodies, "cel": cel}
     known = permissions.definitions_beside(template.policy.folder)
     found = {
         form: permissions.as_json(permissions.needs(bodies, known))

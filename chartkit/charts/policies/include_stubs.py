@@ -15,7 +15,10 @@ from chartkit.library.rendered import RenderedPolicy
 from chartkit.errors import InputError
 
 GUARDS_FILE: Final = "templates/_guards.tpl"
-_HEAD: Final = "{{/* What guards ask: the chart reads a policy's text where it is installed. */}}\n"
+_HEAD: Final = (
+    "{{/* Templates that upstream policies include. Do not edit or override them: values are the "
+    "interface. */}}\n"
+)
 _DEFINED: Final = re.compile(r"\{\{-? *define +\"([^\"]+)\"")
 
 

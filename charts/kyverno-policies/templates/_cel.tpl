@@ -1,3 +1,4 @@
+{{/* Helpers that render a policy in CEL. Do not edit or override them: values are the interface. */}}
 {{/*
 One policy in CEL as the cluster gets it: its text from the define kyverno-policies.cel.NAME, with
 everything that the values say of it. Takes root, name and form: ValidatingPolicy for Kyverno's
@@ -6,7 +7,9 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- define "kyverno-policies.renderCel" -}}
 {{- $text := include "kyverno-policies.celBody" . -}}
 {{- if $text -}}
-{{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "release" (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
+{{- $call := merge (dict "policy" (include "kyverno-policies.object"
+  (dict "name" .name "text" $text) | fromJson) "release"
+  (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
 {{- $tables := .root.Files.Get "data/cel.json" | fromJson -}}
 {{- $_ := set $call "kind" (trimPrefix "Namespaced" $call.policy.kind) -}}
 {{- $_ := set $call "kinds" $tables.kinds -}}
@@ -22,7 +25,8 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- $_ := set $call "rules" $rules -}}
 {{- include "kyverno-policies.requireKind" $call -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
-{{- $minimum := not (empty $call.about.upstream) | ternary dict (dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum)) -}}
+{{- $minimum := not (empty $call.about.upstream) | ternary dict
+  (dict "policies.kyverno.io/minversion" (printf "%s.0" $call.about.celMinimum)) -}}
 {{- $namespaced := hasPrefix "Namespaced" $call.policy.kind -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" $namespaced "annotations" $minimum) $call) -}}
 {{- include "kyverno-policies.applyCelScope" $call -}}
@@ -60,10 +64,13 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- define "kyverno-policies.requireKind" -}}
 {{- if eq .form "ValidatingAdmissionPolicy" -}}
 {{- if not (semverCompare ">=1.30-0" .root.Capabilities.KubeVersion.Version) -}}
-{{- fail (printf "policy %s: a ValidatingAdmissionPolicy needs Kubernetes 1.30, and this is %s; set policyType: ClusterPolicy or ValidatingPolicy" .name .root.Capabilities.KubeVersion.Version) -}}
+{{- fail (printf (print "policy %s: a ValidatingAdmissionPolicy needs Kubernetes 1.30, and this is "
+  "%s; set policyType: ClusterPolicy or ValidatingPolicy") .name
+  .root.Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- else -}}
-{{- $kind := or (eq .root.Values.policyKind "Policy") (hasPrefix "Namespaced" .policy.kind) | ternary (printf "Namespaced%s" .kind) .kind -}}
+{{- $kind := or (eq .root.Values.policyKind "Policy")
+  (hasPrefix "Namespaced" .policy.kind) | ternary (printf "Namespaced%s" .kind) .kind -}}
 {{- $release := .release -}}
 {{- $version := "" -}}
 {{- range index .kinds $kind -}}
@@ -73,7 +80,9 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 {{- end -}}
 {{- if not $version -}}
 {{- $since := int (first (index .kinds $kind)).since -}}
-{{- fail (printf "policy %s: Kyverno %s does not serve %s (1.%d and later do); set policyType: ClusterPolicy" .name (include "kyverno-policies.kyvernoVersion" .root) $kind (sub $since 1000)) -}}
+{{- fail (printf
+  "policy %s: Kyverno %s does not serve %s (1.%d and later do); set policyType: ClusterPolicy" .name
+  (include "kyverno-policies.kyvernoVersion" .root) $kind (sub $since 1000)) -}}
 {{- end -}}
 {{- $_ := set .policy "kind" $kind -}}
 {{- $_ := set .policy "apiVersion" (printf "policies.kyverno.io/%s" $version) -}}
@@ -82,7 +91,8 @@ kinds, ValidatingAdmissionPolicy for Kubernetes' own.
 
 {{/* "true" where this Kyverno's kind has a setting. Takes setting too. */}}
 {{- define "kyverno-policies.hasSetting" -}}
-{{- and (hasKey .settings .setting) (or (eq .form "ValidatingAdmissionPolicy") (ge .release (index .settings .setting | default 0 | int))) -}}
+{{- and (hasKey .settings .setting) (or (eq .form "ValidatingAdmissionPolicy") (ge .release
+  (index .settings .setting | default 0 | int))) -}}
 {{- end -}}
 
 {{/*
@@ -107,7 +117,9 @@ be asked too).
 {{- $answers = append $answers (include "kyverno-policies.stopsExtension" (dict "blocks" $blocks)) | uniq -}}
 {{- end -}}
 {{- if and .about.pods (gt (len $answers) 1) -}}
-{{- fail (printf "policy %s: what is excluded from some of its rules keeps those from being extended to pod controllers, and a policy in CEL is extended as a whole; exclude it from the policy, or set policyType: ClusterPolicy" .name) -}}
+{{- fail (printf (print "policy %s: what is excluded from some of its rules keeps those from being "
+  "extended to pod controllers, and a policy in CEL is extended as a whole; exclude it from the "
+  "policy, or set policyType: ClusterPolicy") .name) -}}
 {{- end -}}
 {{- if not .rules -}}
 {{- $answers = append $answers (include "kyverno-policies.stopsExtension" (dict "blocks" (append $general $byPolicy))) -}}
@@ -130,13 +142,15 @@ be asked too).
 {{- $conditions = concat $conditions (include "kyverno-policies.matchConditions" . | fromJsonArray) -}}
 {{- $skip := ternary .own.skipBackgroundRequests $values.skipBackgroundRequests (hasKey .own "skipBackgroundRequests") -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "skipBackgroundRequests") .)) "true" -}}
-{{- $stays := and .about.upstream (hasKey (.policy.spec.evaluation | default dict) "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
+{{- $stays := and .about.upstream (hasKey (.policy.spec.evaluation | default dict)
+  "skipBackgroundRequests") (not (hasKey .own "skipBackgroundRequests")) -}}
 {{- if and (kindIs "bool" $skip) (not $stays) -}}
 {{- $_ := set .policy.spec "evaluation" (mergeOverwrite (.policy.spec.evaluation | default dict) (dict "skipBackgroundRequests" $skip)) -}}
 {{- end -}}
 {{- else if and (eq (toString $skip) "true") (not $facts.scheduled) -}}
 {{- $account := printf "system:serviceaccount:%s:kyverno-background-controller" .root.Release.Namespace -}}
-{{- $expression := printf "!has(request.userInfo.username) || request.userInfo.username != %s" (include "kyverno-policies.celLiteral" $account) -}}
+{{- $expression := printf "!has(request.userInfo.username) || request.userInfo.username != %s"
+  (include "kyverno-policies.celLiteral" $account) -}}
 {{- $conditions = append $conditions (dict "name" "background-requests" "expression" $expression) -}}
 {{- end -}}
 {{- include "kyverno-policies.setConditions" (merge (dict "conditions" $conditions) .) -}}
@@ -151,13 +165,16 @@ be asked too).
 
 {{/* Writes the conditions, each name once. Takes conditions. */}}
 {{- define "kyverno-policies.setConditions" -}}
-{{- if and .conditions (not .facts.scheduled) (ne (include "kyverno-policies.hasSetting" (merge (dict "setting" "matchConditions") .)) "true") -}}
-{{- fail (printf "policy %s: a %s has no match conditions, so that nothing can be excluded from it; set policyType: ClusterPolicy" .name .kind) -}}
+{{- if and .conditions (not .facts.scheduled) (ne (include "kyverno-policies.hasSetting"
+  (merge (dict "setting" "matchConditions") .)) "true") -}}
+{{- fail (printf (print "policy %s: a %s has no match conditions, so that nothing can be excluded "
+  "from it; set policyType: ClusterPolicy") .name .kind) -}}
 {{- end -}}
 {{- $names := list -}}
 {{- range .conditions -}}
 {{- if has .name $names -}}
-{{- fail (printf "policy %s: two match conditions are named '%s'; exclude, background-requests and action are the chart's own names" $.name .name) -}}
+{{- fail (printf (print "policy %s: two match conditions are named '%s'; exclude, "
+  "background-requests and action are the chart's own names") $.name .name) -}}
 {{- end -}}
 {{- $names = append $names .name -}}
 {{- end -}}
@@ -176,7 +193,8 @@ be asked too).
 {{- $call := . -}}
 {{- $validations := .policy.spec.validations | default list -}}
 {{- if ne (len $validations) (len .rules) -}}
-{{- fail (printf "policy %s: its form in CEL has no validation for each rule with these parameters, so that values cannot speak of single rules" .name) -}}
+{{- fail (printf (print "policy %s: its form in CEL has no validation for each rule with these "
+  "parameters, so that values cannot speak of single rules") .name) -}}
 {{- end -}}
 {{- range $at, $rule := .rules -}}
 {{- $byRule := index ($call.root.Values.policyExclude | default dict) $rule | default dict -}}
@@ -213,11 +231,13 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- if ne $given "none" -}}
 {{- $kinds = compact (splitList "," $given) -}}
 {{- end -}}
-{{- if and .about.pods $given (ne .form "ValidatingAdmissionPolicy") (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "autogen") .)) "true") -}}
+{{- if and .about.pods $given (ne .form "ValidatingAdmissionPolicy") (eq
+  (include "kyverno-policies.hasSetting" (merge (dict "setting" "autogen") .)) "true") -}}
 {{- $resources := list -}}
 {{- range $kinds -}}
 {{- if eq . "ReplicationController" -}}
-{{- fail (printf "policy %s: autogenControllers names ReplicationController, which Kyverno extends no policy in CEL to; take it out, or set policyType: ClusterPolicy" $.name) -}}
+{{- fail (printf (print "policy %s: autogenControllers names ReplicationController, which Kyverno "
+  "extends no policy in CEL to; take it out, or set policyType: ClusterPolicy") $.name) -}}
 {{- end -}}
 {{- $resources = append $resources (printf "%ss" (lower .)) -}}
 {{- end -}}
@@ -230,7 +250,8 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- $spec := .policy.spec -}}
 {{- $values := .root.Values -}}
 {{- if eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "failurePolicy") .)) "true" -}}
-{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy (ternary $spec.failurePolicy "" (not (empty .about.upstream))) $values.failurePolicy "Fail") -}}
+{{- $_ := set $spec "failurePolicy" (coalesce .own.failurePolicy
+  (ternary $spec.failurePolicy "" (not (empty .about.upstream))) $values.failurePolicy "Fail") -}}
 {{- end -}}
 {{- if and (eq .form "ValidatingPolicy") (eq (include "kyverno-policies.hasSetting" (merge (dict "setting" "background") .)) "true") -}}
 {{- $evaluation := $spec.evaluation | default dict -}}
@@ -257,7 +278,9 @@ Kyverno, which extends by itself to all that it knows. Takes stops.
 {{- end -}}
 {{- $allow := ternary .own.allowExistingViolations $values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
 {{- $asked := or (not .about.upstream) (hasKey .own "allowExistingViolations") -}}
-{{- if and $asked (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq (include "kyverno-policies.action" . | default (include "kyverno-policies.upstreamCelAction" .)) "Enforce") -}}
+{{- if and $asked (ne (toString $allow) "false") (eq .kind "ValidatingPolicy") (eq
+  (include "kyverno-policies.action" . | default (include "kyverno-policies.upstreamCelAction" .))
+  "Enforce") -}}
 {{- include "kyverno-policies.allowExisting" . -}}
 {{- end -}}
 {{- end -}}
@@ -338,7 +361,8 @@ further one).
 {{- $policy := deepCopy .policy -}}
 {{- $_ := set $policy.metadata "name" (printf "%s%s%s" .name .variant.suffix (.suffix | default "")) -}}
 {{- with .variant.condition -}}
-{{- $_ := set $policy.spec "matchConditions" (append ($policy.spec.matchConditions | default list) (dict "name" "action" "expression" .)) -}}
+{{- $_ := set $policy.spec "matchConditions" (append
+  ($policy.spec.matchConditions | default list) (dict "name" "action" "expression" .)) -}}
 {{- end -}}
 {{- toJson $policy -}}
 {{- end -}}
@@ -356,7 +380,8 @@ it would neither be extended to controllers nor be ready for background scans.
 {{- end -}}
 {{- $documents = append $documents $policy -}}
 {{- $rule := first ((.policy.spec.matchConstraints | default dict).resourceRules | default list) | default dict -}}
-{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers" (toJson .policy.spec)) (has "UPDATE" $rule.operations) (not .about.upstream) -}}
+{{- if and .about.pods (eq .kind "ValidatingPolicy") (contains "ephemeralContainers"
+  (toJson .policy.spec)) (has "UPDATE" $rule.operations) (not .about.upstream) -}}
 {{- $further := include "kyverno-policies.celVariant" (merge (dict "suffix" "-ephemeral") .) | fromJson -}}
 {{- $_ := set $further.spec "validationActions" $policy.spec.validationActions -}}
 {{- $_ := set (first $further.spec.matchConstraints.resourceRules) "resources" (list "pods/ephemeralcontainers") -}}

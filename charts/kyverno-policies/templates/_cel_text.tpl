@@ -1,3 +1,4 @@
+{{/* Helpers that write literals and tests in CEL. Do not edit or override them: values are the interface. */}}
 {{/*
 Texts in CEL. What values hold becomes literals here, never code.
 */}}
@@ -12,7 +13,7 @@ controllers wherever it finds them; an escaped dot keeps a literal from that.
 
 {{/* Whether a text fits one of some wildcards. Takes text (in CEL) and wildcards (a list). */}}
 {{- define "kyverno-policies.celFits" -}}
-{{- $plain := list -}}
+{{- $literals := list -}}
 {{- $wild := list -}}
 {{- $everything := false -}}
 {{- range .wildcards -}}
@@ -21,14 +22,14 @@ controllers wherever it finds them; an escaped dot keeps a literal from that.
 {{- else if regexMatch "[*?]" . -}}
 {{- $wild = append $wild (regexQuoteMeta . | replace "\\*" ".*" | replace "\\?" ".") -}}
 {{- else -}}
-{{- $plain = append $plain . -}}
+{{- $literals = append $literals . -}}
 {{- end -}}
 {{- end -}}
 {{- $tests := list -}}
-{{- if eq (len $plain) 1 -}}
-{{- $tests = append $tests (printf "%s == %s" .text (include "kyverno-policies.celLiteral" (first $plain))) -}}
-{{- else if $plain -}}
-{{- $tests = append $tests (printf "%s in %s" .text (include "kyverno-policies.celLiteral" $plain)) -}}
+{{- if eq (len $literals) 1 -}}
+{{- $tests = append $tests (printf "%s == %s" .text (include "kyverno-policies.celLiteral" (first $literals))) -}}
+{{- else if $literals -}}
+{{- $tests = append $tests (printf "%s in %s" .text (include "kyverno-policies.celLiteral" $literals)) -}}
 {{- end -}}
 {{- if $wild -}}
 {{- $expression := printf "(?s)^(%s)$" (join "|" $wild) -}}
@@ -58,7 +59,8 @@ controllers wherever it finds them; an escaped dot keeps a literal from that.
 
 {{/* The opposite of a condition. */}}
 {{- define "kyverno-policies.celNot" -}}
-{{- if eq . "true" -}}false{{- else if eq . "false" -}}true{{- else -}}{{- printf "!(%s)" (regexReplaceAll "^\\(([^()]*)\\)$" . "${1}") -}}{{- end -}}
+{{- if eq . "true" -}}false{{- else if eq . "false" -}}true{{- else -}}{{- printf "!(%s)"
+  (regexReplaceAll "^\\(([^()]*)\\)$" . "${1}") -}}{{- end -}}
 {{- end -}}
 
 {{/*

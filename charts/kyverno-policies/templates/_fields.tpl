@@ -1,3 +1,4 @@
+{{/* Helpers that fit the fields of a policy to the Kyverno version. Do not edit or override them: values are the interface. */}}
 {{/*
 data/fields.json has the fields of a ClusterPolicy's spec, data/cel.json those of the kinds in CEL,
 by the Kyverno version that brought them (since: 1012 for 1.12). default: what the API server writes
@@ -13,7 +14,8 @@ beside the policy, fields: the rows.
 {{- $call := . -}}
 {{- range .fields -}}
 {{- if or (lt $call.release (int .since)) (hasKey . "default") -}}
-{{- include "kyverno-policies.applyField" (dict "node" $call.policy.spec "steps" .path "field" . "release" $call.release "name" $call.name) -}}
+{{- include "kyverno-policies.applyField" (dict "node" $call.policy.spec "steps" .path "field" .
+  "release" $call.release "name" $call.name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -32,7 +34,8 @@ beside the policy, fields: the rows.
 {{- else if not (kindIs "map" .node) -}}
 {{- else if $rest -}}
 {{- if hasKey .node $step -}}
-{{- include "kyverno-policies.applyField" (dict "node" (index .node $step) "steps" $rest "field" .field "release" .release "name" .name) -}}
+{{- include "kyverno-policies.applyField" (dict "node"
+  (index .node $step) "steps" $rest "field" .field "release" .release "name" .name) -}}
 {{- end -}}
 {{- else if hasKey .node $step -}}
 {{- if lt .release (int .field.since) -}}
@@ -40,7 +43,8 @@ beside the policy, fields: the rows.
 {{- $_ := unset .node $step -}}
 {{- else -}}
 {{- $path := join "." .field.path | replace ".*" "[]" -}}
-{{- fail (printf "policy %s: spec.%s needs Kyverno %s; the version here would drop it without a word (kyvernoVersion)" .name $path .field.version) -}}
+{{- fail (printf (print "policy %s: spec.%s needs Kyverno %s; the version here would drop it "
+  "without a word (kyvernoVersion)") .name $path .field.version) -}}
 {{- end -}}
 {{- end -}}
 {{- else if and (hasKey .field "default") (ge .release (int .field.since)) -}}

@@ -1,3 +1,4 @@
+{{/* Helpers that decide the form of a policy (policyType). Do not edit or override them: values are the interface. */}}
 {{/*
 Which form the policies have: policyType, or what the Kyverno version asks for.
 */}}
@@ -20,15 +21,15 @@ that, and an upstream policy in the form of its file; NOTES says so.
 {{- $type := include "kyverno-policies.type" .root -}}
 {{- $about := include "kyverno-policies.about" . | fromJson -}}
 {{- $kind := $about.cel -}}
-{{- $plain := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
+{{- $clusterKind := eq (toString $about.cleanup) "true" | ternary "CleanupPolicy" "ClusterPolicy" -}}
 {{- if $about.upstream -}}
 {{- $about.form -}}
 {{- else if or (not $kind) (eq $type "ClusterPolicy") -}}
-{{- $plain -}}
+{{- $clusterKind -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") (ne $kind "ValidatingPolicy") -}}
-{{- $plain -}}
+{{- $clusterKind -}}
 {{- else if and (eq $type "ValidatingAdmissionPolicy") $about.asksKyverno -}}
-{{- ge (include "kyverno-policies.release" .root | int) 1014 | ternary "ValidatingPolicy" $plain -}}
+{{- ge (include "kyverno-policies.release" .root | int) 1014 | ternary "ValidatingPolicy" $clusterKind -}}
 {{- else -}}
 {{- $type -}}
 {{- end -}}
@@ -106,10 +107,13 @@ names of the policy's rules.
 {{- $given = append $given (index $preconditions .) -}}
 {{- end -}}
 {{- if compact $given -}}
-{{- fail (printf "policy %s: policyPreconditions are written in JMESPath, which a policy in CEL cannot hold; give policyMatchConditions, or set policyType: ClusterPolicy" .name) -}}
+{{- fail (printf (print "policy %s: policyPreconditions are written in JMESPath, which a policy in "
+  "CEL cannot hold; give policyMatchConditions, or set policyType: ClusterPolicy") .name) -}}
 {{- end -}}
 {{- $background := ternary .own.background .root.Values.background (hasKey .own "background") -}}
 {{- if and (eq .form "ValidatingAdmissionPolicy") (eq (toString $background) "false") -}}
-{{- fail (printf "policy %s: background: false is for Kyverno's policies: the API server looks at requests alone, so that a ValidatingAdmissionPolicy has no background scan to switch off" .name) -}}
+{{- fail (printf (print "policy %s: background: false is for Kyverno's policies: the API server "
+  "looks at requests alone, so that a ValidatingAdmissionPolicy has no background scan to switch off")
+  .name) -}}
 {{- end -}}
 {{- end -}}

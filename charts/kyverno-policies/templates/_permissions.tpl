@@ -1,6 +1,7 @@
+{{/* Helpers for the permissions that policies need. Do not edit or override them: values are the interface. */}}
 {{/*
 data/permissions.json has, by policy, what Kyverno's controllers need for it beyond what Kyverno's
-chart gives them: plain for its ClusterPolicy, cel for its form in CEL. scan: only background scans
+chart gives them: clusterPolicy for its ClusterPolicy, cel for its form in CEL. scan: only background scans
 need it; guessed: the kind whose resource is named as Kubernetes would guess.
 */}}
 
@@ -8,10 +9,11 @@ need it; guessed: the kind whose resource is named as Kubernetes would guess.
 {{- define "kyverno-policies.permissionsOf" -}}
 {{- $found := list -}}
 {{- $form := include "kyverno-policies.form" . -}}
-{{- if and (ne $form "ValidatingAdmissionPolicy") (eq (include "kyverno-policies.enabled" .) "true") (include "kyverno-policies.body" .) -}}
+{{- if and (ne $form "ValidatingAdmissionPolicy") (eq
+  (include "kyverno-policies.enabled" .) "true") (include "kyverno-policies.body" .) -}}
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $background := ternary $own.background .root.Values.background (hasKey $own "background") -}}
-{{- range index .needed (has $form (list "ClusterPolicy" "CleanupPolicy") | ternary "plain" "cel") -}}
+{{- range index .needed (has $form (list "ClusterPolicy" "CleanupPolicy") | ternary "clusterPolicy" "cel") -}}
 {{- if not (and .scan (eq (toString $background) "false")) -}}
 {{- $found = append $found . -}}
 {{- end -}}

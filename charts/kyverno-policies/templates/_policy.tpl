@@ -1,3 +1,4 @@
+{{/* Helpers that render a policy with its settings. Do not edit or override them: values are the interface. */}}
 {{/*
 One policy as the cluster gets it, in the form that policyType asks for, with everything that the
 values say of it. Takes root (the chart's context) and name (the policy's).
@@ -7,7 +8,7 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- $form := include "kyverno-policies.form" . -}}
 {{- $upstream := (include "kyverno-policies.about" . | fromJson).upstream -}}
 {{- if eq $form "ClusterPolicy" -}}
-{{- include "kyverno-policies.renderPlain" . -}}
+{{- include "kyverno-policies.renderClusterPolicy" . -}}
 {{- else if eq $form "CleanupPolicy" -}}
 {{- include "kyverno-policies.renderCleanup" . -}}
 {{- else if and $upstream (eq $form "ValidatingAdmissionPolicy") -}}
@@ -19,10 +20,12 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- end -}}
 
 {{/* The same as ClusterPolicy, from the define kyverno-policies.policy.NAME. */}}
-{{- define "kyverno-policies.renderPlain" -}}
+{{- define "kyverno-policies.renderClusterPolicy" -}}
 {{- $text := include "kyverno-policies.body" . -}}
 {{- if $text -}}
-{{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "release" (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
+{{- $call := merge (dict "policy" (include "kyverno-policies.object"
+  (dict "name" .name "text" $text) | fromJson) "release"
+  (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.requireVersion" $call -}}
 {{- include "kyverno-policies.refuseCel" $call -}}
 {{- include "kyverno-policies.applyMetadata" $call -}}
@@ -57,7 +60,9 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{/* Fails where the Kyverno here is too old for the policy. */}}
 {{- define "kyverno-policies.requireVersion" -}}
 {{- if lt .release (include "kyverno-policies.number" .about.minimum | int) -}}
-{{- fail (printf "policy %s needs Kyverno %s, and this is %s; leave it out with policies.%s.enabled=false" .name .about.minimum (include "kyverno-policies.kyvernoVersion" .root) .name) -}}
+{{- fail (printf
+  "policy %s needs Kyverno %s, and this is %s; leave it out with policies.%s.enabled=false" .name
+  .about.minimum (include "kyverno-policies.kyvernoVersion" .root) .name) -}}
 {{- end -}}
 {{- end -}}
 
@@ -71,7 +76,9 @@ values say of it. Takes root (the chart's context) and name (the policy's).
 {{- $_ := set .policy "kind" (.root.Values.policyKind | default .policy.kind) -}}
 {{- end -}}
 {{- $namespaced := eq .policy.kind "Policy" -}}
-{{- $controllers := coalesce .own.autogenControllers (index (.policy.metadata.annotations | default dict) "pod-policies.kyverno.io/autogen-controllers") .root.Values.autogenControllers -}}
+{{- $controllers := coalesce .own.autogenControllers (index
+  (.policy.metadata.annotations | default dict) "pod-policies.kyverno.io/autogen-controllers")
+  .root.Values.autogenControllers -}}
 {{- $annotations := dict -}}
 {{- if $controllers -}}
 {{- $_ := set $annotations "pod-policies.kyverno.io/autogen-controllers" $controllers -}}
@@ -96,9 +103,12 @@ annotations (further ones).
 {{- $_ := set $annotations "kyverno.io/kyverno-version" (include "kyverno-policies.kyvernoVersion" .root) -}}
 {{- end -}}
 {{- if or $values.kubeVersionOverride (not (and .about.upstream (hasKey $annotations "kyverno.io/kubernetes-version"))) -}}
-{{- $_ := set $annotations "kyverno.io/kubernetes-version" ($values.kubeVersionOverride | default (index .root.Chart.Annotations "chartkit/kubernetes")) -}}
+{{- $_ := set $annotations "kyverno.io/kubernetes-version"
+  ($values.kubeVersionOverride | default (index .root.Chart.Annotations "chartkit/kubernetes")) -}}
 {{- end -}}
-{{- $severity := include "kyverno-policies.severity" (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" | default "")) -}}
+{{- $severity := include "kyverno-policies.severity"
+  (dict "root" .root "name" .name "severity" (index $annotations "policies.kyverno.io/severity" |
+  default "")) -}}
 {{- $_ := unset $annotations "policies.kyverno.io/severity" -}}
 {{- if $severity -}}
 {{- $_ := set $annotations "policies.kyverno.io/severity" $severity -}}
@@ -144,7 +154,8 @@ annotations (further ones).
 {{- range keys $byRule -}}
 {{- $byPolicy = omit $byPolicy . -}}
 {{- end -}}
-{{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks" (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
+{{- $joined = include "kyverno-policies.joinPreconditions" (dict "blocks"
+  (list $rule.preconditions $byPolicy $byRule) "name" .name "rule" $rule.name) -}}
 {{- if and (ne $joined "null") (or $byPolicy $byRule (not .about.upstream)) -}}
 {{- $_ := set $rule "preconditions" (fromJson $joined) -}}
 {{- end -}}
@@ -162,7 +173,9 @@ annotations (further ones).
 {{- $exclude := .exclude | default dict -}}
 {{- range concat (list $exclude) ($exclude.any | default list) ($exclude.all | default list) -}}
 {{- if or .subjects .roles .clusterRoles -}}
-{{- fail (printf "policy %s: users, groups and roles are excluded from it, of which a background scan knows nothing, so that Kyverno refuses the policy; set policies.%s.background: false, or background: false for all" $.name $.name) -}}
+{{- fail (printf (print "policy %s: users, groups and roles are excluded from it, of which a "
+  "background scan knows nothing, so that Kyverno refuses the policy; set policies.%s.background: "
+  "false, or background: false for all") $.name $.name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -178,7 +191,8 @@ annotations (further ones).
 {{- $action := include "kyverno-policies.action" . -}}
 {{- if $action -}}
 {{- $overrides := include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
-{{- $allow := ternary .own.allowExistingViolations .root.Values.validationAllowExistingViolations (hasKey .own "allowExistingViolations") -}}
+{{- $allow := ternary .own.allowExistingViolations .root.Values.validationAllowExistingViolations
+  (hasKey .own "allowExistingViolations") -}}
 {{- $inRules := ge .release 1013 -}}
 {{- range $spec.rules -}}
 {{- if and .validate (kindIs "bool" $allow) -}}

@@ -1,3 +1,4 @@
+{{/* Helpers that read the settings of a policy from the values. Do not edit or override them: values are the interface. */}}
 {{/*
 What the values say of one policy. Each takes root (the chart's context) and name (the policy's).
 The nearest word counts: policies.NAME, then the value ending in ByPolicy, then the one for all.
@@ -140,5 +141,6 @@ the defaults.
 {{- $own := include "kyverno-policies.own" . | fromJson -}}
 {{- $values := .root.Values -}}
 {{- $byPolicy := index ($values.customAnnotationsByPolicy | default dict) .name -}}
-{{- mergeOverwrite (dict) ($values.customAnnotations | default dict) ($byPolicy | default dict) ($own.annotations | default dict) | toJson -}}
+{{- mergeOverwrite (dict) ($values.customAnnotations | default dict)
+  ($byPolicy | default dict) ($own.annotations | default dict) | toJson -}}
 {{- end -}}

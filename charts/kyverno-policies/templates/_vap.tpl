@@ -1,3 +1,4 @@
+{{/* Helpers that render ValidatingAdmissionPolicies. Do not edit or override them: values are the interface. */}}
 {{/*
 A policy in CEL as Kubernetes' own ValidatingAdmissionPolicy with its binding. Kubernetes extends no
 policy to pod controllers, so there is one for the controllers with a Pod template, and one for
@@ -18,7 +19,9 @@ CronJobs.
 {{- $text := include "kyverno-policies.vap" (merge (dict "suffix" .suffix) $call) -}}
 {{- $text = include "kyverno-policies.inTemplate" (dict "text" $text "path" .path) -}}
 {{- $extended := fromJson $text -}}
-{{- $_ := set $extended.spec.matchConstraints "resourceRules" (include "kyverno-policies.vapRules" (dict "kinds" .kinds "operations" $rule.operations) | fromJsonArray) -}}
+{{- $_ := set $extended.spec.matchConstraints "resourceRules"
+  (include "kyverno-policies.vapRules" (dict "kinds" .kinds "operations" $rule.operations) |
+  fromJsonArray) -}}
 {{- $documents = append $documents $extended -}}
 {{- end -}}
 {{- if and .about.pods (contains "ephemeralContainers" (toJson $policy.spec)) -}}
@@ -57,12 +60,15 @@ CronJobs.
 {{- $_ := set $spec "matchResources" (dict "matchPolicy" "Equivalent" "namespaceSelector" $selector "objectSelector" dict) -}}
 {{- end -}}
 {{- $metadata := dict "name" .vap.metadata.name "labels" .vap.metadata.labels "annotations" .vap.metadata.annotations -}}
-{{- dict "apiVersion" "admissionregistration.k8s.io/v1" "kind" "ValidatingAdmissionPolicyBinding" "metadata" $metadata "spec" $spec | toJson -}}
+{{- dict "apiVersion" "admissionregistration.k8s.io/v1" "kind" "ValidatingAdmissionPolicyBinding"
+  "metadata" $metadata "spec" $spec | toJson -}}
 {{- end -}}
 
 {{/* What the policy is extended to, as a JSON list: suffix, path (to the Pod) and kinds. */}}
 {{- define "kyverno-policies.vapExtensions" -}}
-{{- $given := coalesce .own.autogenControllers (include "kyverno-policies.ownControllers" .) .root.Values.autogenControllers "DaemonSet,Deployment,Job,ReplicaSet,ReplicationController,StatefulSet,CronJob" -}}
+{{- $given := coalesce .own.autogenControllers (include "kyverno-policies.ownControllers" .)
+  .root.Values.autogenControllers
+  "DaemonSet,Deployment,Job,ReplicaSet,ReplicationController,StatefulSet,CronJob" -}}
 {{- $kinds := without (splitList "," $given) "none" | sortAlpha -}}
 {{- $result := list -}}
 {{- with without $kinds "CronJob" -}}
@@ -99,7 +105,8 @@ controller's own. Takes text and path. Source: Kyverno's autogen of CEL policies
 {{- range $field := list "spec" "metadata" -}}
 {{- $text = $text | replace (printf "%s.%s" $root $field) (printf "%s.%s.%s" $root $path $field) -}}
 {{- end -}}
-{{- $text = regexReplaceAll (printf "\\b%s[.]%s[.]metadata[.]namespace\\b" $root (replace "." "[.]" $path)) $text (printf "%s.metadata.namespace" $root) -}}
+{{- $text = regexReplaceAll (printf "\\b%s[.]%s[.]metadata[.]namespace\\b" $root
+  (replace "." "[.]" $path)) $text (printf "%s.metadata.namespace" $root) -}}
 {{- end -}}
 {{- $text -}}
 {{- end -}}
@@ -118,7 +125,8 @@ controller's own. Takes text and path. Source: Kyverno's autogen of CEL policies
 {{- $rules := list -}}
 {{- range $group := list "" "apps" "batch" -}}
 {{- with get $resources $group -}}
-{{- $rules = append $rules (dict "apiGroups" (list $group) "apiVersions" (list "v1") "operations" $.operations "resources" . "scope" "*") -}}
+{{- $rules = append $rules (dict "apiGroups" (list $group) "apiVersions"
+  (list "v1") "operations" $.operations "resources" . "scope" "*") -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $rules -}}

@@ -1,3 +1,4 @@
+{{/* Helpers for the arguments of features. Do not edit or override them: values are the interface. */}}
 {{/* The arguments of features, one flag a field. The context is the features that a controller knows */}}
 {{- define "kyverno.features" -}}
 {{- with .admissionReports }}
@@ -121,7 +122,8 @@
 {{- end }}
 {{- end }}
 {{- with .reporting }}
-{{- include "kyverno.flag" (list "enableReporting" (include "kyverno.chosen" (list . (list "validate" "mutate" "mutateExisting" "imageVerify" "generate")))) }}
+{{- include "kyverno.flag" (list "enableReporting" (include "kyverno.chosen" (list .
+  (list "validate" "mutate" "mutateExisting" "imageVerify" "generate")))) }}
 {{- with .allowedResults }}
 {{- include "kyverno.flag" (list "allowedResults" (include "kyverno.chosen" (list . (list "pass" "fail" "error" "skip" "warn")))) }}
 {{- end }}

@@ -1,3 +1,4 @@
+{{/* Helpers for containers, images and Pods. Do not edit or override them: values are the interface. */}}
 {{/* The cluster's version where Kyverno does not support it. Offline, Helm makes a version up: it knows the APIs of its
 own client then, to which the aggregator's, which every API server has, do not belong. */}}
 {{- define "kyverno.unsupported" -}}
@@ -39,7 +40,8 @@ own client then, to which the aggregator's, which every API server has, do not b
 {{- if .app }}{{ $_ := set $labels "app.kubernetes.io/name" .app }}{{ end -}}
 {{- $_ := set $labels "app.kubernetes.io/version" (include "kyverno.version" .root) -}}
 {{- if not .root.Values.global.templating.enabled -}}
-{{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-") -}}
+{{- $_ := set $labels "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace
+  "+" "_" | trunc 63 | trimSuffix "-") -}}
 {{- $_ := set $labels "app.kubernetes.io/managed-by" .root.Release.Service -}}
 {{- end -}}
 {{- $extra := include "kyverno.tpl" (list .root (.labels | default dict)) | fromYaml -}}
@@ -206,6 +208,8 @@ spec:
 {{- define "kyverno.crdMetadata" -}}
 {{- $root := index . 0 }}
 {{- with $root.Values.crds }}
-{{- include "kyverno.metadata" (dict "root" $root "name" (index $ 1) "component" "crds" "namespace" "false" "labels" .customLabels "annotations" .annotations) }}
+{{- include "kyverno.metadata" (dict "root" $root "name"
+  (index $ 1) "component" "crds" "namespace" "false" "labels" .customLabels "annotations"
+  .annotations) }}
 {{- end }}
 {{- end }}

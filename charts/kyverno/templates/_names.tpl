@@ -1,3 +1,4 @@
+{{/* Helpers for names and labels. Do not edit or override them: values are the interface. */}}
 {{/* Names. Those of the controllers may be used in `config.resourceFilters`. */}}
 {{- define "kyverno.name" -}}
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}
@@ -15,7 +16,8 @@
 
 {{- define "kyverno.version" -}}
 {{- if .Values.global.templating.enabled -}}
-{{- required "global.templating.version is needed when global.templating.enabled is true" .Values.global.templating.version | replace "+" "_" -}}
+{{- required "global.templating.version is needed when global.templating.enabled is true"
+  .Values.global.templating.version | replace "+" "_" -}}
 {{- else -}}
 {{- .Chart.Version | replace "+" "_" -}}
 {{- end -}}

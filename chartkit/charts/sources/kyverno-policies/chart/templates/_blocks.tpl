@@ -1,3 +1,4 @@
+{{/* Helpers that join exclude and preconditions blocks. Do not edit or override them: values are the interface. */}}
 {{/*
 Joins `exclude` blocks so that each of them excludes. Takes blocks (a list, empty ones allowed),
 name and rule; gives JSON, null for none.
@@ -42,7 +43,8 @@ flat list), name and rule; gives JSON, null for none.
 {{- if eq (len (.any | default list)) 1 -}}
 {{- $all = concat $all .any -}}
 {{- else if and .any $any -}}
-{{- fail (printf "policy %s, rule %s: two preconditions.any cannot be joined; write one of them as preconditions.all" $call.name $call.rule) -}}
+{{- fail (printf (print "policy %s, rule %s: two preconditions.any cannot be joined; write one of "
+  "them as preconditions.all") $call.name $call.rule) -}}
 {{- else if .any -}}
 {{- $any = .any -}}
 {{- end -}}

@@ -1,3 +1,4 @@
+{{/* Helpers that write exclusions as conditions in CEL. Do not edit or override them: values are the interface. */}}
 {{/*
 Exclusions and namespaces of a ClusterPolicy as conditions in CEL, with the meaning that Kyverno
 gives them there. Each takes facts, a map of how the policy's requests are spoken of: object,
@@ -8,7 +9,8 @@ and name (the policy's, for messages).
 
 {{/* The facts of a policy. Takes name, spec, kind and extended. */}}
 {{- define "kyverno-policies.celFacts" -}}
-{{- $facts := dict "name" .name "extended" .extended "object" "object" "namespace" "(has(request.namespace) ? request.namespace : \"\")" -}}
+{{- $facts := dict "name" .name "extended" .extended "object" "object" "namespace"
+  "(has(request.namespace) ? request.namespace : \"\")" -}}
 {{- $resources := list -}}
 {{- range (.spec.matchConstraints | default dict).resourceRules -}}
 {{- $resources = concat $resources (.resources | default list) -}}
@@ -19,15 +21,20 @@ and name (the policy's, for messages).
 {{- if .extended -}}
 {{- $_ := set $facts "namespace" "request.namespace" -}}
 {{- else if or (has "namespaces" $resources) (has "*" $resources) (has "*/*" $resources) -}}
-{{- $_ := set $facts "namespace" (printf "(request.kind.kind == \"Namespace\" ? request.name : has(request.namespace) ? request.namespace : \"\")") -}}
+{{- $_ := set $facts "namespace" (printf (print "(request.kind.kind == \"Namespace\" ? request.name "
+  ": has(request.namespace) ? request.namespace : \"\")")) -}}
 {{- end -}}
-{{- $_ := set $facts "kinds" (list "request.kind.group" "request.kind.version" "request.kind.kind" "(has(request.subResource) ? request.subResource : \"\")") -}}
+{{- $_ := set $facts "kinds" (list "request.kind.group" "request.kind.version" "request.kind.kind"
+  "(has(request.subResource) ? request.subResource : \"\")") -}}
 {{- if eq .kind "DeletingPolicy" -}}
 {{- $_ := set $facts "scheduled" true -}}
 {{- $_ := set $facts "object" "object" -}}
 {{- $parted := "object.apiVersion.contains(\"/\")" -}}
-{{- $_ := set $facts "kinds" (list (printf "(%s ? object.apiVersion.split(\"/\")[0] : \"\")" $parted) (printf "(%s ? object.apiVersion.split(\"/\")[1] : object.apiVersion)" $parted) "object.kind" "\"\"") -}}
-{{- $_ := set $facts "namespace" "(object.kind == \"Namespace\" ? object.metadata.name : has(object.metadata.namespace) ? object.metadata.namespace : \"\")" -}}
+{{- $_ := set $facts "kinds" (list (printf "(%s ? object.apiVersion.split(\"/\")[0] : \"\")"
+  $parted) (printf "(%s ? object.apiVersion.split(\"/\")[1] : object.apiVersion)" $parted)
+  "object.kind" "\"\"") -}}
+{{- $_ := set $facts "namespace" (print "(object.kind == \"Namespace\" ? object.metadata.name : "
+  "has(object.metadata.namespace) ? object.metadata.namespace : \"\")") -}}
 {{- end -}}
 {{- toJson $facts -}}
 {{- end -}}
@@ -60,7 +67,9 @@ and name (the policy's, for messages).
 {{- $facts := .facts -}}
 {{- $resources := .filter.resources | default dict -}}
 {{- if or .filter.roles .filter.clusterRoles -}}
-{{- fail (printf "policy %s: exclude by roles and clusterRoles is for ClusterPolicy alone: what roles a user has cannot be asked in CEL; name users and groups under subjects, or set policyType: ClusterPolicy" $facts.name) -}}
+{{- fail (printf (print "policy %s: exclude by roles and clusterRoles is for ClusterPolicy alone: "
+  "what roles a user has cannot be asked in CEL; name users and groups under subjects, or set "
+  "policyType: ClusterPolicy") $facts.name) -}}
 {{- end -}}
 {{- if $facts.scheduled -}}
 {{- include "kyverno-policies.refuseRequests" (dict "name" $facts.name "filter" .filter) -}}
@@ -72,7 +81,9 @@ and name (the policy's, for messages).
 {{- with $resources.operations -}}
 {{- $tests = append $tests (include "kyverno-policies.celFits" (dict "text" "request.operation" "wildcards" .)) -}}
 {{- end -}}
-{{- $name := printf "(has(%[1]s.metadata.name) && %[1]s.metadata.name != \"\" ? %[1]s.metadata.name : has(%[1]s.metadata.generateName) ? %[1]s.metadata.generateName : \"\")" $facts.object -}}
+{{- $name := printf (print "(has(%[1]s.metadata.name) && %[1]s.metadata.name != \"\" ? "
+  "%[1]s.metadata.name : has(%[1]s.metadata.generateName) ? %[1]s.metadata.generateName : \"\")")
+  $facts.object -}}
 {{- with $resources.name -}}
 {{- $tests = append $tests (include "kyverno-policies.celFits" (dict "text" $name "wildcards" (list .))) -}}
 {{- end -}}
@@ -85,7 +96,8 @@ and name (the policy's, for messages).
 {{- with $resources.annotations -}}
 {{- $annotations := include "kyverno-policies.celMap" (printf "%s.metadata.annotations" $facts.object) -}}
 {{- range $key := keys . | sortAlpha -}}
-{{- $tests = append $tests (include "kyverno-policies.celEntry" (dict "map" $annotations "key" $key "value" (index $resources.annotations $key))) -}}
+{{- $tests = append $tests (include "kyverno-policies.celEntry"
+  (dict "map" $annotations "key" $key "value" (index $resources.annotations $key))) -}}
 {{- end -}}
 {{- end -}}
 {{- if hasKey $resources "selector" -}}
@@ -93,7 +105,8 @@ and name (the policy's, for messages).
 {{- $tests = append $tests (include "kyverno-policies.celSelector" (dict "labels" $labels "selector" $resources.selector)) -}}
 {{- end -}}
 {{- if hasKey $resources "namespaceSelector" -}}
-{{- $tests = append $tests (include "kyverno-policies.celNamespaceSelector" (dict "facts" $facts "selector" $resources.namespaceSelector)) -}}
+{{- $tests = append $tests (include "kyverno-policies.celNamespaceSelector"
+  (dict "facts" $facts "selector" $resources.namespaceSelector)) -}}
 {{- end -}}
 {{- with .filter.subjects -}}
 {{- $users := list -}}
@@ -128,7 +141,8 @@ and name (the policy's, for messages).
 {{- $tests := list -}}
 {{- $selector := .selector | default dict -}}
 {{- range $key := keys ($selector.matchLabels | default dict) | sortAlpha -}}
-{{- $tests = append $tests (include "kyverno-policies.celEntry" (dict "map" $labels "key" $key "value" (index $selector.matchLabels $key))) -}}
+{{- $tests = append $tests (include "kyverno-policies.celEntry"
+  (dict "map" $labels "key" $key "value" (index $selector.matchLabels $key))) -}}
 {{- end -}}
 {{- range $selector.matchExpressions -}}
 {{- $key := include "kyverno-policies.celLiteral" .key -}}
@@ -245,7 +259,8 @@ and selectors, for Pod among other kinds, and for kinds that are all others than
 {{- $kinds = append $kinds (index (include "kyverno-policies.kindParts" . | fromJsonArray) 2) -}}
 {{- end -}}
 {{- $all = concat $all $kinds -}}
-{{- if or $resources.name $resources.names (hasKey $resources "annotations") (hasKey $resources "selector") (and (gt (len $kinds) 1) (has "Pod" $kinds)) -}}
+{{- if or $resources.name $resources.names (hasKey $resources "annotations")
+  (hasKey $resources "selector") (and (gt (len $kinds) 1) (has "Pod" $kinds)) -}}
 {{- $stops = true -}}
 {{- end -}}
 {{- end -}}

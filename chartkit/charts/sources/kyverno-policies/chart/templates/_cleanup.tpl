@@ -1,3 +1,4 @@
+{{/* Helpers that render policies that delete on a schedule. Do not edit or override them: values are the interface. */}}
 {{/*
 A policy that deletes on a schedule, as kyverno.io has it: a ClusterCleanupPolicy, or CleanupPolicy
 for one namespace. Its text, with its metadata and with what values exclude and ask before.
@@ -5,7 +6,9 @@ for one namespace. Its text, with its metadata and with what values exclude and 
 {{- define "kyverno-policies.renderCleanup" -}}
 {{- $text := include "kyverno-policies.body" . -}}
 {{- if $text -}}
-{{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "release" (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
+{{- $call := merge (dict "policy" (include "kyverno-policies.object"
+  (dict "name" .name "text" $text) | fromJson) "release"
+  (include "kyverno-policies.release" .root | int)) (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.requireVersion" $call -}}
 {{- include "kyverno-policies.refuseCel" $call -}}
 {{- $values := .root.Values -}}

@@ -1,3 +1,4 @@
+{{/* Helpers for names and labels. Do not edit or override them: values are the interface. */}}
 {{/* The chart's name in labels. */}}
 {{- define "kyverno-policies.name" -}}
 {{- .Values.nameOverride | default .Chart.Name | trunc 63 | trimSuffix "-" -}}

@@ -1,3 +1,4 @@
+{{/* Helpers for upstream policies. Do not edit or override them: values are the interface. */}}
 {{/*
 Upstream policies (without metadata.yaml): what they say stays where values do not set it.
 */}}
@@ -52,7 +53,9 @@ give an action, it takes the place of every one that the policy has.
 {{- $allow := .own.allowExistingViolations -}}
 {{- range $spec.rules -}}
 {{- if and .validate $overrides $inRules -}}
-{{- $_ := set .validate "failureActionOverrides" (concat $overrides (.validate.failureActionOverrides | default (ternary list ($spec.validationFailureActionOverrides | default list) (hasKey .validate "failureAction")))) -}}
+{{- $_ := set .validate "failureActionOverrides" (concat $overrides
+  (.validate.failureActionOverrides | default (ternary list
+  ($spec.validationFailureActionOverrides | default list) (hasKey .validate "failureAction")))) -}}
 {{- $_ := set .validate "failureAction" (.validate.failureAction | default $itself | include "kyverno-policies.canonicalAction") -}}
 {{- end -}}
 {{- if and .validate (kindIs "bool" $allow) -}}
@@ -76,14 +79,19 @@ give an action, it takes the place of every one that the policy has.
 {{- define "kyverno-policies.renderAdmission" -}}
 {{- $text := include "kyverno-policies.body" . -}}
 {{- if $text -}}
-{{- $call := merge (dict "policy" (include "kyverno-policies.object" (dict "name" .name "text" $text) | fromJson) "form" "ValidatingAdmissionPolicy" "settings" (dict "matchConditions" 0) "rules" list "kind" "ValidatingAdmissionPolicy") (include "kyverno-policies.call" . | fromJson) . -}}
+{{- $call := merge (dict "policy" (include "kyverno-policies.object"
+  (dict "name" .name "text" $text) | fromJson) "form" "ValidatingAdmissionPolicy" "settings"
+  (dict "matchConditions" 0) "rules" list "kind" "ValidatingAdmissionPolicy")
+  (include "kyverno-policies.call" . | fromJson) . -}}
 {{- include "kyverno-policies.refusePlain" $call -}}
 {{- if include "kyverno-policies.actionOverrides" . | fromJsonArray -}}
-{{- fail (printf "policy %s: actions in some namespaces are for Kyverno's policies; this one has bindings, and each names its namespaces itself" .name) -}}
+{{- fail (printf (print "policy %s: actions in some namespaces are for Kyverno's policies; this one "
+  "has bindings, and each names its namespaces itself") .name) -}}
 {{- end -}}
 {{- include "kyverno-policies.describe" (merge (dict "namespaced" false "annotations" dict) $call) -}}
 {{- include "kyverno-policies.applyCelScope" $call -}}
-{{- $_ := set $call.policy.spec "failurePolicy" (coalesce $call.own.failurePolicy $call.policy.spec.failurePolicy .root.Values.failurePolicy "Fail") -}}
+{{- $_ := set $call.policy.spec "failurePolicy" (coalesce $call.own.failurePolicy
+  $call.policy.spec.failurePolicy .root.Values.failurePolicy "Fail") -}}
 {{- $action := include "kyverno-policies.action" . -}}
 {{- $documents := list $call.policy -}}
 {{- range $at := until (int $call.about.bindings) -}}

@@ -1,3 +1,4 @@
+{{/* Helpers for the versions of Kyverno and Kubernetes. Do not edit or override them: values are the interface. */}}
 {{/*
 The Kyverno version as it is known, empty where it is not: `kyvernoVersion`, or with `autodetect`
 the image of the admission controller in the release's namespace (`kyverno` before Kyverno 1.10).

@@ -1,3 +1,4 @@
+{{/* Helpers for the ConfigMap of Kyverno. Do not edit or override them: values are the interface. */}}
 {{/* What Kyverno leaves alone: the default filters less those excluded, and those added */}}
 {{- define "kyverno.resourceFilters" -}}
 {{- $root := . }}

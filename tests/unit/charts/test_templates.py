@@ -1,0 +1,30 @@
+"""Templates of the generated charts, for those who read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chartkit.helm.long_lines import WIDTH
+
+CHARTS = Path(__file__).parents[3] / "charts"
+TEMPLATES = sorted(path for path in CHARTS.rglob("templates/**/*") if path.is_file())
+
+
+def test_lines_of_templates_are_short() -> None:
+    long = [
+        f"{path.relative_to(CHARTS)}:{number}"
+        for path in TEMPLATES
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if len(line) > WIDTH
+    ]
+    assert TEMPLATES
+    assert long == []
+
+
+@pytest.mark.parametrize("path", [path for path in TEMPLATES if path.suffix == ".tpl"], ids=lambda path: path.name)
+def test_helpers_begin_with_what_they_are(path: Path) -> None:
+    head = path.read_text("utf-8").partition("*/}}")[0]
+    assert head.startswith("{{/* ")
+    assert "values are the interface" in " ".join(head.split())

@@ -21,6 +21,7 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_reader import KINDS
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, KYVERNO_GROUP, group_of
 from chartkit.model import Diagnostic, Resource, RuleResult
 
 if TYPE_CHECKING:
@@ -104,24 +105,18 @@ class RunnablePolicy(Protocol):
 
 EXCEPTION: Final = "PolicyException"
 """The kind of exceptions in both generations."""
-_GROUP: Final = "kyverno.io"
-_CEL_GROUP: Final = "policies.kyverno.io"
 
 
 def is_policy(resource: Resource) -> bool:
     """Return whether an object is a policy that the engine reads."""
     return is_cel_policy(resource) or (
-        _group(resource) == _GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
+        group_of(resource) == KYVERNO_GROUP and resource.kind in (*KINDS, *CLEANUP_KINDS)
     )
 
 
 def is_exception(resource: Resource) -> bool:
     """Return whether an object is a PolicyException of either generation."""
-    return resource.kind == EXCEPTION and _group(resource) in (_GROUP, _CEL_GROUP)
-
-
-def _group(resource: Resource) -> str:
-    return resource.api_version.partition("/")[0]
+    return resource.kind == EXCEPTION and group_of(resource) in (KYVERNO_GROUP, CEL_GROUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +143,7 @@ def read_exceptions(found: Iterable[Resource]) -> Surroundings:
     old: list[PolicyException] = []
     new: list[CelException] = []
     for resource in filter(is_exception, found):
-        if _group(resource) == _GROUP:
+        if group_of(resource) == KYVERNO_GROUP:
             old.append(read_exception(resource))
         else:
             from chartkit.engine.cel_policies.exceptions import read_cel_exception

@@ -25,8 +25,11 @@ from chartkit.engine.cli_files.user_info import read_user_info
 from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
 from chartkit.engine.cli_files.world import UserGlobalContext, UserImages, UserMocks, partial_api
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
-from chartkit.engine.context.global_context import KINDS as CONTEXT_KINDS
-from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
+from chartkit.engine.context.global_context import (
+    GlobalContextEntry,
+    is_global_context_entry,
+    read_global_context_entry,
+)
 from chartkit.engine.policies import EXCEPTION
 from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
@@ -81,11 +84,7 @@ class UserInputs:
 
 def _context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
     """Return the GlobalContextEntries among objects; raise CompileError for an invalid one."""
-    return [
-        read_global_context_entry(one)
-        for one in found
-        if one.kind in CONTEXT_KINDS and one.api_version.startswith("kyverno.io/")
-    ]
+    return [read_global_context_entry(one) for one in found if is_global_context_entry(one)]
 
 
 def read_user_inputs(

@@ -8,32 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Final
 
 from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
 from chartkit.engine.cel_policies.reader import with_spec
+from chartkit.engine.kubernetes import pod_templates
+from chartkit.engine.kubernetes.pod_templates import CRON_TEMPLATE, TEMPLATE
 from chartkit.model import Body, Json
 
-
-class Controller(NamedTuple):
-    """A controller by its resource: its group and the template that holds its Pods."""
-
-    group: str
-    kind: str
-    template: str
-
-
-TEMPLATE: Final = "spec.template"
-CRON_TEMPLATE: Final = "spec.jobTemplate.spec.template"
-
-CONTROLLERS: Final = {
-    "daemonsets": Controller("apps", "DaemonSet", TEMPLATE),
-    "deployments": Controller("apps", "Deployment", TEMPLATE),
-    "replicasets": Controller("apps", "ReplicaSet", TEMPLATE),
-    "statefulsets": Controller("apps", "StatefulSet", TEMPLATE),
-    "jobs": Controller("batch", "Job", TEMPLATE),
-    "cronjobs": Controller("batch", "CronJob", CRON_TEMPLATE),
-}
+CONTROLLERS: Final = {each.plural: each for each in pod_templates.CONTROLLERS if each.group}
+"""The controllers that policies are extended to, by resource."""
 
 # As in Kyverno, what stands before and behind does not matter: `object.specs` is one too.
 _FIELD: Final = re.compile(r"(object|oldObject)\.(spec|metadata)(?!\.namespace(?![A-Za-z0-9_]))")

@@ -24,6 +24,7 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
+from chartkit.engine.kubernetes.kinds import ADMISSION_GROUP, CEL_GROUP, group_of
 from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
@@ -45,8 +46,7 @@ ADMISSION: Final = {str(kind): kind for kind in ADMISSION_KINDS}
 
 def is_cel_policy(resource: Resource) -> bool:
     """Return whether an object is of a kind and group that `read_cel_policy` reads."""
-    group = resource.api_version.partition("/")[0]
-    kinds = {"policies.kyverno.io": KINDS, "admissionregistration.k8s.io": ADMISSION}.get(group)
+    kinds = {CEL_GROUP: KINDS, ADMISSION_GROUP: ADMISSION}.get(group_of(resource))
     return kinds is not None and resource.kind in kinds
 
 

@@ -7,22 +7,21 @@ from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule
 from chartkit.engine.cluster_policy.policy_reader import read_rule
+from chartkit.engine.kubernetes.pod_templates import (
+    CONTROLLERS,
+    CRON_JOB,
+    CRON_TEMPLATE,
+    TEMPLATE,
+)
 from chartkit.model import Body, Json
 from chartkit.schemas.kind_selectors import is_version
 
 ANNOTATION: Final = "pod-policies.kyverno.io/autogen-controllers"
 
 _KINDS: Final = {
-    "DaemonSet": "apps/v1/DaemonSet",
-    "Deployment": "apps/v1/Deployment",
-    "Job": "batch/v1/Job",
-    "StatefulSet": "apps/v1/StatefulSet",
-    "ReplicaSet": "apps/v1/ReplicaSet",
-    "ReplicationController": "v1/ReplicationController",
-    "CronJob": "batch/v1/CronJob",
+    each.kind: "/".join(filter(None, (each.group, each.version, each.kind))) for each in CONTROLLERS
 }
-_CRON_JOB: Final = "CronJob"
-_TEMPLATED: Final = frozenset(_KINDS) - {_CRON_JOB}
+_TEMPLATED: Final = frozenset(_KINDS) - {CRON_JOB}
 _PREFIX: Final = "autogen"
 _CRON_PREFIX: Final = "autogen-cronjob"
 _NAME_LENGTH: Final = 63
@@ -38,13 +37,11 @@ def _replacements(template: str, root: str = "request.") -> Replacements:
     )
 
 
-_TEMPLATE: Final = "spec.template"
-_CRON_TEMPLATE: Final = "spec.jobTemplate.spec.template"
 _PATHS: Final = {
-    (False, False): _replacements(_TEMPLATE),
-    (False, True): _replacements(_TEMPLATE, root=""),
-    (True, False): _replacements(_CRON_TEMPLATE),
-    (True, True): _replacements(_CRON_TEMPLATE, root=""),
+    (False, False): _replacements(TEMPLATE),
+    (False, True): _replacements(TEMPLATE, root=""),
+    (True, False): _replacements(CRON_TEMPLATE),
+    (True, True): _replacements(CRON_TEMPLATE, root=""),
 }
 """By (for CronJobs, CEL): where a Pod's fields stand in the controller."""
 
@@ -115,15 +112,15 @@ def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:
 
 
 def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
-    plain = ",".join(kind for kind in sorted(kinds.split(",")) if kind != _CRON_JOB)
+    plain = ",".join(kind for kind in sorted(kinds.split(",")) if kind != CRON_JOB)
     body = _for_controllers(rule, plain)
     if body is not None:
         yield _finish(rule, body, cron=False)
-    if _CRON_JOB in kinds or "all" in kinds:
+    if CRON_JOB in kinds or "all" in kinds:
         body = _for_controllers(rule, kinds)
         if body is not None:
             name = _extended_name(_CRON_PREFIX, rule.name)
-            body = _extend(body, name, "jobTemplate", (_CRON_JOB,), lambda _kinds: True)
+            body = _extend(body, name, "jobTemplate", (CRON_JOB,), lambda _kinds: True)
         if body is not None:
             yield _finish(rule, body, cron=True)
 

@@ -13,6 +13,7 @@ from typing import Final
 from chartkit.engine.context.entries.service_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.engine.ports.cluster import Cluster
 from chartkit.engine.ports.services import NotAllowedError, ServiceSource
 from chartkit.engine.ports.world import World
@@ -96,6 +97,11 @@ def _listed(cluster: Cluster, resource: Body) -> list[Body]:
     group, version = resource.get("group") or "", resource["version"]
     api_version = f"{group}/{version}" if group else version
     return list(cluster.listed(api_version, resource["resource"], resource.get("namespace") or ""))
+
+
+def is_global_context_entry(resource: Resource) -> bool:
+    """Return whether an object is an entry, of any version."""
+    return resource.kind in KINDS and resource.api_version.startswith(f"{KYVERNO_GROUP}/")
 
 
 def read_global_context_entry(resource: Resource) -> GlobalContextEntry:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from chartkit.engine.context.loader import NOTHING
+from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, kind_of
@@ -16,16 +17,9 @@ if TYPE_CHECKING:
 
 _NAMED = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-_TEMPLATE = ("spec", "template", "spec")
-_POD_SPECS: dict[str, tuple[str, ...]] = {
+_POD_SPECS = {
     "Pod": ("spec",),
-    "DaemonSet": _TEMPLATE,
-    "Deployment": _TEMPLATE,
-    "ReplicaSet": _TEMPLATE,
-    "ReplicationController": _TEMPLATE,
-    "StatefulSet": _TEMPLATE,
-    "Job": _TEMPLATE,
-    "CronJob": ("spec", "jobTemplate", "spec", "template", "spec"),
+    **{kind: tuple(path.split(".")) for kind, path in POD_SPECS.items()},
 }
 
 

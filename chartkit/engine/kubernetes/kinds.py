@@ -10,6 +10,10 @@ from typing import Final, NamedTuple
 from chartkit.model import Body, Resource
 
 DEFAULT_NAMESPACE: Final = "default"
+KYVERNO_GROUP: Final = "kyverno.io"
+CEL_GROUP: Final = "policies.kyverno.io"
+"""The group of Kyverno's policies in CEL."""
+ADMISSION_GROUP: Final = "admissionregistration.k8s.io"
 
 
 class GroupVersionKind(NamedTuple):
@@ -26,6 +30,11 @@ def parse_api_version(api_version: str) -> tuple[str, str]:
     return (group, version) if slash else ("", group)
 
 
+def group_of(resource: Resource) -> str:
+    """Return the API group of an object; of the core's its version."""
+    return resource.api_version.partition("/")[0]
+
+
 def kind_of(resource: Resource) -> GroupVersionKind:
     """An object's group, version and kind."""
     return GroupVersionKind(*parse_api_version(resource.api_version), resource.kind)
@@ -33,7 +42,7 @@ def kind_of(resource: Resource) -> GroupVersionKind:
 
 _CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
     "": ("ComponentStatus", "Namespace", "Node", "PersistentVolume"),
-    "admissionregistration.k8s.io": (
+    ADMISSION_GROUP: (
         "MutatingAdmissionPolicy",
         "MutatingAdmissionPolicyBinding",
         "MutatingWebhookConfiguration",
@@ -64,14 +73,14 @@ _CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
         "VolumeAttachment",
         "VolumeAttributesClass",
     ),
-    "kyverno.io": (
+    KYVERNO_GROUP: (
         "ClusterAdmissionReport",
         "ClusterBackgroundScanReport",
         "ClusterCleanupPolicy",
         "ClusterPolicy",
         "GlobalContextEntry",
     ),
-    "policies.kyverno.io": (
+    CEL_GROUP: (
         "DeletingPolicy",
         "GeneratingPolicy",
         "ImageValidatingPolicy",

@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from chartkit.engine import NOTHING_AROUND, Surroundings, is_exception, is_policy, read_exceptions
 from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.context.global_context import KINDS as ENTRY_KINDS
-from chartkit.engine.context.global_context import GlobalContextEntry, read_global_context_entry
+from chartkit.engine.context.global_context import (
+    GlobalContextEntry,
+    is_global_context_entry,
+    read_global_context_entry,
+)
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
 from chartkit.network.cluster.discovery import ApiResource, sample
@@ -39,7 +42,7 @@ def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagno
     """Return the GlobalContextEntries of the cluster, and why some of them cannot be used."""
     found: list[GlobalContextEntry] = []
     diagnostics: list[Diagnostic] = []
-    for one in _all(reader, _kinds(reader, _is_entry)):
+    for one in _all(reader, _kinds(reader, is_global_context_entry)):
         try:
             found.append(read_global_context_entry(one))
         except CompileError as error:
@@ -55,10 +58,6 @@ def joined(one: Surroundings, other: Surroundings) -> Surroundings:
         one.bindings + other.bindings,
         one.allows_http or other.allows_http,
     )
-
-
-def _is_entry(one: Resource) -> bool:
-    return one.kind in ENTRY_KINDS and one.api_version.startswith("kyverno.io/")
 
 
 def _is_made(one: Resource) -> bool:

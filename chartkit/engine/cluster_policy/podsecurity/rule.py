@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-import re2
-
 from chartkit.engine.cluster_policy.decision import NO_ELEMENT, Check, Checked
 from chartkit.engine.cluster_policy.existing_violations import allow_existing
 from chartkit.engine.cluster_policy.handler import ExceptedHandler
@@ -18,11 +16,13 @@ from chartkit.engine.cluster_policy.podsecurity.exclusions import (
     lift_all,
 )
 from chartkit.engine.cluster_policy.podsecurity.finding import Finding
-from chartkit.engine.cluster_policy.podsecurity.workload import PREFIXES, read_pod
+from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
 from chartkit.engine.context.images import extract_images
+from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.request.request import Operation
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
+from chartkit.go.regexp import compile_regex
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from chartkit.engine.context.context import Context
     from chartkit.engine.request.request import Request
 
-_NAMED_CONTAINERS: Final = re2.compile(r"container(?:s)?\s*(.*?)\s*must")
+_NAMED_CONTAINERS: Final = compile_regex(r"container(?:s)?\s*(.*?)\s*must")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,7 +161,7 @@ class _Standard:
         return check
 
     def _failure(self, findings: Sequence[Finding], resource: Resource) -> Checked:
-        prefix = PREFIXES.get(resource.kind)
+        prefix = POD_SPECS.get(resource.kind)
         groups = "".join(_group(found, prefix) for found in findings)
         return _Judged(Status.FAIL, self._failed + groups, self._properties(findings, resource))
 
@@ -186,10 +186,10 @@ def _group(found: Finding, prefix: str | None) -> str:
 
 
 def _control(found: Finding, image_of: Callable[[str], str]) -> str:
-    match = _NAMED_CONTAINERS.search(found.detail)
+    match = next(_NAMED_CONTAINERS.find_groups(found.detail), None)
     images = None
     if match is not None:
-        names = match[1].replace('"', "").replace(" ", "").split(",")
+        names = str(match[2][0]).replace('"', "").replace(" ", "").split(",")
         images = [image_of(name) for name in names]
     name = CONTROL_OF.get(found.check, "")
     return f'{{"ID":{go_json(found.check)},"Name":{go_json(name)},"Images":{go_json(images)}}}'

@@ -8,26 +8,13 @@ from importlib.resources import files
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import Pod, pod_of
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
 from chartkit.errors import EvaluationError
 from chartkit.go.types import GoTypes
 from chartkit.model import Body, Resource
 
-_CONTROLLERS: Final = (
-    "DaemonSet",
-    "Deployment",
-    "Job",
-    "StatefulSet",
-    "ReplicaSet",
-    "ReplicationController",
-)
 _TEMPLATE: Final = ("spec", "template")
 _JOB_TEMPLATE: Final = ("spec", "jobTemplate")
-
-PREFIXES: Final[dict[str, str]] = {
-    **dict.fromkeys(_CONTROLLERS, "spec.template.spec"),
-    "CronJob": "spec.jobTemplate.spec.template.spec",
-}
-"""The prefix that replaces `spec` in the paths of a controller's fields."""
 
 
 def read_pod(resource: Resource) -> Pod:
@@ -39,10 +26,10 @@ def read_pod(resource: Resource) -> Pod:
     if kind == "Pod":
         pod = _types().decode("core/v1.Pod", resource.body)
         return _pod(pod, pod)
-    if kind == "CronJob":
+    if kind == CRON_JOB:
         job = _at(_types().decode("batch/v1.CronJob", resource.body), _JOB_TEMPLATE)
         return _pod(job, _at(job, _TEMPLATE))
-    if kind in _CONTROLLERS:
+    if kind in POD_SPECS:
         template = _at(_types().decode("apps/v1.Deployment", resource.body), _TEMPLATE)
         return _pod(template, template)
     raise EvaluationError("could not find correct resource type")

@@ -10,6 +10,7 @@ from chartkit.engine.cluster_policy.autogen import ANNOTATION, all_rules
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
 from chartkit.engine.context.variables.syntax import has_variable
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 
@@ -59,7 +60,7 @@ def deprecation(resource: Resource) -> str:
     """Return Kyverno's warning about every policy of kyverno.io (`pkg/deprecations`); empty for
     others."""
     newer = _NEWER.get(resource.kind)
-    if newer is None or resource.api_version.partition("/")[0] != "kyverno.io":
+    if newer is None or group_of(resource) != KYVERNO_GROUP:
         return ""
     return (
         f"{resource.kind} (kyverno.io) is deprecated and will be removed in a future release; "

@@ -6,18 +6,14 @@ import json
 import re
 from abc import ABC, abstractmethod
 
-import re2
-
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.errors import EvaluationError
+from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.model import Body, Json
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-
-_QUIET = re2.Options()
-_QUIET.log_errors = False
 
 
 class EntryNameError(ValueError):
@@ -39,15 +35,15 @@ class EntryLoader(ABC):
         try:
             # Kyverno's own test: `x` is named by `x.y` and `f(x)`, but not by `y.x`.
             pattern = rf"(?:\A|\z|\s|[^.0-9A-Za-z]){name}\b"
-            self._find = re2.compile(pattern, _QUIET).search
-        except re2.error as error:
+            self._named = compile_regex(pattern)
+        except RegexError as error:
             raise EntryNameError(name) from error
 
     def matches(self, query: str) -> bool:
         """Return whether a query names the entry, by its text alone."""
         if self._is_plain and self.name not in query:
             return False
-        return self._find(query) is not None
+        return self._named.matches(query)
 
     @abstractmethod
     def fetch(self, context: Context) -> Json:

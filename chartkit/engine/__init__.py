@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from chartkit.engine.evaluation import PolicyResponse as PolicyResponse
     from chartkit.engine.evaluation import evaluate as evaluate
     from chartkit.engine.evaluation import respond as respond
-    from chartkit.engine.policies import NOTHING_AROUND as NOTHING_AROUND
+    from chartkit.engine.policies import NO_ATTACHMENTS as NO_ATTACHMENTS
+    from chartkit.engine.policies import PolicyAttachments as PolicyAttachments
     from chartkit.engine.policies import RunnablePolicy as RunnablePolicy
-    from chartkit.engine.policies import Surroundings as Surroundings
     from chartkit.engine.policies import compile_any as compile_any
     from chartkit.engine.policies import is_exception as is_exception
     from chartkit.engine.policies import is_policy as is_policy
@@ -45,9 +45,9 @@ MODULES: Final = {
     "PolicyResponse": "evaluation",
     "evaluate": "evaluation",
     "respond": "evaluation",
-    "NOTHING_AROUND": "policies",
+    "NO_ATTACHMENTS": "policies",
     "RunnablePolicy": "policies",
-    "Surroundings": "policies",
+    "PolicyAttachments": "policies",
     "compile_any": "policies",
     "is_exception": "policies",
     "is_policy": "policies",

@@ -120,7 +120,7 @@ def is_exception(resource: Resource) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PolicyAttachments:
     """The settings and documents that affect policies: exceptions of both generations, the
     bindings of Kubernetes' own policies, and the controllers' flag
     `--allowHTTPInNamespacedPolicies`."""
@@ -130,15 +130,15 @@ class Surroundings:
     bindings: tuple[Resource, ...] = ()
     allows_http: bool = False
 
-    def with_bindings(self, found: Iterable[Resource]) -> Surroundings:
+    def with_bindings(self, found: Iterable[Resource]) -> PolicyAttachments:
         """These, and the bindings among some objects."""
         return replace(self, bindings=(*self.bindings, *filter(is_binding, found)))
 
 
-NOTHING_AROUND: Final = Surroundings()
+NO_ATTACHMENTS: Final = PolicyAttachments()
 
 
-def read_exceptions(found: Iterable[Resource]) -> Surroundings:
+def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
     """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
     old: list[PolicyException] = []
     new: list[CelException] = []
@@ -149,12 +149,12 @@ def read_exceptions(found: Iterable[Resource]) -> Surroundings:
             from chartkit.engine.cel_policies.exceptions import read_cel_exception
 
             new.append(read_cel_exception(resource))
-    return Surroundings(tuple(old), tuple(new))
+    return PolicyAttachments(tuple(old), tuple(new))
 
 
 def compile_any(
     resource: Resource,
-    around: Surroundings = NOTHING_AROUND,
+    attachments: PolicyAttachments = NO_ATTACHMENTS,
     cluster_wide: IsClusterWide = nothing_cluster_wide,
 ) -> RunnablePolicy | Cleaner:
     """Compiles a policy of any kind that `is_policy` knows; raises CompileError.
@@ -164,16 +164,16 @@ def compile_any(
     if resource.kind.endswith(CelKind.DELETING):
         from chartkit.engine.cleanup.deleting import read_deleting_policy
 
-        return read_deleting_policy(resource, around.cel_exceptions, around.allows_http)
+        return read_deleting_policy(resource, attachments.cel_exceptions, attachments.allows_http)
     if is_cel_policy(resource):
         from chartkit.engine.cel_policies.compile import compile_cel_policy
 
         return compile_cel_policy(
-            resource, around.cel_exceptions, around.bindings, around.allows_http
+            resource, attachments.cel_exceptions, attachments.bindings, attachments.allows_http
         )
     if resource.kind in CLEANUP_KINDS:
         return read_cleanup_policy(resource)
-    return compile_policy(resource, around.exceptions, cluster_wide)
+    return compile_policy(resource, attachments.exceptions, cluster_wide)
 
 
 def sorted_out(

@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from chartkit.engine import OFFLINE, RunnablePolicy, Surroundings, World
+from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult
@@ -66,7 +66,7 @@ def _answers(source: ClusterSource) -> tuple[Source, str]:
 class Survey:
     """A cluster's policy exceptions, global context entries and namespaces."""
 
-    def __init__(self, reader: Reader, given: Surroundings) -> None:
+    def __init__(self, reader: Reader, given: PolicyAttachments) -> None:
         """given: attachments that the user names in addition to the cluster's."""
         self.reader = reader
         there, wrong = exceptions_there(reader)

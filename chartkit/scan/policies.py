@@ -12,10 +12,10 @@ from chartkit.bundled import profiles_dir
 from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine import (
-    NOTHING_AROUND,
+    NO_ATTACHMENTS,
     Cleaner,
+    PolicyAttachments,
     RunnablePolicy,
-    Surroundings,
     compile_any,
     is_policy,
     sorted_out,
@@ -35,7 +35,7 @@ _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
 Namespaces = Mapping[str, Mapping[str, str]]
-Compiler: TypeAlias = Callable[[Resource, Surroundings], "RunnablePolicy | Cleaner"]
+Compiler: TypeAlias = Callable[[Resource, PolicyAttachments], "RunnablePolicy | Cleaner"]
 _NO_NAMESPACES: Namespaces = MappingProxyType({})
 
 
@@ -70,7 +70,7 @@ class PolicySet:
 def load_policies(
     sources: Sequence[str],
     parameters: Mapping[str, Json],
-    around: Surroundings = NOTHING_AROUND,
+    around: PolicyAttachments = NO_ATTACHMENTS,
     policy_type: str = "ClusterPolicy",
 ) -> PolicySet:
     """Compile the policies of every source; raise InputError for a source without any.
@@ -91,14 +91,14 @@ def load_policies(
     return replace(compiled, notes=tuple(notes), deprecations=tuple(deprecations(written)))
 
 
-def compile_one(resource: Resource, around: Surroundings) -> RunnablePolicy | Cleaner:
+def compile_one(resource: Resource, around: PolicyAttachments) -> RunnablePolicy | Cleaner:
     """Compile a policy, with Kubernetes' built-in cluster-scoped kinds. Raise CompileError."""
     return compile_any(resource, around, kubernetes_cluster_wide)
 
 
 def compile_all(
     found: Sequence[Resource],
-    around: Surroundings = NOTHING_AROUND,
+    around: PolicyAttachments = NO_ATTACHMENTS,
     compiler: Compiler = compile_one,
 ) -> PolicySet:
     """Compile each policy; one that does not compile becomes diagnostics.

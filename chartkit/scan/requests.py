@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TextIO
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine import Surroundings, World
+from chartkit.engine import PolicyAttachments, World
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource
 from chartkit.scan.inputs import ChartOptions, Note, read_inputs, read_payloads
@@ -79,13 +79,13 @@ def load_requests(
     return Requests(policies, objects, namespace_labels(objects), namespaces_among(objects), inputs)
 
 
-def load_named_policies(options: RequestOptions, surroundings: Surroundings) -> PolicySet:
+def load_named_policies(options: RequestOptions, surroundings: PolicyAttachments) -> PolicySet:
     """Load the policies that the options name; raise InputError."""
     parameters = _parse_parameters(options.parameters)
     return load_policies(options.policies, parameters, surroundings, options.policy_type)
 
 
-def load_surroundings(options: RequestOptions) -> Surroundings:
+def load_surroundings(options: RequestOptions) -> PolicyAttachments:
     """Load exceptions and settings for policies; raise InputError and CompileError."""
     surroundings = read_exceptions(options.exceptions)
     return replace(surroundings, allows_http=options.network.allows_http)

@@ -10,8 +10,8 @@ from typing import Final
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine import (
     OFFLINE,
+    PolicyAttachments,
     RunnablePolicy,
-    Surroundings,
     User,
     World,
     as_submitted,
@@ -148,7 +148,7 @@ def _user(path: Path | None) -> User | None:
     return read_user_info(documents[0].body, documents[0].location)
 
 
-def read_exceptions(paths: Sequence[Path]) -> Surroundings:
+def read_exceptions(paths: Sequence[Path]) -> PolicyAttachments:
     """Return the PolicyExceptions of files and folders; raise InputError for a path without any,
     and CompileError for one that Kyverno refuses."""
     found: list[Resource] = []

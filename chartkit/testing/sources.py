@@ -10,10 +10,10 @@ from typing import Final, TypeAlias
 from chartkit.documents.input_files import is_folder, is_there, refuse_special
 from chartkit.documents.reader import Document, read_file, resources
 from chartkit.engine import (
-    NOTHING_AROUND,
+    NO_ATTACHMENTS,
     Cleaner,
+    PolicyAttachments,
     RunnablePolicy,
-    Surroundings,
     as_submitted,
     compile_any,
     read_exceptions,
@@ -80,11 +80,11 @@ class Sources:
             self._objects[path] = found
         return found
 
-    def exceptions(self, paths: Sequence[Path]) -> Surroundings:
+    def exceptions(self, paths: Sequence[Path]) -> PolicyAttachments:
         """Return the PolicyExceptions of both generations in files."""
         return read_exceptions(resource for path in paths for resource in self._raw(path))
 
-    def policies(self, paths: Sequence[Path], around: Surroundings) -> Policies:
+    def policies(self, paths: Sequence[Path], around: PolicyAttachments) -> Policies:
         """Compile the policies of files and folders; raise InputError for a missing one."""
         found = [one for path in paths for one in self._policy_objects(path)]
         around = around.with_bindings(found)
@@ -106,8 +106,8 @@ class Sources:
                 diagnostics.extend(answer.diagnostics)
         return Policies(*sorted_out(compiled), refused, unevaluated, tuple(diagnostics))
 
-    def _compile(self, resource: Resource, around: Surroundings) -> _Compiled:
-        if around != NOTHING_AROUND:
+    def _compile(self, resource: Resource, around: PolicyAttachments) -> _Compiled:
+        if around != NO_ATTACHMENTS:
             return _compiled(resource, around)
         # The documents are kept, so a body's identity stands for it as long as the run lasts.
         key = id(resource.body)
@@ -137,7 +137,7 @@ class Sources:
 _Compiled: TypeAlias = "RunnablePolicy | Cleaner | CompileError"
 
 
-def _compiled(resource: Resource, around: Surroundings) -> _Compiled:
+def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:
     try:
         return compile_any(resource, around)
     except CompileError as error:

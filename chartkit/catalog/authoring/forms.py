@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source, read_text, resources
-from chartkit.engine import NOTHING_AROUND, Cleaner, RunnablePolicy, sorted_out
+from chartkit.engine import NO_ATTACHMENTS, Cleaner, RunnablePolicy, sorted_out
 from chartkit.helm.render import render_chart
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policy import Examples, FolderPolicy
@@ -79,7 +79,7 @@ def _form(source: Source, example: Examples, text: str) -> Form:
         Resource(each.body, Location(source.file, 1))
         for each in resources(read_text(text, source.file))
     ]
-    admitting, cleaning = sorted_out(compile_one(each, NOTHING_AROUND) for each in found)
+    admitting, cleaning = sorted_out(compile_one(each, NO_ATTACHMENTS) for each in found)
     bodies = tuple(each.body for each in found)
     return Form(source, example, bodies, admitting, cleaning)
 

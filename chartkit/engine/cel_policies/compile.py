@@ -26,32 +26,32 @@ from chartkit.model import Resource
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class CelAttachments:
     """The documents that affect a policy: exceptions, and bindings of any policy."""
 
     exceptions: Sequence[CelException] = ()
     bindings: Sequence[Resource] = ()
 
 
-Compiler = Callable[[CelPolicy, Surroundings], tuple[Judge, ...]]
+Compiler = Callable[[CelPolicy, CelAttachments], tuple[Judge, ...]]
 
 
-def _validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
-    exceptions = _exceptions(policy, around)
+def _validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, attached)
     environment = _environment("vpol", policy)
     forms = (policy, *extended(policy))
     return tuple(ValidatingJudge(form, environment, exceptions) for form in forms)
 
 
-def _mutating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
-    exceptions = _exceptions(policy, around)
+def _mutating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, attached)
     environment = _environment("mpol", policy)
     forms = (policy, *extended(policy, mutations_rewritten))
     return tuple(MutatingJudge(form, environment, exceptions) for form in forms)
 
 
-def _image_validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
-    exceptions = _exceptions(policy, around)
+def _image_validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+    exceptions = _exceptions(policy, attached)
     environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
     forms = (policy, *extended(policy))
     judges = [ImageValidatingJudge(form, environment, exceptions) for form in forms]
@@ -61,21 +61,21 @@ def _image_validating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, .
     return (*judges, *(DigestJudge(form, environment, exceptions) for form in forms))
 
 
-def _generating(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
+def _generating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
     environment = _environment("gpol", policy)
-    return (GeneratingJudge(policy, environment, _exceptions(policy, around)),)
+    return (GeneratingJudge(policy, environment, _exceptions(policy, attached)),)
 
 
-def _validating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
-    return compile_validating_admission(policy, around.bindings)
+def _validating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+    return compile_validating_admission(policy, attached.bindings)
 
 
-def _mutating_admission(policy: CelPolicy, around: Surroundings) -> tuple[Judge, ...]:
-    return compile_mutating_admission(policy, around.bindings)
+def _mutating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+    return compile_mutating_admission(policy, attached.bindings)
 
 
-def _exceptions(policy: CelPolicy, around: Surroundings) -> tuple[CelException, ...]:
-    return exceptions_of(policy, around.exceptions)
+def _exceptions(policy: CelPolicy, attached: CelAttachments) -> tuple[CelException, ...]:
+    return exceptions_of(policy, attached.exceptions)
 
 
 def _environment(name: str, policy: CelPolicy) -> Environment:
@@ -109,7 +109,7 @@ def compile_cel_policy(
     """
     policy = replace(read_cel_policy(resource), allows_http=allows_http)
     phase, compiler = KINDS[policy.kind]
-    judges = compiler(policy, Surroundings(exceptions, bindings))
+    judges = compiler(policy, CelAttachments(exceptions, bindings))
     phases = frozenset(phase if one.phase is None else one.phase for one in judges)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
     return CompiledCelPolicy(policy, phases or frozenset({phase}), judges, scored)

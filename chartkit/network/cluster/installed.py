@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from chartkit.engine import NOTHING_AROUND, Surroundings, is_exception, is_policy, read_exceptions
+from chartkit.engine import (
+    NO_ATTACHMENTS,
+    PolicyAttachments,
+    is_exception,
+    is_policy,
+    read_exceptions,
+)
 from chartkit.engine.cel_policies.admission.bindings import is_binding
 from chartkit.engine.context.global_context import (
     GlobalContextEntry,
@@ -26,9 +32,9 @@ def policies_there(reader: Reader) -> list[Resource]:
     return [one for one in _all(reader, kinds) if not _is_made(one)]
 
 
-def exceptions_there(reader: Reader) -> tuple[Surroundings, list[Diagnostic]]:
+def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic]]:
     """Return the PolicyExceptions of the cluster, and why some of them cannot be used."""
-    found = NOTHING_AROUND
+    found = NO_ATTACHMENTS
     diagnostics: list[Diagnostic] = []
     for one in _all(reader, _kinds(reader, is_exception)):
         try:
@@ -50,9 +56,9 @@ def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagno
     return found, diagnostics
 
 
-def joined(one: Surroundings, other: Surroundings) -> Surroundings:
+def joined(one: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachments:
     """Return the objects of both."""
-    return Surroundings(
+    return PolicyAttachments(
         one.exceptions + other.exceptions,
         one.cel_exceptions + other.cel_exceptions,
         one.bindings + other.bindings,

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from chartkit.engine.policies import NOTHING_AROUND
+from chartkit.engine.policies import NO_ATTACHMENTS
 from chartkit.errors import InputError
 from chartkit.testing.coverage import coverage_of
 from chartkit.testing.model import CaseResult, Verdict
@@ -92,8 +92,8 @@ def test_policies_that_cannot_be_loaded_are_named(tmp_path: Path) -> None:
 def test_files_are_read_and_compiled_once() -> None:
     sources = Sources()
     path = CASES / "selection" / "policy.yaml"
-    first = sources.policies([path], NOTHING_AROUND).compiled
-    assert sources.policies([path], NOTHING_AROUND).compiled[0] is first[0]
+    first = sources.policies([path], NO_ATTACHMENTS).compiled
+    assert sources.policies([path], NO_ATTACHMENTS).compiled[0] is first[0]
     assert sources.documents(path) is sources.documents(path)
     assert sources.objects(path) is sources.objects(path)
 

@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.authoring.examples import Shown, examples_of
+from chartkit.catalog.authoring.needs import as_json as needs_json
+from chartkit.catalog.authoring.needs import as_lines as needs_lines
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.listing import entry_body
 from chartkit.catalog.model import Entry, Kind
-from chartkit.catalog.needs import as_json as needs_json
-from chartkit.catalog.needs import as_lines as needs_lines
 from chartkit.documents.reader import Source, read_file, read_source
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policies import CEL_FILE, METADATA_FILE, PARAMETERS_FILE

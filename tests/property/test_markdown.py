@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.pages.markdown import cell_code, code, prose, table
+from chartkit.catalog.markdown import cell_code, code, prose, table
 
 _PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 _TEXTS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.catalog.authoring.add import Added
+from chartkit.catalog.authoring.needs import needs_of
 from chartkit.catalog.entries import one_line
-from chartkit.catalog.needs import needs_of
 from chartkit.catalog.search import passed_over
 from chartkit.errors import ChartkitError
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
 from chartkit.catalog.coverage.standards import Covered
-from chartkit.catalog.pages.markdown import cell_code, link, prose, table
+from chartkit.catalog.markdown import cell_code, link, prose, table
 from chartkit.model import Body
 
 _WIDTH: Final = 100

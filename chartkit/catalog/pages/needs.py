@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from chartkit.catalog.authoring.needs import needs_of
+from chartkit.catalog.markdown import cell_code, code, prose, table
 from chartkit.catalog.model import Entry
-from chartkit.catalog.needs import needs_of
-from chartkit.catalog.pages.markdown import cell_code, code, prose, table
 from chartkit.charts.rbac.requirements import Permission
 
 _HEAD = ("Controller", "API group", "Resources", "Verbs")

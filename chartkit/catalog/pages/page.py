@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.catalog.libraries import BUILT_IN
+from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
 from chartkit.catalog.mentions import Mentioned, mentions
 from chartkit.catalog.model import Entry
-from chartkit.catalog.pages.markdown import block, cell_code, code, link, prose, table
 from chartkit.catalog.pages.needs import needs_lines
 from chartkit.catalog.show import Details, details, does
 from chartkit.documents.reader import read_file, resources

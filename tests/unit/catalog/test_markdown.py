@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.catalog.pages.markdown import block, cell_code, code, link, prose, table
+from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
 
 
 @pytest.mark.parametrize(

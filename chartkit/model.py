@@ -74,6 +74,22 @@ class Diagnostic:
 
 
 @dataclass(frozen=True, slots=True)
+class Explanation:
+    """The meaning of a diagnostic's id: what the mistake is, why it matters, what to do.
+
+    fix: what `values lint --fix` changes, empty where no fix is safe; example: values with the
+    mistake and values without it, None where the id is not about values.
+    """
+
+    rule_id: str
+    what: str
+    why: str
+    do: str
+    fix: str = ""
+    example: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resource:
     """A Kubernetes object and its location."""
 

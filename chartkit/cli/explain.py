@@ -20,7 +20,7 @@ def explain(subject: str | None) -> None:
     Quote TEXT, or pipe it in with `-`. Prints what it means, why it matters and what to do. Without
     an argument, lists every ID.
     """
-    from chartkit.values.lint.explain import as_list, as_text, explanation
+    from chartkit.cli.explanations import as_list, as_text, explanation
 
     if subject is None:
         click.echo(as_list(), nl=False)

@@ -58,7 +58,7 @@ def lint_values(
     from chartkit.values.lint.findings import FORMATS
 
     if fix:
-        _mend(files, defaults(chart))
+        _fix(files, defaults(chart))
     check = check_files if layer else check_each
     found = check(files, chart, available)
     click.echo(FORMATS[output](found), nl=False)
@@ -122,13 +122,13 @@ def migrate_values(
     raise SystemExit(0 if done.is_whole else 1)
 
 
-def _mend(files: Sequence[Path], defaults: dict[str, object]) -> None:
+def _fix(files: Sequence[Path], defaults: dict[str, object]) -> None:
     from chartkit.documents.reader import read_source
     from chartkit.report.outputs import write_over
-    from chartkit.values.lint.fixes import mend
+    from chartkit.values.lint.fixes import fix_values
 
     for file in files:
-        text, done = mend(read_source(file), str(file), defaults)
+        text, done = fix_values(read_source(file), str(file), defaults)
         if done:
             write_over(file, text)
-            click.echo(f"{file}: mended {', '.join(done)}", err=True)
+            click.echo(f"{file}: fixed {', '.join(done)}", err=True)

@@ -13,6 +13,7 @@ from chartkit.kyverno.versions import Release, parse_release
 from chartkit.model import (
     Body,
     Diagnostic,
+    Explanation,
     Json,
     Location,
     Resource,
@@ -22,6 +23,17 @@ from chartkit.model import (
 )
 
 RULE_FAULT: Final = "CK105"
+_EXPLANATIONS = (
+    Explanation(
+        RULE_FAULT,
+        what="A release of Kyverno with a fault that a later release fixes.",
+        why=(
+            "The message says what the fault does. It affects only some policies; `chartkit "
+            "render` names those that are installed."
+        ),
+        do="Install the release that the hint names, or avoid what the fault affects.",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,41 @@ from types import MappingProxyType
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 
 RULE_UNSUPPORTED = "CK101"
 RULE_END_OF_LIFE = "CK102"
 RULE_RANGE = "CK103"
 RULE_ADMISSION = "CK104"
+_EXPLANATIONS = (
+    Explanation(
+        RULE_UNSUPPORTED,
+        what="A pair of Kyverno and Kubernetes that the compatibility matrix does not have.",
+        why="Nobody tests it; new API versions and removed ones break admission.",
+        do=(
+            "Choose a Kyverno that supports this Kubernetes; `chartkit plan` shows the order of "
+            "upgrades."
+        ),
+    ),
+    Explanation(
+        RULE_END_OF_LIFE,
+        what="A Kyverno past its end of life.",
+        why="It gets no security fixes.",
+        do="Upgrade; `chartkit plan` shows the order.",
+    ),
+    Explanation(
+        RULE_RANGE,
+        what="A chart whose kubeVersion does not admit the clusters that its Kyverno supports.",
+        why="Helm refuses to install it there, for example because of a vendor suffix (-eks-…).",
+        do='Widen kubeVersion, as in ">=1.33-0 <1.36-0".',
+    ),
+    Explanation(
+        RULE_ADMISSION,
+        what="ValidatingAdmissionPolicy on a cluster older than 1.30.",
+        why="Its API server does not serve admissionregistration.k8s.io/v1 of that kind.",
+        do="Choose another policyType there.",
+    ),
+)
 ADMISSION_POLICIES = Version(1, 30)
 """The oldest Kubernetes that serves ValidatingAdmissionPolicy as v1."""
 CLUSTERS_ANNOTATION = "chartkit/kubernetes"

@@ -18,13 +18,21 @@ from pathlib import Path
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Severity
+from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.output import swap
 from chartkit.output.generated_chart import GeneratedChart
 from chartkit.output.values_merge import Prefer, merge_values
 
 RECORD = ".chartkit"
 RULE_OVERWRITTEN = "CK122"
+_EXPLANATIONS = (
+    Explanation(
+        RULE_OVERWRITTEN,
+        what="A generated file that was edited by hand.",
+        why="It is generated again, and the edit is lost.",
+        do="Change its source, or the values.",
+    ),
+)
 _FILES = f"{RECORD}/files.json"
 _IGNORE = ".helmignore"
 

@@ -11,7 +11,7 @@ from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, POLICY_FILE
 from chartkit.library.policy import FolderPolicy
-from chartkit.model import Body, Diagnostic, Location, Resource, Severity
+from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
 from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import Verdict, judge
 
@@ -19,6 +19,35 @@ EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"
 AGREES: Final = "CK515"
 UNSEEN: Final = "CK516"
+_EXPLANATIONS = (
+    Explanation(
+        EXAMPLES,
+        what="No good or bad objects.",
+        why="Nothing shows what the policy does, and no render can prove it.",
+        do="Put objects into good.yaml and bad.yaml.",
+    ),
+    Explanation(
+        DECIDES,
+        what="An object whose result is not the one that its file says.",
+        why="The policy, or the example, is wrong.",
+        do="Fix one of them.",
+    ),
+    Explanation(
+        AGREES,
+        what="The two forms do not agree about an object.",
+        why=(
+            "Moving an environment from one form to the other would change which objects it "
+            "refuses."
+        ),
+        do="Fix the form that is wrong.",
+    ),
+    Explanation(
+        UNSEEN,
+        what="A rule that no bad object violates.",
+        why="A rule that never refuses looks the same as one that has nothing to refuse.",
+        do="Add an object that it refuses.",
+    ),
+)
 _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE, None})
 
 

@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.errors import InputError
-from chartkit.model import Diagnostic, Location, Severity
+from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.network.downloads.lockfile import LOCK_FILE, Lock, digest, lock_text, read_lock
 from chartkit.network.http.urls import is_url
 from chartkit.output import swap
 
 RULE_CHANGED: Final = "CK501"
+_EXPLANATIONS = (
+    Explanation(
+        RULE_CHANGED,
+        what="A vendored file that differs from its lock file.",
+        why="Somebody changed a vendored file, and the next update would hide the change.",
+        do="Restore it, or put the policy into a library of your own.",
+    ),
+)
 """A file of a vendored folder is not as the lock file has it."""
 
 

@@ -9,10 +9,9 @@ from chartkit.engine import Request
 from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.render.environment import Subject
 from chartkit.values.lint.subject import Subject as Values
-from chartkit.values.lint.subject import mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,7 @@ class Exclusions:
 
     def _read(self, policy: str) -> Sequence[Given]:
         own = ("policies", policy, "exclude")
-        if not mapping(mapping(mapping(self._merged, own[0]), policy), own[2]):
+        if not mapping_at(self._merged, own[0], policy, own[2]):
             own = ("policyExclude", policy, "")
         paths = [("exclude",), own if own[2] else own[:2]]
         return [each for path in paths for each in self._below(path, policy)]
@@ -64,7 +63,7 @@ class Exclusions:
     def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Given]:
         block: Json = self._merged
         for step in path:
-            block = mapping(block, step)
+            block = mapping_at(block, step)
         places = {
             repr(dict(each.resources)): each.location for each in self._written.get(policy, ())
         }

@@ -22,12 +22,11 @@ from chartkit.helm.embedded_code import UNKNOWN
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import ResolvedPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
-from chartkit.model import Body, Json, Location, Resource
+from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.project.project import Action
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.environment import Subject
 from chartkit.render.model import Outcome, Row
-from chartkit.values.lint.subject import mapping
 
 CHECK: Final = "own policies"
 _ELSEWHERE: Final = "\uffff"
@@ -168,14 +167,14 @@ def _given_at(subject: Subject, name: str) -> Location:
         return resolved.action_at
     values = subject.policies.lint_subject()
     merged = values.values
-    named = mapping(mapping(merged, "policies"), name)
+    named = mapping_at(merged, "policies", name)
     paths: list[tuple[tuple[str, ...], Json]] = [
         (("policies", name, "action"), named.get("action")),
-        ((_BY_POLICY, name), mapping(merged, _BY_POLICY).get(name)),
+        ((_BY_POLICY, name), mapping_at(merged, _BY_POLICY).get(name)),
         (("policies", name, "actionOverrides"), named.get("actionOverrides")),
         (
             ("validationFailureActionOverrides",),
-            mapping(merged, "validationFailureActionOverrides"),
+            mapping_at(merged, "validationFailureActionOverrides"),
         ),
     ]
     path = next((path for path, value in paths if value), ("keepOwnActions",))
@@ -235,7 +234,7 @@ def _one(
 
 
 def _rule_place(policy: UpstreamPolicy, index: int, rule: Body) -> Location:
-    if "failureAction" in mapping(rule, "validate"):
+    if "failureAction" in mapping_at(rule, "validate"):
         return policy.document.locate("spec", "rules", index, "validate", "failureAction")
     return policy.document.locate("spec", "validationFailureAction")
 
@@ -272,7 +271,7 @@ def _labels(selector: LabelSelector) -> dict[str, str]:
 
 
 def _of_cel(policy: UpstreamPolicy, there: Resource, split: Sequence[Resource]) -> Iterator[_Own]:
-    own = mapping(policy.body, "spec").get("validationActions")
+    own = mapping_at(policy.body, "spec").get("validationActions")
     if UNKNOWN in str(own) or "validations" not in policy.body["spec"]:
         return
     place = policy.document.locate("spec", "validationActions")
@@ -296,5 +295,5 @@ def _of_bindings(
 def _denies(body: Body) -> str:
     """Return `Enforce` if a CEL policy or a binding denies, as it does without actions; else
     `Audit`."""
-    actions = mapping(body, "spec").get("validationActions") or ["Deny"]
+    actions = mapping_at(body, "spec").get("validationActions") or ["Deny"]
     return str(Action.ENFORCE if "Deny" in actions else Action.AUDIT)

@@ -18,10 +18,9 @@ from chartkit.engine.configuration import (
 )
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.kyverno import controllers as kyverno_controllers
-from chartkit.model import Body, Location, Resource, mappings_at
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 from chartkit.render.chart import Chart
 from chartkit.render.environment import Subject
-from chartkit.values.lint.subject import mapping
 
 _CONFIG: Final = "config"
 _OWN: Final = "excludeKyvernoNamespace"
@@ -49,7 +48,7 @@ class Unsent:
     def __init__(self, subject: Subject) -> None:
         self._configuration, self._namespace = _configuration(subject.engine)
         self._values = subject.engine.lint_subject() if subject.engine is not None else None
-        self._config = mapping(self._values.values, _CONFIG) if self._values is not None else {}
+        self._config = mapping_at(self._values.values, _CONFIG) if self._values is not None else {}
 
     def reasons(
         self, resource: Resource, labels: Labels, subresource: str = ""
@@ -120,7 +119,7 @@ def _configuration(engine: Chart | None) -> tuple[Configuration, str]:
     )
     for each in rendered:
         if each.kind == "ConfigMap" and each.name == name:
-            return read_configuration(mapping(each.body, "data")), in_namespace(each).namespace
+            return read_configuration(mapping_at(each.body, "data")), in_namespace(each).namespace
     return Configuration(), ""
 
 
@@ -137,13 +136,13 @@ def _reads(controller: kyverno_controllers.Controller) -> Iterator[str]:
 
 def _pod_of(resource: Resource) -> Resource | None:
     """Return a Pod of a controller object; None for any other object."""
-    spec = mapping(resource.body, "spec")
-    spec = mapping(mapping(spec, "jobTemplate"), "spec") or spec
-    template = mapping(spec, "template")
-    if not isinstance(mapping(template, "spec").get("containers"), list):
+    spec = mapping_at(resource.body, "spec")
+    spec = mapping_at(spec, "jobTemplate", "spec") or spec
+    template = mapping_at(spec, "template")
+    if not isinstance(mapping_at(template, "spec").get("containers"), list):
         return None
     metadata: Body = {
         "namespace": resource.namespace,
-        "labels": mapping(mapping(template, "metadata"), "labels"),
+        "labels": mapping_at(template, "metadata", "labels"),
     }
     return Resource({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, resource.location)

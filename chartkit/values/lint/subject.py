@@ -46,10 +46,13 @@ class Subject:
         return best
 
 
-def mapping(values: Json, key: str) -> Body:
-    """What stands below a key; empty where that, or what holds it, is no mapping."""
-    value = values.get(key) if isinstance(values, Mapping) else None
-    return value if isinstance(value, dict) else {}
+def value_at(values: Json, path: Path) -> Json:
+    """Return the value at a path through mappings; None where there is none."""
+    for step in path:
+        if not isinstance(values, dict):
+            return None
+        values = values.get(step)
+    return values
 
 
 def leaves(values: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:

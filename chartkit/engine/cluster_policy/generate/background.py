@@ -10,9 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.engine.cluster_policy.policy import Match, Policy, Rule
-from chartkit.model import Diagnostic, Severity
+from chartkit.model import Diagnostic, Explanation, Severity
 
 _ID = "CK520"
+_EXPLANATIONS = (
+    Explanation(
+        _ID,
+        what="A generate rule with synchronize or generateExisting whose match names operations.",
+        why=(
+            "Background processing has no operation: Kyverno accepts the rule and does not apply "
+            "it there."
+        ),
+        do=(
+            "Remove operations. To tell requests apart, use a precondition on request.operation "
+            "that also holds for an empty one."
+        ),
+    ),
+)
 _HINT = (
     "leave out operations, and ask for them in a precondition that holds without one, too: "
     "key \"{{ request.operation || 'BACKGROUND' }}\", operator AnyIn, value [CREATE, BACKGROUND]"

@@ -6,7 +6,7 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body
 from chartkit.values.lint.files import defaults
-from chartkit.values.lint.fixes import mend
+from chartkit.values.lint.fixes import fix_values
 
 
 @pytest.mark.parametrize(
@@ -39,22 +39,22 @@ from chartkit.values.lint.fixes import mend
     ],
 )
 def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
-    mended, done = mend(text, "x.yaml", defaults(None))
+    fixed, done = fix_values(text, "x.yaml", defaults(None))
     assert done == ids
     if expected is None:
-        assert mended == text
+        assert fixed == text
         return
-    assert body(mended) == body(expected)
+    assert body(fixed) == body(expected)
     for comment in ("# top", "# why", "# last"):
-        assert (comment in mended) == (comment in text)
-    assert mend(mended, "x.yaml", defaults(None)) == (mended, [])
+        assert (comment in fixed) == (comment in text)
+    assert fix_values(fixed, "x.yaml", defaults(None)) == (fixed, [])
 
 
 def test_what_cannot_be_edited() -> None:
     with pytest.raises(InputError, match="cannot be edited without a change to other lines"):
-        mend("a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n", "x.yaml", {})
+        fix_values("a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n", "x.yaml", {})
     with pytest.raises(InputError, match=r"x.yaml:2:1: the key 'a' stands here a second time"):
-        mend("a: 1\na: 2\n", "x.yaml", {})
+        fix_values("a: 1\na: 2\n", "x.yaml", {})
 
 
 def body(text: str) -> Body:

@@ -1,4 +1,4 @@
-"""Checks of keys that older charts of Kyverno had."""
+"""CK015: keys of older charts of Kyverno."""
 
 from __future__ import annotations
 
@@ -6,29 +6,38 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from chartkit.kyverno.versions import Version
-from chartkit.model import Diagnostic, Json, Severity
+from chartkit.model import Diagnostic, Json
+from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.subject import Subject
 from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 
-MOVED: Final = "CK015"
 _ENGINE: Final = "kyverno"
 _CONTROLLER: Final = "admissionController"
 
 
-def moved_keys(subject: Subject) -> Iterator[Diagnostic]:
-    """CK015: a key that older charts of Kyverno had, and that no template reads now."""
-    defaults = subject.defaults.body or {}
-    if _CONTROLLER not in defaults:
-        return
-    for document in subject.overlays:
-        found: dict[tuple[str, ...], list[Row]] = {}
-        for key, row in rows(_ENGINE).items():
-            if _has(document.body, key) and not _has(defaults, key):
-                found.setdefault(_unknown(defaults, key), []).append(row)
-        for key, gone in found.items():
-            hint = f"`chartkit values migrate {document.source.file}` rewrites the file"
-            place = document.locate(*key)
-            yield Diagnostic(MOVED, Severity.ERROR, _message(key, gone), place, hint)
+class MovedKey(Rule):
+    id = "CK015"
+    what = "A key of older Kyverno charts that this chart has elsewhere or no longer has."
+    why = "No template reads it, so the setting silently has no effect."
+    do = (
+        "Run `chartkit values migrate`: it rewrites the file for this chart and reports what it "
+        "did with each key."
+    )
+    problematic = "replicaCount: 3\n"
+    correct = "admissionController:\n  replicas: 3\n"
+
+    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+        defaults = subject.defaults.body or {}
+        if _CONTROLLER not in defaults:
+            return
+        for document in subject.overlays:
+            moved: dict[tuple[str, ...], list[Row]] = {}
+            for key, row in rows(_ENGINE).items():
+                if _has(document.body, key) and not _has(defaults, key):
+                    moved.setdefault(_unknown(defaults, key), []).append(row)
+            for key, gone in moved.items():
+                hint = f"`chartkit values migrate {document.source.file}` rewrites the file"
+                yield self.error(_message(key, gone), document.locate(*key), hint)
 
 
 def _message(key: tuple[str, ...], gone: list[Row]) -> str:
@@ -42,7 +51,7 @@ def _message(key: tuple[str, ...], gone: list[Row]) -> str:
 
 
 def _unknown(defaults: Json, key: tuple[str, ...]) -> tuple[str, ...]:
-    """As much of a key as the chart has not."""
+    """Return the shortest part of a key that the chart does not have."""
     return next(key[:end] for end in range(1, len(key) + 1) if not _has(defaults, key[:end]))
 
 

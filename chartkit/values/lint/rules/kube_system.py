@@ -1,0 +1,64 @@
+"""CK013: webhooks that see kube-system and fail closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from chartkit.model import Body, Diagnostic, Json, mapping_at
+from chartkit.values.lint.rule import Rule
+from chartkit.values.lint.subject import Subject
+
+_SYSTEM: Final = "kube-system"
+_NAME_LABEL: Final = "kubernetes.io/metadata.name"
+
+
+class KubeSystem(Rule):
+    id = "CK013"
+    what = "Webhooks that see kube-system and fail closed."
+    why = (
+        "While Kyverno is down, the API server refuses what its webhooks see. The network and DNS "
+        "Pods that Kyverno itself needs cannot be created then, and the cluster does not recover."
+    )
+    do = "Exclude kube-system in config.webhooks.namespaceSelector."
+    problematic = "config:\n  webhooks:\n    namespaceSelector: {matchExpressions: []}\n"
+    correct = """\
+config:
+  webhooks:
+    namespaceSelector:
+      matchExpressions:
+        - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}
+"""
+
+    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+        if "webhooks" not in mapping_at(subject.defaults.body, "config"):
+            return  # not the engine's chart
+        webhooks = mapping_at(subject.values, "config").get("webhooks")
+        features = mapping_at(subject.values, "features")
+        if mapping_at(features, "forceFailurePolicyIgnore").get("enabled") is True:
+            return
+        if isinstance(webhooks, list) or _excludes(mapping_at(webhooks, "namespaceSelector")):
+            return
+        message = "the webhooks see kube-system: while Kyverno is away, its pods cannot be made "
+        message += "anew"
+        hint = f"add {_NAME_LABEL} NotIn [{_SYSTEM}] to config.webhooks.namespaceSelector"
+        place = subject.locate(("config", "webhooks", "namespaceSelector", "matchExpressions"))
+        yield self.warning(message, place, hint)
+
+
+def _excludes(selector: Body) -> bool:
+    """Return whether a selector of namespaces excludes kube-system."""
+    labels = selector.get("matchLabels")
+    if isinstance(labels, dict) and labels.get(_NAME_LABEL, _SYSTEM) != _SYSTEM:
+        return True
+    expressions = selector.get("matchExpressions")
+    return any(_requires_other(each) for each in expressions or () if isinstance(each, dict))
+
+
+def _requires_other(expression: Body) -> bool:
+    values: Json = expression.get("values") or ()
+    if expression.get("key") != _NAME_LABEL:
+        # Another label may exclude it: which labels the cluster's namespaces have is not known.
+        return expression.get("operator") in ("In", "Exists")
+    there = _SYSTEM in values
+    return there if expression.get("operator") == "NotIn" else not there

@@ -1,0 +1,86 @@
+"""CK007: features outside `features`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from chartkit.model import Body, Diagnostic, mapping_at
+from chartkit.values.lint.rule import Rule
+from chartkit.values.lint.subject import Path, Subject
+
+_PLACES: Final = ("features", "featuresOverride")
+_NAMESAKES: Final = ("cleanupJobs",)
+"""Keys of older charts below which keys have names of features."""
+
+
+class MisplacedFeature(Rule):
+    id = "CK007"
+    what = "A feature outside features."
+    why = "No template reads it there, so the feature keeps its default."
+    do = "Move it below features."
+    problematic = "policyExceptions:\n  enabled: true\n"
+    correct = "features:\n  policyExceptions:\n    enabled: true\n"
+    fixes = "Moves it there, unless features has it already."
+
+    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+        known = mapping_at(subject.defaults.body, "features")
+        for document in subject.overlays:
+            body = document.body if isinstance(document.body, dict) else {}
+            set_already: set[str | int] = set(mapping_at(body, "features"))
+            for path in _misplaced(body, subject.defaults.body or {}, known):
+                name = path[-1]
+                message = f"feature '{name}' is read below 'features' alone"
+                hint = f"write it as features.{name}"
+                if name in set_already:
+                    message += ", and is set twice"
+                    hint = f"remove one, and keep the other as features.{name}"
+                elif _takes_features(body):
+                    hint += "; `chartkit values lint --fix` moves it"
+                set_already.add(name)
+                yield self.error(message, document.locate(*path), hint)
+
+    def fix(self, document: Any, defaults: Body) -> bool:
+        known = mapping_at(defaults, "features")
+        moved = False
+        for path in list(_misplaced(document, defaults, known)):
+            features = document.get("features")
+            if not _takes_features(document) or path[-1] in (features or ()):
+                continue
+            parents = [document]
+            for step in path[:-1]:
+                parents.append(parents[-1][step])
+            value = parents[-1].pop(path[-1])
+            if features is None:
+                document["features"] = {path[-1]: value}
+            else:
+                features[path[-1]] = value
+            _drop_empty(parents, path[:-1])
+            moved = True
+        return moved
+
+
+def _takes_features(values: Body) -> bool:
+    """Return whether a feature can be put below `features`: it is a mapping, or missing."""
+    features = values.get("features")
+    return features is None or isinstance(features, dict)
+
+
+def _misplaced(values: Body, defaults: Body, features: Body, path: Path = ()) -> Iterator[Path]:
+    """Yield the paths of features where the chart has no such key."""
+    for key, value in values.items():
+        at = (*path, key)
+        if not path and key in _NAMESAKES:
+            continue
+        if key in features and key not in defaults and (not path or path[-1] not in _PLACES):
+            yield at
+        elif isinstance(value, dict):
+            yield from _misplaced(value, mapping_at(defaults, key), features, at)
+
+
+def _drop_empty(parents: list[Any], path: Path) -> None:
+    """Remove the mappings that held nothing else."""
+    for parent, step in zip(reversed(parents[:-1]), reversed(path), strict=True):
+        if parent[step]:
+            return
+        del parent[step]

@@ -1,0 +1,42 @@
+"""CK004: Services that share a node port."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from chartkit.model import Diagnostic, Json, Resource
+from chartkit.values.lint.node_ports import node_ports, place_of
+from chartkit.values.lint.rule import Rule
+from chartkit.values.lint.subject import Subject
+
+
+class SharedNodePort(Rule):
+    id = "CK004"
+    what = "Two Services with the same node port."
+    why = "The API server refuses the second one."
+    do = "Give each Service its own port, or none."
+    problematic = """\
+admissionController:
+  service: {type: NodePort, nodePort: 30443}
+cleanupController:
+  service: {type: NodePort, nodePort: 30443}
+"""
+    correct = """\
+admissionController:
+  service: {type: NodePort, nodePort: 30443}
+cleanupController:
+  service: {type: NodePort, nodePort: 30444}
+"""
+
+    def check_rendered(self, subject: Subject) -> Iterator[Diagnostic]:
+        taken: dict[tuple[Json, str], list[Resource]] = {}
+        for service, port in node_ports(subject):
+            number = port["nodePort"]
+            owners = taken.setdefault((number, str(port.get("protocol") or "TCP")), [])
+            if owners:
+                message = f"node port {number} of Service {service.name} is taken by "
+                message += owners[0].name
+                place = place_of(subject, number, service, len(owners))
+                hint = "give each its own, or leave it out and Kubernetes chooses"
+                yield self.error(message, place, hint)
+            owners.append(service)

@@ -16,8 +16,7 @@ from chartkit.engine import (
     as_submitted,
     evaluate,
 )
-from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
-from chartkit.engine.cli_files.user_values import UserValues
+from chartkit.engine.cli_files import NO_VALUES, Admissions, UserValues
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
 from chartkit.scan.refused_objects import with_refusals

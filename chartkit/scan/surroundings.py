@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import OFFLINE, World, as_submitted
-from chartkit.engine.cli_files.world import partial_api
+from chartkit.engine.cli_files import partial_api
 from chartkit.model import Resource
 
 CLUSTER_FILE: Final = "cluster.yaml"

@@ -19,11 +19,20 @@ from chartkit.engine import (
 )
 from chartkit.engine import read_exceptions as exceptions_of
 from chartkit.engine.cel_policies.reader import VERSIONS
-from chartkit.engine.cli_files.admission import NO_VALUES
-from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
-from chartkit.engine.cli_files.user_info import read_user_info
-from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
-from chartkit.engine.cli_files.world import UserGlobalContext, UserImages, UserMocks, partial_api
+from chartkit.engine.cli_files import (
+    NO_CONTEXT,
+    NO_VALUES,
+    UserContext,
+    UserGlobalContext,
+    UserImages,
+    UserMocks,
+    UserValues,
+    partial_api,
+    read_context,
+    read_settings,
+    read_user_info,
+    read_values,
+)
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS
 from chartkit.engine.context.global_context import (
     GlobalContextEntry,

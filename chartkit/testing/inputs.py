@@ -8,12 +8,20 @@ from pathlib import Path, PurePosixPath
 
 from chartkit.engine import User, World
 from chartkit.engine.cel_policies.policy import KYVERNO_KINDS, CelPolicy
-from chartkit.engine.cli_files.admission import Admissions
-from chartkit.engine.cli_files.object_api import ObjectApi
-from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
-from chartkit.engine.cli_files.user_info import read_user_info
-from chartkit.engine.cli_files.user_values import UserValues, read_values
-from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserImages, UserMocks
+from chartkit.engine.cli_files import (
+    NO_CONTEXT,
+    Admissions,
+    ObjectApi,
+    UserApi,
+    UserContext,
+    UserGlobalContext,
+    UserImages,
+    UserMocks,
+    UserValues,
+    read_context,
+    read_user_info,
+    read_values,
+)
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports import Cluster, labels_of

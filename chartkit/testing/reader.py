@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.documents.reader import Document, read_file
-from chartkit.engine.cli_files.user_values import read_values
+from chartkit.engine.cli_files import read_values
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from chartkit.suggestions import suggestion

@@ -1,1 +1,32 @@
 """The files of Kyverno's command line: values, user information, contexts, recorded objects."""
+
+from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
+from chartkit.engine.cli_files.object_api import ObjectApi
+from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
+from chartkit.engine.cli_files.user_info import read_user_info
+from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
+from chartkit.engine.cli_files.world import (
+    UserApi,
+    UserGlobalContext,
+    UserImages,
+    UserMocks,
+    partial_api,
+)
+
+__all__ = [
+    "NO_CONTEXT",
+    "NO_VALUES",
+    "Admissions",
+    "ObjectApi",
+    "UserApi",
+    "UserContext",
+    "UserGlobalContext",
+    "UserImages",
+    "UserMocks",
+    "UserValues",
+    "partial_api",
+    "read_context",
+    "read_settings",
+    "read_user_info",
+    "read_values",
+]

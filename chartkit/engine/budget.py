@@ -28,13 +28,13 @@ MAX_OBJECT: Final = 3 * 1024 * 1024
 """Bytes of an object after a mutation, as JSON: the longest request that an API server reads."""
 
 ITERATION: Final = 80
-"""Steps of an element of a foreach, beside what is done with it."""
+"""Steps of an element of a foreach, in addition to its own work."""
 
 QUERY: Final = 5
-"""Steps of a variable that is looked up, beside what its expression does."""
+"""Steps of a variable that is looked up, in addition to its expression."""
 
 PATCH: Final = 800
-"""Steps of a patch, beside what it writes and compares."""
+"""Steps of a patch, in addition to what it writes and compares."""
 
 FEW: Final = 1000
 """Steps of a rule that do not count for the request: no number of rules makes them many."""
@@ -131,7 +131,7 @@ class Budget:
     def visit(self, value: Json, user: str) -> int:
         """Counts that all of a value is looked at; gives its size in bytes.
 
-        What stands in many places counts in each: a short expression makes lists that hold one
+        A value in many places counts in each: a short expression makes lists that hold one
         another so often that no one could write them. Raises `BudgetError`.
         """
         size = 0

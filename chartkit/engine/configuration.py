@@ -85,7 +85,7 @@ class ResourceFilter:
 
 
 def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
-    """Every `[kind,namespace,name]` of a text; what stands between them is passed over."""
+    """Every `[kind,namespace,name]` of a text; text between them is ignored."""
     return tuple(ResourceFilter(found[1]) for found in _FILTER.finditer(text))
 
 
@@ -119,7 +119,7 @@ class Configuration:
     ) -> Iterator[Reason]:
         """Return why the creation of an object reaches no policy; nothing if it does.
 
-        namespace_labels: those of its namespace, None where nobody knows them: then only its name
+        namespace_labels: those of its namespace, None where they are unknown: then only its name
         counts against it.
         """
         yield from self.filtered(resource, subresource)

@@ -1,4 +1,4 @@
-"""Policies of either generation, told apart by their kind: read, compiled, and asked alike.
+"""Policies of either generation behind one protocol: read and compiled by their kind.
 
 What CEL needs is loaded when the first policy needs it.
 """
@@ -159,7 +159,7 @@ def compile_any(
 ) -> RunnablePolicy | Cleaner:
     """Compiles a policy of any kind that `is_policy` knows; raises CompileError.
 
-    cluster_wide: which kinds stand outside namespaces, for what generate rules may generate there.
+    cluster_wide: which kinds are cluster-scoped, for what generate rules may generate there.
     """
     if resource.kind.endswith(CelKind.DELETING):
         from chartkit.engine.cleanup.deleting import read_deleting_policy

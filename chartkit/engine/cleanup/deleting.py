@@ -33,7 +33,7 @@ _UNMATCHED: Final = "resource did not match"
 
 
 class DeletingPolicy(Judge):
-    """A compiled DeletingPolicy, with what a cleanup policy has beside it.
+    """A compiled DeletingPolicy, with the fields of a cleanup policy.
 
     schedule: None where it cannot be read, and then it never runs; propagation: what becomes of
     the objects that a deleted one owns; diagnostics: why a cluster would not take the policy.

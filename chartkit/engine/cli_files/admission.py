@@ -1,4 +1,4 @@
-"""Admission requests for objects from files: what the user said stands in for a cluster."""
+"""Admission requests for objects from files: the user's files replace a cluster."""
 
 from __future__ import annotations
 

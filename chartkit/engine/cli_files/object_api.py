@@ -62,7 +62,7 @@ class ObjectApi:
 
 
 class PartialApi(ObjectApi):
-    """The same of objects beside which there may be others.
+    """An API of some objects of a cluster, which may have others.
 
     A list has those that are there, and is empty for a kind of Kubernetes' own of which there is
     none. Raises `NoSource` for whatever else is not there.

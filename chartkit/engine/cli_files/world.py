@@ -35,7 +35,7 @@ class UserApi:
         by_rule: Mapping[tuple[str, str], Cluster] = _NO_CLUSTERS,
     ) -> None:
         """cluster: the objects that rules see; objects: those that answer calls; configmaps:
-        whole objects, None where there is nobody to ask for one; by_rule: the objects of one rule
+        whole objects, None where there is no source of them; by_rule: the objects of one rule
         (policy and rule; no rule for a policy without any), in place of the cluster's.
         """
         self._cluster = cluster
@@ -69,7 +69,7 @@ class UserImages:
     """Images of a Context file, above a registry."""
 
     def __init__(self, images: Mapping[str, Body], registry: ImageSource | None = None) -> None:
-        """registry: asked for every other image; None: nobody is."""
+        """registry: asked for every other image; None: no registry."""
         self._images = images
         self._registry = registry
 

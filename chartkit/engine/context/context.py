@@ -138,7 +138,7 @@ class Context:
         self.data = merge(self.data, value)
 
     def add_variables(self, values: Mapping[str, Json]) -> None:
-        """Merges a user's values in, by their dotted names (a part may stand in quotes)."""
+        """Merges a user's values in, by their dotted names (a part may be quoted)."""
         for name, value in values.items():
             self.add(split_name(name), value)
 
@@ -248,7 +248,7 @@ def admission_context(
     """The context of one admission request, as Kyverno's command-line program makes it.
 
     resource, old: `request.object` and `request.oldObject`, left out where None; namespace:
-    `request.namespace`; user: what stands beside it in the request (`userInfo`, `roles`,
+    `request.namespace`; user: the fields next to it in the request (`userInfo`, `roles`,
     `clusterRoles`), from which the service account's name and namespace are read.
     """
     request: dict[str, Json] = {"namespace": namespace, "operation": operation}

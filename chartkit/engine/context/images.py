@@ -105,7 +105,7 @@ def _image_of(container: Json, pointer: str) -> dict[str, Json]:
 def image_parts(text: str, pointer: str) -> dict[str, str]:
     """An image in its parts, as expressions see it; raises `EvaluationError` for no reference.
 
-    pointer: where it stands in the object, as a JSON pointer.
+    pointer: its place in the object, as a JSON pointer.
     """
     try:
         image = parse_image(text)

@@ -17,7 +17,7 @@ class Loader(Protocol):
 
     @property
     def replaces(self) -> bool:
-        """Return whether its value takes the place of what stands under the name, or is merged
+        """Return whether its value replaces the value under the name, or is merged
         in."""
         ...
 

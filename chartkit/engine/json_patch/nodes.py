@@ -39,7 +39,7 @@ MISSING: Final[Any] = object()
 """Stands for a value that is not there."""
 
 KEPT_NULL: Final[Any] = object()
-"""A null of the object that the patch does not speak of; it stays."""
+"""A null of the object that the patch does not name; it stays."""
 
 
 def is_absent(value: Json) -> bool:
@@ -102,7 +102,7 @@ _first: Final = itemgetter(0)
 
 
 def second_key(value: Json) -> SecondKey | None:
-    """The first key that stands twice in an object, at any depth."""
+    """The first key that occurs twice in an object, at any depth."""
     members: Iterable[Json] = value if isinstance(value, list) else ()
     if isinstance(value, dict):
         for key in value:

@@ -1,4 +1,4 @@
-"""Kubernetes' own kinds: which stand outside namespaces, and what their resources are called.
+"""Kubernetes' own kinds: which are cluster-scoped, and the names of their resources.
 
 The tables follow the API reference of Kubernetes 1.35 and the resources that Kyverno itself adds.
 """
@@ -95,7 +95,7 @@ _CLUSTER_SCOPED: Final[dict[str, tuple[str, ...]]] = {
 CLUSTER_SCOPED: Final = frozenset(
     (group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds
 )
-"""(group, kind) of what stands outside namespaces."""
+"""The group and kind of cluster-scoped objects."""
 
 _IRREGULAR: Final = {
     "ComponentStatus": "componentstatuses",

@@ -58,7 +58,7 @@ def integer(*, least: int | None = None) -> Check:
 
 
 def list_of(item: Check) -> Check:
-    """A list, each item as told."""
+    """A list whose items have one schema."""
 
     def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
         if not isinstance(value, list):
@@ -69,7 +69,7 @@ def list_of(item: Check) -> Check:
 
 
 def map_of(item: Check) -> Check:
-    """An object with any keys, each value as told."""
+    """An object with any keys, whose values have one schema."""
 
     def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
         if not isinstance(value, dict):
@@ -87,8 +87,8 @@ def struct(
     one_of: tuple[str, ...] = (),
     open_ended: bool = False,
 ) -> Check:
-    """An object with these fields. exclusive: two that may not stand together; one_of: those of
-    which exactly one must stand there; open_ended: fields that are not named are taken too."""
+    """An object with these fields. exclusive: two that exclude each other; one_of: those of
+    which exactly one is required; open_ended: fields that are not named are taken too."""
 
     def check(value: Json, path: tuple[str | int, ...]) -> list[Problem]:
         if not isinstance(value, dict):

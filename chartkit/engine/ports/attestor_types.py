@@ -112,7 +112,7 @@ def _by_key(entry: Body) -> Sequence[Body]:
 
 
 def nested_set(body: Json, path: str) -> Body:
-    """The set that stands in an entry's `attestor`; path: of the entry.
+    """The set in an entry's `attestor`; path: of the entry.
 
     Raises EvaluationError in Kyverno's words for one of other types.
     """

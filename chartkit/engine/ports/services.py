@@ -1,8 +1,8 @@
 """Calls of services that policies make, as a port that callers fill.
 
-What is asked and what was answered stand here as they go over the wire. ClusterPolicies
+Requests and answers are here as they go over the wire. ClusterPolicies
 (`context.entries.service_call`) and expressions (`cel.cluster_host`) make of an
-answer what Kyverno makes of it.
+answer the same as Kyverno.
 """
 
 from __future__ import annotations
@@ -53,8 +53,7 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ServiceAnswer:
-    """Any answer, whatever its status; reason: the words beside the status; body: as far as it
-    was read."""
+    """Any answer, whatever its status; reason: the reason phrase; body: as far as it was read."""
 
     status: int
     reason: str
@@ -72,7 +71,7 @@ class BadUrlError(LookupFailed):
 
 
 class NotAllowedError(NoSource):
-    """A call that the user did not allow, or that is never made: nothing stands in for its
+    """A call that the user did not allow, or that is never made: nothing replaces its
     answer."""
 
 

@@ -1,6 +1,6 @@
 """Signatures and attestations of images, as a port that callers fill.
 
-`UNASKED` is the default: nobody is asked, and every question fails with `NoSource`. An answer that
+`UNASKED` is the default: every question fails with `NoSource`. An answer that
 is a verdict (not signed, signed by another, no such attestation) raises `SignatureError`, which a
 rule answers with a failure; any other `LookupFailed` says that the question could not be answered
 (the registry, the network, what is not known offline), and is an error.
@@ -21,13 +21,12 @@ class SignatureError(LookupFailed):
 
 
 class UnknownKeyError(LookupFailed):
-    """A key that stands where nobody here reads: neither that it signed can be said nor that it
-    did not."""
+    """A key in a place that cannot be read: it is unknown whether it signed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """As whom a policy wants registries to be asked.
+    """The credentials for registries that a policy names.
 
     providers: `default`, `amazon`, `azure`, `google`, `github`; secrets: of Secrets, a name in
     Kyverno's own namespace or `namespace/name`; insecure: whether registries may be asked without
@@ -123,7 +122,7 @@ class SignatureSource(Protocol):
     """Verifies; each method raises SignatureError or LookupFailed in Kyverno's words."""
 
     def learn(self, keys: KeySource, /) -> None:
-        """Keeps who knows the keys that policies name by their Secrets."""
+        """Keep the source of the keys that policies name by their Secrets."""
         ...
 
     def signature(self, question: VerificationRequest, /) -> Verified:
@@ -161,8 +160,8 @@ class SignatureSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LoggedBlob:
-    """Some content, its signature (base64), and beside it the certificate (PEM) of who signed and
-    the entry of a transparency log (JSON)."""
+    """Some content, its signature (base64), the certificate (PEM) of the signer, and the entry of
+    a transparency log (JSON)."""
 
     content: bytes
     signature: str
@@ -171,7 +170,7 @@ class LoggedBlob:
 
 
 class BlobSource(Protocol):
-    """Verifies what lies at hand, for which nobody is asked."""
+    """Verifies content that is at hand, without a registry."""
 
     def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
         """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
@@ -183,19 +182,19 @@ class BlobSource(Protocol):
     def logged(
         self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
     ) -> str | None:
-        """The name in the certificate of who signed, as a log's entry has it; None where the entry
-        is not the signature's, or not the log's.
+        """Return the name in the signer's certificate, as a log's entry has it; None where the
+        entry is not the signature's, or not the log's.
 
-        key, certificate: of who must have signed, empty for anybody; chain: who must vouch for
-        that certificate, empty for nobody. Whether anybody vouches for the one beside the signature
-        is not asked. Raises SignatureError for a certificate that cannot be used, any other
+        key, certificate: of the required signer, empty for any; chain: the issuers of that
+        certificate, empty for none. The issuer of the certificate next to the signature is not
+        checked. Raises SignatureError for a certificate that cannot be used, any other
         LookupFailed where that is not known.
         """
         ...
 
 
 class _Unverified:
-    """Nobody who could verify."""
+    """No verifier."""
 
     def logged(
         self, _blob: LoggedBlob, _key: str = "", _certificate: str = "", _chain: str = "", /
@@ -207,7 +206,7 @@ class _Unverified:
 
 
 class _Unasked:
-    """Nobody who could answer."""
+    """No registry."""
 
     def learn(self, keys: KeySource, /) -> None:
         pass

@@ -3,8 +3,7 @@
 `OFFLINE` is the default and has nothing; `cli_files.world` fills the ports from a user's values
 file and mocks, `network` from a cluster, registries and services. A question without an answer
 raises `LookupFailed`, whose message becomes part of the rule's error; `NoSource` says that there
-is nobody to ask, and then the context entry is left out as Kyverno's command-line program leaves
-it out.
+is no source, and then the context entry is omitted, as in Kyverno's command-line program.
 """
 
 from __future__ import annotations

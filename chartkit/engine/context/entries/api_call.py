@@ -22,10 +22,10 @@ _MISSING = object()
 
 
 class ApiCallLoader(EntryLoader):
-    """Loads the answer to a call. A default stands in, as it is, for a call that fails.
+    """Loads the answer to a call. A default, as it is, replaces a call that fails.
 
     Where there is no cluster to call, `NoSource` goes up to the rule, past messages and defaults;
-    beside recorded answers, a call without one is left out.
+    with recorded answers, a call without one is left out.
     """
 
     def __init__(self, name: str, body: Body, namespace: str) -> None:
@@ -67,7 +67,7 @@ class ApiCallLoader(EntryLoader):
         except NoSource as error:
             if context.world.mocks.has_recorded:
                 return NOTHING
-            # Nothing may stand in for an answer that nobody was asked for: the rule is undecided.
+            # Nothing replaces an answer that was not asked for: the rule is undecided.
             raise NoSource(
                 f"context entry {self.name}: the call cannot be made: {error.message}",
                 hint=error.hint,

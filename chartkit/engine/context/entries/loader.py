@@ -80,9 +80,9 @@ class Path:
 
 
 def stored(value: Json, context: Context, failure: str) -> Json:
-    """The value as it stands in a context: passed through JSON, its size counted.
+    """Return a value as a context holds it: passed through JSON, its size counted.
 
-    failure: what stands before the cause where it cannot be kept (`EvaluationError`). Raises
+    failure: the text before the cause where it cannot be kept (`EvaluationError`). Raises
     `BudgetError` for one that no text could hold.
     """
     context.budget.weigh(value, "a context entry")

@@ -42,7 +42,7 @@ def call_service(name: str, body: Body, services: ServiceSource, tries: int = 1)
     """Makes the call of an `apiCall` whose variables are resolved; name: what messages call it;
     tries: how often, where it fails.
 
-    Raises EvaluationError in Kyverno's words, and NoSource where nobody is asked.
+    Raises EvaluationError in Kyverno's words, and NoSource where no service is called.
     """
     call = replace(_built(name, body), tries=tries)
     try:

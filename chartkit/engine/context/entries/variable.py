@@ -12,7 +12,7 @@ from chartkit.model import Body, Json
 
 
 class VariableLoader(EntryLoader):
-    """Loads a variable. A default stands in for a path that fails or finds null.
+    """Loads a variable. A default replaces a path that fails or finds null.
 
     Where a value is given as well, the path is applied to it, and null found there is an error.
     A default that cannot be substituted is an error even where it is not needed.

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 # A variable at the start of a text, or after any character but a backslash; one level of plain
-# braces may stand inside, so a nested variable is found before the one around it.
+# braces may be inside, so a nested variable is found before the one around it.
 _VARIABLE = re.compile(r"(^|[^\\])(\{\{(?:\{[^{}]*\}|[^{}])*\}\})")
 
 OPEN = "{{"

@@ -73,7 +73,7 @@ class Template:
 def compile_template(value: Json, path: str = "") -> Template:
     """A template of a JSON value. Never raises: what is wrong is raised on `resolve`.
 
-    path: where the value stands in the document it is substituted with, as errors and the
+    path: the place of the value in the document it is substituted with, as errors and the
     variable `{{ @ }}` show it (`/spec/containers/0`; empty for the document itself).
     """
     try:

@@ -20,7 +20,7 @@ from chartkit.helm.render import render_chart
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
 from chartkit.render.compiled import compiled_set
-from chartkit.scan.surroundings import around
+from chartkit.scan.example_world import example_world
 from tests.policy_library import library
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (
@@ -79,7 +79,7 @@ def compiled(found: Iterable[Resource]) -> tuple[RunnablePolicy, ...]:
 
 def judge(policies: Iterable[RunnablePolicy], resource: Resource) -> list[RuleResult]:
     """What policies say of an object that is created."""
-    return evaluate(tuple(policies), Request(in_namespace(resource)), around(resource))
+    return evaluate(tuple(policies), Request(in_namespace(resource)), example_world(resource))
 
 
 @cache

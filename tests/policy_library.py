@@ -20,7 +20,7 @@ from chartkit.library.parameters import helm_body
 from chartkit.library.policies import Library, read_library
 from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult
-from chartkit.scan.surroundings import around
+from chartkit.scan.example_world import example_world
 
 _CHART = "apiVersion: v2\nname: library\nversion: 0.0.0\n"
 _TARGET = Target("library", "default")
@@ -73,7 +73,9 @@ def verdicts(
     compiled = compile_policy(Resource(policy))
     return {
         f"{resource.kind}/{resource.name}": evaluate(
-            [compiled], Request(in_namespace(resource), operation=operation), around(resource)
+            [compiled],
+            Request(in_namespace(resource), operation=operation),
+            example_world(resource),
         )
         for resource in found
     }

@@ -26,7 +26,7 @@ _WIDTH: Final = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RatedChange:
     """A change with its risk."""
 
     change: ObjectChange
@@ -39,7 +39,7 @@ class Comparison:
 
     before: str
     after: str
-    changes: tuple[Judged, ...]
+    changes: tuple[RatedChange, ...]
 
     def at_least(self, level: Level) -> bool:
         """Return whether a change has this level of risk or a higher one."""
@@ -48,7 +48,7 @@ class Comparison:
 
 def comparison(before: Side, after: Side) -> Comparison:
     """Compare two sides."""
-    judged = [Judged(each, risk(each)) for each in compare(before.resources, after.resources)]
+    judged = [RatedChange(each, risk(each)) for each in compare(before.resources, after.resources)]
     judged.sort(key=lambda each: -each.risk.level)
     return Comparison(before.name, after.name, tuple(judged))
 
@@ -144,7 +144,7 @@ def _shown(value: Json) -> str:
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
 
 
-def _body(each: Judged) -> Body:
+def _body(each: RatedChange) -> Body:
     identity = each.change.identity
     return {
         "risk": str(each.risk.level),

@@ -21,9 +21,9 @@ from chartkit.output.write import Tree
 from chartkit.project.project import Environment, Project, Workload
 from chartkit.render import overlays
 from chartkit.render.chart import Chart, ChartFiles, helm_threads, start_chart
-from chartkit.render.checks.policy_warnings import together
+from chartkit.render.checks.policy_warnings import merge_environments
 from chartkit.render.checks.run import check_environment, failed
-from chartkit.render.checks.vendored import taken_rows
+from chartkit.render.checks.vendored import vendored_rows
 from chartkit.render.environment import ALL, Subject, subject
 from chartkit.render.manifests import drift, manifests
 from chartkit.render.model import Outcome, Row
@@ -59,7 +59,7 @@ class RenderResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Composed:
+class _ChartTree:
     """A chart's plan and its files, with hand edits merged in."""
 
     plan: ChartPlan
@@ -67,7 +67,7 @@ class _Composed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Generated:
+class _GeneratedFolders:
     """Folders as they will be written: charts with overlays, and manifests."""
 
     charts: Sequence[Tree]
@@ -105,11 +105,13 @@ def written_folders(project: Project) -> tuple[Path, ...]:
     return (project.charts, *manifests, project.root / overlays.FOLDER)
 
 
-def _generate(project: Project, options: RenderOptions) -> tuple[tuple[Row, ...], _Generated]:
+def _generate(
+    project: Project, options: RenderOptions
+) -> tuple[tuple[Row, ...], _GeneratedFolders]:
     """Run every stage up to the disk; without `check`, a failed check generates nothing."""
     upstream = read_vendored(project.root)
     with temporary_folder() as parent, helm_threads() as executor:
-        composed, charts = list[_Composed](), list[Chart]()
+        composed, charts = list[_ChartTree](), list[Chart]()
         for plan in plan_charts(project, upstream):
             composed.append(_compose(project, plan, options.prefer))
             files = _lay_out(composed[-1], parent, upstream)
@@ -119,29 +121,29 @@ def _generate(project: Project, options: RenderOptions) -> tuple[tuple[Row, ...]
         ]
         subjects = _subjects(project, options, charts, [each.plan for each in composed])
         rows = (
-            *taken_rows(project, upstream, options.environments),
+            *vendored_rows(project, upstream, options.environments),
             *_check(subjects, [each.plan for each in composed]),
             *_overwritten(each.tree for each in composed),
         )
         if failed(rows) and not options.check:
-            return rows, _Generated(())
+            return rows, _GeneratedFolders(())
         trees = [each.tree for each in (*composed, *others)]
         if options.kustomize:
             trees += overlays.trees(project.root, subjects)
-        generated = _Generated(trees)
+        generated = _GeneratedFolders(trees)
         if project.manifests is not None and not failed(rows):
             installed = [manifests(project.manifests, each) for each in subjects]
-            generated = _Generated(trees, installed)
+            generated = _GeneratedFolders(trees, installed)
     for tree in (*generated.charts, *generated.manifests):
         write.require_own(tree, project.root)
     return rows, generated
 
 
-def _compose(project: Project, plan: ChartPlan, prefer: Prefer) -> _Composed:
-    return _Composed(plan, write.compose(plan, project.charts / plan.name, prefer))
+def _compose(project: Project, plan: ChartPlan, prefer: Prefer) -> _ChartTree:
+    return _ChartTree(plan, write.compose(plan, project.charts / plan.name, prefer))
 
 
-def _lay_out(chart: _Composed, parent: Path, upstream: Mapping[str, Vendored]) -> ChartFiles:
+def _lay_out(chart: _ChartTree, parent: Path, upstream: Mapping[str, Vendored]) -> ChartFiles:
     folder = write.lay_out(chart.tree, parent)
     return ChartFiles(chart.tree, folder, is_upstream=chart.plan.name in upstream)
 
@@ -169,7 +171,9 @@ def _subjects(
 
 def _check(subjects: Sequence[Subject], plans: Sequence[ChartPlan]) -> Iterator[Row]:
     policies = _policies(plans).policies
-    return together([row for each in subjects for row in check_environment(each, policies)])
+    return merge_environments(
+        [row for each in subjects for row in check_environment(each, policies)]
+    )
 
 
 def _policies(plans: Iterable[ChartPlan]) -> ChartPlan:
@@ -182,7 +186,7 @@ def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
             yield Row(ALL, "files", Outcome.WARNING, each.message, each.location, each.hint)
 
 
-def _compare(generated: _Generated) -> tuple[str, list[Row]]:
+def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
     """Return a diff from the folders on disk, and a row for what was not compared."""
     differences, rows = drift(generated.manifests)
     return "".join(map(write.drift, generated.charts)) + differences, rows

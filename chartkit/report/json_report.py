@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.model import Json, Resource, RuleResult, Status
-from chartkit.report.model import Remembered, ReportOptions, summary
+from chartkit.report.model import ReportOptions, ResultCache, summary
 from chartkit.report.spool import Spool
 
 _quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
@@ -27,7 +27,7 @@ class JsonWriter:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._rows = Spool()
-        self._known = Remembered(self._parts)
+        self._known = ResultCache(self._parts)
 
     def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
         """Add one resource's results."""

@@ -76,7 +76,7 @@ class Writer(Protocol):
         ...
 
 
-class Remembered(Generic[T]):
+class ResultCache(Generic[T]):
     """A cache of what a format makes of a result, for results that differ only in their object.
 
     make may only use the policy, the rule, the status and the message.

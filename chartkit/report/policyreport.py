@@ -18,7 +18,7 @@ from typing import Final
 
 from chartkit.documents.yaml_dump import dump_text, dump_yaml
 from chartkit.model import Resource, RuleResult, Status
-from chartkit.report.model import KYVERNO, Remembered, ReportOptions, ReportPer, summary
+from chartkit.report.model import KYVERNO, ReportOptions, ReportPer, ResultCache, summary
 from chartkit.report.spool import Spool
 
 
@@ -54,7 +54,7 @@ class ResultRows:
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
         self._time = int(options.now.timestamp())
-        self._known = Remembered(self._parts)
+        self._known = ResultCache(self._parts)
 
     def text(self, results: Sequence[RuleResult], subject: str) -> str:
         """Return items for an object's results; subject: their `resources`, empty where they have

@@ -32,7 +32,7 @@ class _Object(NamedTuple):
         return "/".join(filter(None, self))
 
 
-class _Said(NamedTuple):
+class _RuleKey(NamedTuple):
     """A rule as reports identify it; source: `kyverno`, `KyvernoValidatingPolicy` …"""
 
     source: str
@@ -68,7 +68,7 @@ class Comparison:
         self._options = options
         self._known = {(facts.source, facts.name) for facts in options.policies.values()}
         self._reported: set[tuple[str, str]] = set()
-        self._theirs: dict[_Object, dict[_Said, str]] = {}
+        self._theirs: dict[_Object, dict[_RuleKey, str]] = {}
         self._differences: list[Difference] = []
         self._equal = 0
         self._in_no_report = 0
@@ -87,7 +87,7 @@ class Comparison:
         scope = report.get("scope")
         for result in _mappings(report.get("results")):
             source = _text(result.get("source")) or _text(report.get("source"))
-            said = _Said(source, _text(result.get("policy")), _text(result.get("rule")))
+            said = _RuleKey(source, _text(result.get("policy")), _text(result.get("rule")))
             if said[:2] not in self._known:
                 continue
             self._reported.add((said.source, said.policy))
@@ -104,7 +104,7 @@ class Comparison:
             return
         for result in results:
             source = self._options.facts(result).source
-            said = _Said(source, result.policy, result.rule)
+            said = _RuleKey(source, result.policy, result.rule)
             found = theirs.pop(said, None)
             if found is not None:
                 self._compare(said, own, found, str(result.status))
@@ -113,7 +113,7 @@ class Comparison:
         for said, found in theirs.items():
             self._compare(said, own, found, _NONE)
 
-    def _compare(self, said: _Said, own: _Object, theirs: str, ours: str) -> None:
+    def _compare(self, said: _RuleKey, own: _Object, theirs: str, ours: str) -> None:
         if theirs == ours:
             self._equal += 1
         else:

@@ -23,7 +23,7 @@ _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ChangedObject:
     """An object that a rule would write. before: its current state, None for a new one; rules:
     those that contribute to it, as `policy/rule` or `policy`."""
 
@@ -34,11 +34,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The changes that one object would cause. made: the object itself first, then others;
+    """The changes that one object would cause. changes: the object itself first, then others;
     problems: rules that fail to mutate or generate."""
 
     resource: Resource
-    made: tuple[Made, ...]
+    changes: tuple[ChangedObject, ...]
     problems: tuple[RuleResult, ...]
 
 
@@ -56,19 +56,22 @@ def run_preview(
         ]
         said = [result for one in responses for result in one.results]
         results = with_refusals(resource, said)
-        made = list(_made_of_it(resource, results))
+        changes = list(_own_changes(resource, results))
         for result in results:
             if result.patched_target is not None:
                 before = existing.get(_key(result.patched_target))
-                made.append(Made(before, result.patched_target, (rule_id(result),)))
-            made.extend(Made(None, body, (rule_id(result),)) for body in result.generated)
-            made.extend(
-                Made(existing.get(_key(body)), body, (rule_id(result),)) for body in result.updated
+                changes.append(ChangedObject(before, result.patched_target, (rule_id(result),)))
+            changes.extend(
+                ChangedObject(None, body, (rule_id(result),)) for body in result.generated
             )
-        made = list(map(_without_secret_values, made))
+            changes.extend(
+                ChangedObject(existing.get(_key(body)), body, (rule_id(result),))
+                for body in result.updated
+            )
+        changes = list(map(_without_secret_values, changes))
         problems = tuple(_problems(results))
-        if made or problems:
-            yield Preview(resource, tuple(made), problems)
+        if changes or problems:
+            yield Preview(resource, tuple(changes), problems)
 
 
 def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
@@ -79,16 +82,16 @@ def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
             yield result
 
 
-def _made_of_it(resource: Resource, results: Sequence[RuleResult]) -> Iterator[Made]:
+def _own_changes(resource: Resource, results: Sequence[RuleResult]) -> Iterator[ChangedObject]:
     changed = [one for one in results if one.patched and one.status is Status.PASS]
     last = changed[-1].patched if changed else None
     if last is not None and last != resource.body:
-        yield Made(resource.body, last, tuple(map(rule_id, changed)))
+        yield ChangedObject(resource.body, last, tuple(map(rule_id, changed)))
 
 
-def _without_secret_values(made: Made) -> Made:
-    after = without_secret_values(made.after, made.before) or {}
-    return replace(made, before=without_secret_values(made.before, made.after), after=after)
+def _without_secret_values(change: ChangedObject) -> ChangedObject:
+    after = without_secret_values(change.after, change.before) or {}
+    return replace(change, before=without_secret_values(change.before, change.after), after=after)
 
 
 def _key(body: Body) -> tuple[str, str, str, str]:
@@ -101,29 +104,29 @@ def to_text(previews: Sequence[Preview], colour: bool) -> str:
     lines: list[str] = []
     for preview in previews:
         lines.append(f"# {shown(resource_id(preview.resource))}  {preview.resource.location}")
-        for made in preview.made:
-            lines.append(f"# by {shown(', '.join(made.rules))}")
-            lines.extend(_diff(made, colour) if made.before is not None else _whole(made))
+        for change in preview.changes:
+            lines.append(f"# by {shown(', '.join(change.rules))}")
+            lines.extend(_diff(change, colour) if change.before is not None else _whole(change))
         for problem in preview.problems:
             message = shown(" ".join(problem.message.split()))
             lines.append(f"# {problem.status} {shown(rule_id(problem))}: {message}")
         lines.append("")
-    changed = [made for preview in previews for made in preview.made]
-    mutated = sum(made.before is not None for made in changed)
+    changed = [change for preview in previews for change in preview.changes]
+    mutated = sum(change.before is not None for change in changed)
     problems = sum(len(preview.problems) for preview in previews)
     text = f"# {mutated} mutated, {len(changed) - mutated} generated, {problems} problems"
     return "\n".join([*lines, text]) + "\n"
 
 
-def _diff(made: Made, colour: bool) -> Iterator[str]:
-    name = shown(resource_id(Resource(made.after)))
+def _diff(change: ChangedObject, colour: bool) -> Iterator[str]:
+    name = shown(resource_id(Resource(change.after)))
     colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in yaml_diff(made.before or {}, made.after, f"a/{name}", f"b/{name}"):
+    for line in yaml_diff(change.before or {}, change.after, f"a/{name}", f"b/{name}"):
         yield click.style(line, fg=colours.get(line[:1])) if colour else line
 
 
-def _whole(made: Made) -> list[str]:
-    return ["---", *dump_documents([made.after]).removeprefix("---\n").splitlines()]
+def _whole(change: ChangedObject) -> list[str]:
+    return ["---", *dump_documents([change.after]).removeprefix("---\n").splitlines()]
 
 
 def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 - one shape
@@ -134,7 +137,7 @@ def to_json(previews: Sequence[Preview], colour: bool) -> str:  # noqa: ARG001 -
             "location": str(preview.resource.location),
             "made": [
                 {"rules": list(one.rules), "before": one.before, "after": one.after}
-                for one in preview.made
+                for one in preview.changes
             ],
             "problems": [
                 {"rule": rule_id(one), "result": str(one.status), "message": one.message}

@@ -122,7 +122,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class RuleSeen:
+class AppliedRule:
     """An applied rule: its policy, its name, and its status for one object."""
 
     policy: str
@@ -161,7 +161,7 @@ class CaseResult:
     error: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     policies: tuple[PolicyRules, ...] = ()
-    seen: tuple[RuleSeen, ...] = field(default=(), repr=False)
+    seen: tuple[AppliedRule, ...] = field(default=(), repr=False)
 
     @property
     def failed(self) -> int:

@@ -11,7 +11,7 @@ from chartkit.model import Location
 from chartkit.testing.answers import ask
 from chartkit.testing.inputs import load_inputs
 from chartkit.testing.matching import Matcher
-from chartkit.testing.model import CaseResult, PolicyRules, RuleSeen, TestFile, ruleless
+from chartkit.testing.model import AppliedRule, CaseResult, PolicyRules, TestFile, ruleless
 from chartkit.testing.reader import FILE_NAME, find_tests, read_test_file
 from chartkit.testing.sources import Sources
 
@@ -72,7 +72,7 @@ def run_test(test: TestFile, case: str, sources: Sources) -> CaseResult:
             *map(_deletions, inputs.policies.cleaners),
         ),
         seen=tuple(
-            RuleSeen(answer.policy, result.rule if answer.has_rules else "", result.status)
+            AppliedRule(answer.policy, result.rule if answer.has_rules else "", result.status)
             for answer in answers.every()
             for result in answer.results
         ),

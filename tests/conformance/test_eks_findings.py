@@ -109,7 +109,7 @@ def _made(policies: Sequence[RunnablePolicy], objects: Sequence[Resource]) -> Fo
         (policy.policy.name, preview.resource)
         for policy in policies
         for preview in run_preview([policy], objects, ScanContext(world=world))
-        if preview.made
+        if preview.changes
     )
 
 

@@ -21,7 +21,7 @@ from chartkit.kyverno.cel_functions import kyverno_call
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
-from chartkit.scan.surroundings import around
+from chartkit.scan.example_world import example_world
 from tests.policy_forms import (
     ADMISSION,
     CLUSTER,
@@ -101,13 +101,13 @@ def test_good_and_bad_resources_come_out_right(
     rendered = _rendered(form, policy, examples)
     policies = compiled(rendered)
     for resource in read(examples.good):
-        verdict = verdicts.judge(policies, (), resource, around(resource))
+        verdict = verdicts.judge(policies, (), resource, example_world(resource))
         assert not verdict.error, resource.name
         assert not verdict.acts, resource.name
     bad = read(examples.bad)
     assert rendered or not bad, "a policy that is not written cannot refuse anything"
     for resource in bad:
-        verdict = verdicts.judge(policies, (), resource, around(resource))
+        verdict = verdicts.judge(policies, (), resource, example_world(resource))
         assert not verdict.error, resource.name
         assert verdict.acts, resource.name
 

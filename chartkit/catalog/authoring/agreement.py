@@ -12,7 +12,7 @@ from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, POLICY_FILE
 from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
-from chartkit.scan.surroundings import around
+from chartkit.scan.example_world import example_world
 from chartkit.scan.verdicts import Verdict, judge
 
 EXAMPLES: Final = "CK513"
@@ -62,7 +62,7 @@ def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]
         if file is None:
             continue
         try:
-            found = [(one, around(one)) for one in resources(read_file(file))]
+            found = [(one, example_world(one)) for one in resources(read_file(file))]
         except InputError as error:
             yield Diagnostic(EXAMPLES, Severity.ERROR, error.message, error.location, error.hint)
             continue

@@ -22,7 +22,7 @@ from chartkit.catalog.show import Details, details, does
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body
-from chartkit.scan.surroundings import CLUSTER_FILE
+from chartkit.scan.example_world import CLUSTER_FILE
 
 MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
 INDEX: Final = "README.md"

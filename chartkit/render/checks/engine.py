@@ -119,7 +119,7 @@ def _scan(
     by_id = {policy.policy.id: policy for policy in compiled.policies}
     labels = namespace_labels(found)
     diagnostics: list[Diagnostic] = []
-    away = [_Away(each, unsent.reasons(each, labels)) for each in found]
+    away = [_UnsentObject(each, unsent.reasons(each, labels)) for each in found]
     order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
@@ -141,7 +141,7 @@ def _scan(
 
 
 @dataclass(slots=True)
-class _Away:
+class _UnsentObject:
     """An object, the reasons why it is not sent to Kyverno (none if it is), and the number of
     violations that it would have."""
 
@@ -150,9 +150,9 @@ class _Away:
     violations: int = 0
 
 
-def _kept_away(unsent: Unsent, found: Sequence[_Away]) -> Iterator[Diagnostic]:
+def _kept_away(unsent: Unsent, found: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:
     """Yield a note for each filter, with the objects that it keeps from Kyverno."""
-    by_place: dict[Location | None, list[_Away]] = {}
+    by_place: dict[Location | None, list[_UnsentObject]] = {}
     for each in found:
         by_place.setdefault(unsent.locate(each.reasons[0]), []).append(each)
     for place, objects in by_place.items():

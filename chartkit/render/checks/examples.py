@@ -28,8 +28,8 @@ from chartkit.render.compiled import compiled_set
 from chartkit.render.environment import Subject
 from chartkit.render.model import Outcome, Row, counted, listed, rows
 from chartkit.render.partial_chart import part_of
+from chartkit.scan.example_world import example_world
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.surroundings import around
 from chartkit.scan.verdicts import judge
 
 _HIDDEN = (
@@ -51,7 +51,7 @@ def examples(
     rendered = [each.name for each in subject.policies.rendered().resources if is_policy(each)]
     known = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
     policies = [known[name] for name in rendered if name in known]
-    shown = {each.name: _Shown(each) for each in policies}
+    shown = {each.name: _PolicyExamples(each) for each in policies}
     rounds = [(each, render(subject)) for each, render in _rounds(subject, policies)]
     for round_, future in rounds:
         compiled = _compiled(future.result(), round_)
@@ -153,7 +153,7 @@ def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _FileResults:
     """The results of a file of examples: their number, what is wrong with them, the bad ones that
     the policy acts on, and those that it misses."""
 
@@ -164,13 +164,13 @@ class _Judged:
 
 
 @lru_cache(maxsize=4096)
-def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _Judged:
+def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) -> _FileResults:
     """Return the objects of a file; environments with the same policies share it."""
     found: list[Diagnostic] = []
     acting: list[Resource] = []
     missed: list[Resource] = []
     for resource in _read(file):
-        verdict = judge(compiled.policies, compiled.cleanup, resource, around(resource))
+        verdict = judge(compiled.policies, compiled.cleanup, resource, example_world(resource))
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
         if verdict.error:
             message = f"{policy} cannot decide about its {which}: {verdict.error}"
@@ -180,10 +180,10 @@ def _judged(policy: str, compiled: PolicySet, file: Path, expected_bad: bool) ->
         elif verdict.acts:
             message = f"{policy} {verdict.does} its {which}"
             found.append(Diagnostic(policy, Severity.ERROR, message, resource.location))
-    return _Judged(len(_read(file)), tuple(found), tuple(acting), tuple(missed))
+    return _FileResults(len(_read(file)), tuple(found), tuple(acting), tuple(missed))
 
 
-class _Shown:
+class _PolicyExamples:
     """The results of one policy's examples in an environment.
 
     acting: the bad ones that it acted on; missed: those that it let pass; asked: whether Kyverno
@@ -203,7 +203,7 @@ class _Shown:
         """The policy's name."""
         return self.policy.name
 
-    def add(self, compiled: PolicySet, judged: _Judged) -> None:
+    def add(self, compiled: PolicySet, judged: _FileResults) -> None:
         """Add the results of one file."""
         self.judged += judged.count
         self.wrong += judged.wrong
@@ -213,7 +213,7 @@ class _Shown:
         self.cleans = self.cleans or bool(compiled.cleanup)
 
 
-def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
+def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Diagnostic]:
     """Yield one finding for all bad examples of a file that a policy misses and no exclusion leaves
     out: one cause hides many."""
     given = exclusions.of(shown.name)
@@ -230,7 +230,7 @@ def _unexplained(shown: _Shown, exclusions: Exclusions) -> Iterator[Diagnostic]:
         yield Diagnostic(shown.name, Severity.ERROR, message, bad[0].location, hint)
 
 
-def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagnostic]:
+def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Iterator[Diagnostic]:
     """Yield a note for each exclusion that leaves examples out, and a warning for each policy
     without any other examples."""
     by_place: dict[Location, dict[str, int]] = {}
@@ -249,7 +249,9 @@ def _left_out(shown: Iterable[_Shown], exclusions: Exclusions) -> Iterator[Diagn
         yield Diagnostic("exclusion", Severity.NOTE, message, place)
 
 
-def _places(resource: Resource, shown: _Shown, exclusions: Exclusions) -> Iterator[Location]:
+def _places(
+    resource: Resource, shown: _PolicyExamples, exclusions: Exclusions
+) -> Iterator[Location]:
     """Yield the first exclusion that leaves an example out."""
     found = (one.location for one in exclusions.of(shown.name) if one.leaves_out(resource))
     yield from islice(found, 1)
@@ -261,7 +263,9 @@ def _only_reported(subject: Subject) -> frozenset[str]:
     return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)
 
 
-def _speechless(shown: _Shown, unsent: Unsent, decided: Collection[str]) -> Iterator[Diagnostic]:
+def _speechless(
+    shown: _PolicyExamples, unsent: Unsent, decided: Collection[str]
+) -> Iterator[Diagnostic]:
     """Yield a warning for a policy whose objects are all kept from it; a note if the project has
     decided that the policy only reports, as background scans do."""
     if not shown.acting or not (shown.asked or shown.cleans):

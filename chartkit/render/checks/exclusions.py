@@ -15,7 +15,7 @@ from chartkit.values.lint.subject import Subject as Values
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Exclusion:
     """An exclusion as an environment has it.
 
     filters: as Kyverno's `exclude` has them, all of which must match; location: its line in
@@ -41,26 +41,26 @@ class Exclusions:
     def __init__(self, subject: Subject) -> None:
         self._values = subject.policies.lint_subject()
         self._merged = self._values.values
-        self._known: dict[str, Sequence[Given]] = {}
+        self._known: dict[str, Sequence[Exclusion]] = {}
         self._written = {
             name: (*subject.environment.exclude, *given.exclude)
             for name, given in (subject.resolved.policies if subject.resolved else {}).items()
         }
 
-    def of(self, policy: str) -> Sequence[Given]:
+    def of(self, policy: str) -> Sequence[Exclusion]:
         """Return the exclusions of a policy: those for every policy first."""
         if policy not in self._known:
             self._known[policy] = self._read(policy)
         return self._known[policy]
 
-    def _read(self, policy: str) -> Sequence[Given]:
+    def _read(self, policy: str) -> Sequence[Exclusion]:
         own = ("policies", policy, "exclude")
         if not mapping_at(self._merged, own[0], policy, own[2]):
             own = ("policyExclude", policy, "")
         paths = [("exclude",), own if own[2] else own[:2]]
         return [each for path in paths for each in self._below(path, policy)]
 
-    def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Given]:
+    def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Exclusion]:
         block: Json = self._merged
         for step in path:
             block = mapping_at(block, step)
@@ -70,10 +70,10 @@ class Exclusions:
         for_all = len(path) == 1
         for at, one in enumerate(_items(block, "any")):
             place = places.get(repr(one.get("resources"))) or _place(self._values, *path, "any", at)
-            yield Given((one,), place, for_all)
+            yield Exclusion((one,), place, for_all)
         together = _items(block, "all")
         if together:
-            yield Given(together, _place(self._values, *path, "all"), for_all)
+            yield Exclusion(together, _place(self._values, *path, "all"), for_all)
 
 
 def _items(block: Mapping[str, Json], key: str) -> list[Body]:

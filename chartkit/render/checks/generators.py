@@ -30,7 +30,7 @@ _KEEP: Final = (
 )
 
 
-def going_generators(subject: Subject) -> Iterable[Row]:
+def removed_generators(subject: Subject) -> Iterable[Row]:
     """Yield a row for each generating policy of the last render whose objects may be deleted."""
     folder = subject.project.manifests
     if folder is None:

@@ -38,7 +38,7 @@ _BY_POLICY: Final = "validationFailureActionByPolicy"
 
 
 @dataclass(frozen=True, slots=True)
-class _Own:
+class _OwnAction:
     """One action in a policy's text; namespaces: where it applies, empty for all others."""
 
     before: str
@@ -111,7 +111,9 @@ def _rows(
         yield Row(name, CHECK, Outcome.NOTE, message, given.location)
 
 
-def _changed(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+def _changed(
+    subject: Subject, policy: UpstreamPolicy, found: Sequence[_OwnAction]
+) -> Iterator[Row]:
     """Yield a warning for what is no longer refused, and a note for what is now refused as well."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
         parts = [
@@ -127,11 +129,11 @@ def _changed(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) ->
             yield Row(subject.environment.name, CHECK, outcome, message, place, hint)
 
 
-def _where(each: _Own) -> str:
+def _where(each: _OwnAction) -> str:
     return f" for {each.namespaces}" if each.namespaces else ""
 
 
-def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_Own]) -> Iterator[Row]:
+def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_OwnAction]) -> Iterator[Row]:
     """Yield a row if a policy's own action differs from the environment's."""
     env = subject.environment
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
@@ -181,7 +183,9 @@ def _given_at(subject: Subject, name: str) -> Location:
     return values.locate(path)
 
 
-def _compared(policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]) -> Iterable[_Own]:
+def _compared(
+    policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
+) -> Iterable[_OwnAction]:
     there = [each for each in rendered.get(policy.name, ()) if each.kind == policy.kind]
     if not there:
         return ()
@@ -195,7 +199,7 @@ def _compared(policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
     return ()
 
 
-def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_Own]:
+def _of_rules(policy: UpstreamPolicy, there: Resource) -> Iterator[_OwnAction]:
     """Yield the actions of each rule that validates: by default, and where an override applies."""
     try:
         before = read_policy(Resource(policy.body, policy.location))
@@ -228,9 +232,9 @@ def _one(
     where: tuple[str, Mapping[str, str]],
     place: Location,
     namespaces: str,
-) -> _Own:
+) -> _OwnAction:
     was, now = (rule_action(each, rule, *where) for each in (before, after))
-    return _Own(was, now, place, namespaces)
+    return _OwnAction(was, now, place, namespaces)
 
 
 def _rule_place(policy: UpstreamPolicy, index: int, rule: Body) -> Location:
@@ -270,26 +274,28 @@ def _labels(selector: LabelSelector) -> dict[str, str]:
     return named
 
 
-def _of_cel(policy: UpstreamPolicy, there: Resource, split: Sequence[Resource]) -> Iterator[_Own]:
+def _of_cel(
+    policy: UpstreamPolicy, there: Resource, split: Sequence[Resource]
+) -> Iterator[_OwnAction]:
     own = mapping_at(policy.body, "spec").get("validationActions")
     if UNKNOWN in str(own) or "validations" not in policy.body["spec"]:
         return
     place = policy.document.locate("spec", "validationActions")
     before = _denies(policy.body)
-    yield _Own(before, _denies(there.body), place)
+    yield _OwnAction(before, _denies(there.body), place)
     if split:
-        yield _Own(before, AUDIT, place, "some namespaces")
+        yield _OwnAction(before, AUDIT, place, "some namespaces")
 
 
 def _of_bindings(
     policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
-) -> Iterator[_Own]:
+) -> Iterator[_OwnAction]:
     for document in policy.bound:
         name = str(document.body["metadata"]["name"])
         place = document.locate("spec", "validationActions")
         for there in rendered.get(name, ()):
             if there.kind == document.body["kind"]:
-                yield _Own(_denies(document.body), _denies(there.body), place)
+                yield _OwnAction(_denies(document.body), _denies(there.body), place)
 
 
 def _denies(body: Body) -> str:

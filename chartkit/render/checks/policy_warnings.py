@@ -29,7 +29,7 @@ def policy_warnings(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
             yield Row(name, POLICY_WARNINGS, Outcome.NOTE, text, env.locate_policy_type(), _NEWER)
 
 
-def together(rows: Sequence[Row]) -> Iterator[Row]:
+def merge_environments(rows: Sequence[Row]) -> Iterator[Row]:
     """Yield the rows, with one in place of several environments' equal warnings of policies or
     charts."""
     said: dict[Row, list[str]] = {}

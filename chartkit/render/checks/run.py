@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chartkit.library.policy import LibraryPolicy
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
-from chartkit.render.checks.generators import going_generators
+from chartkit.render.checks.generators import removed_generators
 from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.policy_warnings import policy_warnings
@@ -33,7 +33,7 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
     found += policy_warnings(subject, compiled)
     found += own_policies(subject, carried or ())
     found += permissions(subject, carried or ())
-    found += going_generators(subject)
+    found += removed_generators(subject)
     unsent = Unsent(subject)
     if carried is None:
         found += without_examples(subject)

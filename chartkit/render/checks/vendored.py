@@ -13,7 +13,7 @@ from chartkit.render.model import Outcome, Row
 CHECK = "charts"
 
 
-def taken_rows(
+def vendored_rows(
     project: Project, taken: Mapping[str, Vendored], environments: Sequence[Environment]
 ) -> Iterator[Row]:
     """Yield a note for each vendored chart, and a warning for each setting of chartkit.yaml that

@@ -16,7 +16,7 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import FORMATS, ReportOptions, ReportPer, spool
-from chartkit.report.model import Remembered
+from chartkit.report.model import ResultCache
 from chartkit.report.outputs import Output, Outputs, write_pieces
 from chartkit.report.spool import Spool
 
@@ -79,7 +79,7 @@ def test_no_format_keeps_results_in_memory(
 ) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", 10_000)
     monkeypatch.setattr(spool, "_PIECE", 10_000)
-    monkeypatch.setattr(Remembered, "_LIMIT", 50)
+    monkeypatch.setattr(ResultCache, "_LIMIT", 50)
 
     def written(objects: int) -> tuple[int, int]:
         """The report's size, and the most memory that it took."""

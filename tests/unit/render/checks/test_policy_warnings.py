@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.render.checks.policy_warnings import together
+from chartkit.render.checks.policy_warnings import merge_environments
 from chartkit.render.model import POLICY_WARNINGS as CHECK
 from chartkit.render.model import Outcome, Row
 
@@ -13,10 +13,10 @@ def _row(environment: str, message: str = "deprecated", check: str = CHECK) -> R
 
 def test_environments_share_a_warning() -> None:
     rows = [_row("dev"), _row("qa", "other"), _row("prd"), _row("prd", "other")]
-    found = [(row.environment, row.message) for row in together(rows)]
+    found = [(row.environment, row.message) for row in merge_environments(rows)]
     assert found == [("dev, prd", "deprecated"), ("qa, prd", "other")]
 
 
 def test_rows_of_other_checks_stay() -> None:
     rows = [_row(name, check="policies") for name in ("dev", "qa")]
-    assert list(together(rows)) == rows
+    assert list(merge_environments(rows)) == rows

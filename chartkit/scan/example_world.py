@@ -14,7 +14,7 @@ from chartkit.model import Resource
 CLUSTER_FILE: Final = "cluster.yaml"
 
 
-def around(example: Resource) -> World:
+def example_world(example: Resource) -> World:
     """Return the world for evaluating an example; raise InputError for an invalid file."""
     return _read(Path(example.location.file).parent / CLUSTER_FILE)
 

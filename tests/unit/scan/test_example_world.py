@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
-from chartkit.scan.surroundings import around
+from chartkit.scan.example_world import example_world
 
 _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 _CLUSTER = """\
@@ -30,7 +30,7 @@ def _example(folder: Path) -> Resource:
 
 def test_objects_beside_an_example_are_there(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text(_CLUSTER)
-    world = around(_example(tmp_path))
+    world = example_world(_example(tmp_path))
     (budget,) = world.api.call("GET", _BUDGETS, None)["items"]
     assert budget["metadata"]["name"] == "web"
     assert world.api.configmap("default", "settings")["data"] == {"a": "b"}
@@ -39,7 +39,7 @@ def test_objects_beside_an_example_are_there(tmp_path: Path) -> None:
 
 
 def test_without_them_there_is_nobody_to_ask(tmp_path: Path) -> None:
-    world = around(_example(tmp_path))
+    world = example_world(_example(tmp_path))
     assert world is OFFLINE
     with pytest.raises(NoSource):
         world.api.call("GET", _BUDGETS, None)
@@ -48,4 +48,4 @@ def test_without_them_there_is_nobody_to_ask(tmp_path: Path) -> None:
 def test_a_broken_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "cluster.yaml").write_text("{")
     with pytest.raises(InputError, match=r"cluster\.yaml"):
-        around(_example(tmp_path))
+        example_world(_example(tmp_path))

@@ -76,7 +76,11 @@ def _found(tmp_path: Path, kind: Kind, spoil: _Spoil) -> list[tuple[str, str]]:
         (_replace("cel.yaml", "name: mine", "name: other"), "CK512", "calls itself 'other'"),
         (_replace("policy.yaml", "name: mine", "name: other"), "CK512", "calls itself 'other'"),
         (_replace("policy.yaml", "ClusterPolicy", "ConfigMap"), "CK512", ""),
-        (_replace("policy.yaml", 'parameter("label")', 'parameter("labl")'), "CK512", "no parameter 'labl'"),
+        (
+            _replace("policy.yaml", 'parameter("label")', 'parameter("labl")'),
+            "CK512",
+            "no parameter 'labl'",
+        ),
         (_replace("policy.yaml", "<%=", "<% if"), "CK512", "template"),
         (_replace("policy.yaml", "operator: Equals", "operator: Eqals"), "CK512", ""),
         (_replace("cel.yaml", "orValue('') !=", "orValue('') =!"), "CK512", ""),

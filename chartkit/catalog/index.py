@@ -24,7 +24,7 @@ _LARGEST: Final = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class IndexedLibrary:
     """A library's policies in the order of their references.
 
     problems: files that could not be read, each with its place; digests: SHA-256 of the files
@@ -36,7 +36,7 @@ class Indexed:
     digests: Mapping[str, str]
 
 
-def read_index(name: str, root: Path) -> Indexed:
+def read_index(name: str, root: Path) -> IndexedLibrary:
     """The policies at and below a folder; raises InputError where there is no such folder.
 
     name: the library's, for its entries. Hidden files and folders, Helm charts, and what stands
@@ -56,7 +56,7 @@ def read_index(name: str, root: Path) -> Indexed:
     return _indexed(name, root, units)
 
 
-def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> Indexed:
+def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> IndexedLibrary:
     """The policies of a library that is not on disk: the same as `read_index` gives of its files
     below root."""
     folders: dict[str, dict[str, bytes]] = {}
@@ -75,7 +75,7 @@ def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> Indexed:
     return _indexed(name, root, units)
 
 
-def _indexed(name: str, root: Path, units: Mapping[str, Unit]) -> Indexed:
+def _indexed(name: str, root: Path, units: Mapping[str, Unit]) -> IndexedLibrary:
     entries: dict[str, Entry] = {}
     problems = [problem for unit in units.values() for problem in unit.problems]
     for unit in units.values():
@@ -90,7 +90,7 @@ def _indexed(name: str, root: Path, units: Mapping[str, Unit]) -> Indexed:
         for folder, unit in units.items()
         for file, digest in unit.digests.items()
     }
-    return Indexed(tuple(ordered), tuple(problems), digests)
+    return IndexedLibrary(tuple(ordered), tuple(problems), digests)
 
 
 def _folders(root: Path) -> Iterator[tuple[str, dict[str, Stamp]]]:

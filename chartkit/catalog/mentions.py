@@ -13,14 +13,14 @@ from chartkit.library.profiles import read_profile, resolve
 
 
 @dataclass(frozen=True, slots=True)
-class Mentioned:
+class Mentions:
     """controls: of standards, each with where it is written; profiles: those that have it."""
 
     controls: tuple[tuple[str, str], ...] = ()
     profiles: tuple[str, ...] = ()
 
 
-def mentions() -> Mapping[str, Mentioned]:
+def mentions() -> Mapping[str, Mentions]:
     """Return the mentions of the built-in policies, by reference.
 
     A profile that has a policy switched off says so: it ships in the chart, for values to switch
@@ -28,7 +28,7 @@ def mentions() -> Mapping[str, Mentioned]:
     """
     controls, profiles = _controls(), _profiles()
     return {
-        reference: Mentioned(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
+        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
         for reference in {**controls, **profiles}
     }
 

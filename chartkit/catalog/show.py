@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.catalog.authoring.examples import Shown, examples_of
+from chartkit.catalog.authoring.examples import ShownExample, examples_of
 from chartkit.catalog.authoring.needs import as_json as needs_json
 from chartkit.catalog.authoring.needs import as_lines as needs_lines
 from chartkit.catalog.entries import one_line
@@ -43,7 +43,7 @@ class Details:
     entry: Entry
     parameters: Mapping[str, Body]
     sources: tuple[Source, ...]
-    examples: Shown
+    examples: ShownExample
     remediation: str = ""
     counterpart: tuple[str, ...] = ()
     control: Control | None = None

@@ -17,7 +17,7 @@ from chartkit.library.policies import (read_library)
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.library.templating import render_tree
 from chartkit.model import Location
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from chartkit.project.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
 from chartkit.schemas import json_schema
 
@@ -134,7 +134,7 @@ def write_project(folder: Path, files: Mapping[str, str]) -> list[Path]:
     written = []
     for name in sorted(files, key=lambda name: (name == FILE_NAME, name)):
         file = folder / name
-        swap.require_inside(file, folder)
+        atomic_folder.require_inside(file, folder)
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("x", encoding="utf-8", newline="\n") as out:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.helm.ignore import FILE, Ignored
+from chartkit.helm.ignore import FILE, IgnoreRules
 from chartkit.helm.model import ChartError
 from chartkit.helm.sandbox.limits import size
 
@@ -35,7 +35,7 @@ def entries(chart: Path) -> list[Entry]:
     """Everything that Helm reads of a chart, links followed. Raises ChartError for links that lead
     out of it or in circles, for what is no file, and for too much."""
     root = os.path.realpath(chart)
-    ignored = Ignored(_rules(root))
+    ignored = IgnoreRules(_rules(root))
     found: list[Entry] = []
     total = 0
     for entry in _walk(_Folder(root, "", (root,)), root, ignored):
@@ -61,7 +61,7 @@ class _Folder:
     chain: tuple[str, ...]
 
 
-def _walk(folder: _Folder, root: str, ignored: Ignored) -> Iterator[Entry]:
+def _walk(folder: _Folder, root: str, ignored: IgnoreRules) -> Iterator[Entry]:
     if len(folder.chain) > _DEEPEST:
         raise ChartError(f"has folders more than {_DEEPEST} deep", folder.name)
     try:

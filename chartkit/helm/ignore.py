@@ -25,7 +25,7 @@ class _Rule:
         return bool(self.pattern.fullmatch(name if self.whole else name.rpartition("/")[2]))
 
 
-class Ignored:
+class IgnoreRules:
     """Decides which files of a chart Helm leaves out."""
 
     def __init__(self, text: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
 from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import Answer, Place, RefusedError, StoppedError, Worker
+from chartkit.helm.sandbox.process import Place, RefusedError, StoppedError, Worker, WorkerReply
 from chartkit.helm.warnings import warnings
 from chartkit.model import Body
 
@@ -32,7 +32,7 @@ class Workers:
             if not self._free and not self._busy:
                 self._free.append(Worker(*self._given))
 
-    def ask(self, call: Mapping[str, Any], limits: Limits) -> Answer:
+    def ask(self, call: Mapping[str, Any], limits: Limits) -> WorkerReply:
         """A worker's answer; raises RefusedError and StoppedError as it does."""
         worker = self._take()
         try:
@@ -117,7 +117,9 @@ class HelmLibrary:
         ]
         return [*found, *logged(warnings(answer.log))]
 
-    def _ask(self, do: str, chart: Path, values: Body, options: Body, release: str = "") -> Answer:
+    def _ask(
+        self, do: str, chart: Path, values: Body, options: Body, release: str = ""
+    ) -> WorkerReply:
         call = {
             "do": do,
             "chart": str(chart),

@@ -18,7 +18,7 @@ import yaml
 from chartkit.errors import RenderError
 from chartkit.helm.model import DryRun, Finding, HelmStoppedError, Target, Texts, logged
 from chartkit.helm.sandbox.limits import Limits
-from chartkit.helm.sandbox.process import Done, Place, Programs, StoppedError
+from chartkit.helm.sandbox.process import Place, ProgramResult, Programs, StoppedError
 from chartkit.helm.warnings import warnings
 from chartkit.model import Body
 
@@ -100,7 +100,7 @@ class HelmProgram:
         ]
         return [*found, *logged(warnings(answer.err))]
 
-    def _run(self, arguments: list[str], values: Body, failing: bool = False) -> Done:
+    def _run(self, arguments: list[str], values: Body, failing: bool = False) -> ProgramResult:
         found = shutil.which(self._program) or self._program
         place = self._place
         if not _is_binary(found):

@@ -45,7 +45,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ObjectLiteral:
     """An object that is written out; api_version, kind: None where no literal says it."""
 
     api_version: str | None
@@ -133,7 +133,7 @@ def _literal(pieces: Sequence[Token], known: Mapping[str, str]) -> str | None:
     return None
 
 
-def objects(text: str, known: Mapping[str, str]) -> Iterator[Made]:
+def objects(text: str, known: Mapping[str, str]) -> Iterator[ObjectLiteral]:
     """The Kubernetes objects written out in a text: maps with `kind` and `metadata`."""
     pieces = tokens(text)
     open_maps: list[dict[str, str | None]] = []
@@ -147,7 +147,7 @@ def objects(text: str, known: Mapping[str, str]) -> Iterator[Made]:
             if brackets.pop() == "{":
                 fields = open_maps.pop()
                 if "kind" in fields and "metadata" in fields:
-                    yield Made(fields.get("apiVersion"), fields["kind"])
+                    yield ObjectLiteral(fields.get("apiVersion"), fields["kind"])
         elif token.literal is not None and brackets[-1:] == ["{"] and _is_key(pieces, index):
             open_maps[-1][token.literal] = _literal(_value(pieces, index + 2), known)
 

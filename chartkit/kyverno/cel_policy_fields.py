@@ -20,18 +20,18 @@ NAMESPACED = "Namespaced"
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedVersion:
     """From which Kyverno version on a kind is written in which API version."""
 
     since: Version
     version: str
 
 
-def _served(*pairs: tuple[int, str]) -> tuple[Served, ...]:
-    return tuple(Served(Version(1, minor), version) for minor, version in pairs)
+def _served(*pairs: tuple[int, str]) -> tuple[ServedVersion, ...]:
+    return tuple(ServedVersion(Version(1, minor), version) for minor, version in pairs)
 
 
-KINDS: Mapping[str, tuple[Served, ...]] = MappingProxyType(
+KINDS: Mapping[str, tuple[ServedVersion, ...]] = MappingProxyType(
     {
         "ValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),
         "ImageValidatingPolicy": _served((14, "v1alpha1"), (17, "v1")),

@@ -12,7 +12,7 @@ from chartkit.atomic import replacing
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.model import Body, Location
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 
 _NEW = """\
 apiVersion: chartkit.dev/v1
@@ -83,7 +83,7 @@ def write_files(texts: Mapping[Path, str], project: Path) -> None:
     try:
         with contextlib.ExitStack() as every:
             for current, text in texts.items():
-                swap.require_inside(current, project)
+                atomic_folder.require_inside(current, project)
                 current.parent.mkdir(parents=True, exist_ok=True)
                 before = current.read_text("utf-8") if current.exists() else None
                 stage = every.enter_context(contextlib.ExitStack())

@@ -19,7 +19,7 @@ from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Location, Severity
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from chartkit.output.generated_chart import GeneratedChart
 from chartkit.output.values_merge import Prefer, merge_values
 
@@ -126,14 +126,14 @@ def publish(tree: Tree, project: Path | None = None) -> None:
     """
     if project is not None:
         require_own(tree, project)
-    with swap.replaced(tree.folder, project) as new:
+    with atomic_folder.replaced(tree.folder, project) as new:
         _fill(new, tree)
 
 
 def require_own(tree: Tree, project: Path) -> None:
     """Raise InputError where a link leads from a tree's place out of the project, or stands for a
     folder in the tree that files are written to."""
-    swap.require_inside(tree.folder, project)
+    atomic_folder.require_inside(tree.folder, project)
     within = {parent for name in tree.files for parent in Path(name).parents}
     for each in sorted(within - {Path()}):
         if (tree.folder / each).is_symlink():

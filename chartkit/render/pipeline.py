@@ -15,7 +15,7 @@ from pathlib import Path
 from chartkit.charts.names import ENGINE, POLICIES
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
-from chartkit.output import swap, write
+from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
 from chartkit.project.project import Environment, Project, Workload
@@ -83,15 +83,15 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
     """
     folders = written_folders(project)
     for folder in folders:
-        swap.require_inside(folder, project.root)
+        atomic_folder.require_inside(folder, project.root)
     if options.check:
         rows, generated = _generate(project, options)
         differences, manifest_rows = _compare(generated)
         differences += "".join(_left(folders, project.root))
         return RenderResult((*rows, *manifest_rows), differences)
-    with swap.lock(project.root):
+    with atomic_folder.lock(project.root):
         for folder in folders:
-            swap.repair_all(folder)
+            atomic_folder.repair_all(folder)
         rows, generated = _generate(project, options)
         if failed(rows):
             return RenderResult(rows)
@@ -194,8 +194,8 @@ def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
 
 def _left(folders: Sequence[Path], root: Path) -> Iterator[str]:
     """Yield a line for each folder that an interrupted render left; none while one is running."""
-    left = [each for folder in folders for each in swap.left_behind(folder)]
-    if left and swap.is_free(root):
+    left = [each for folder in folders for each in atomic_folder.left_behind(folder)]
+    if left and atomic_folder.is_free(root):
         yield from (
             f"{each}: left by a render that was interrupted; render again\n" for each in left
         )

@@ -366,16 +366,16 @@ def test_values_edited_by_hand_leave_older_manifests(project: Path) -> None:
 
 _KILLED_AFTER_A_FOLDER = """
 import os, signal, sys
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from chartkit.cli.main import main
 
-replace_folder = swap.replace_folder
+replace_folder = atomic_folder.replace_folder
 
 def once(new, target):
     replace_folder(new, target)
     os.kill(os.getpid(), signal.SIGKILL)
 
-swap.replace_folder = once
+atomic_folder.replace_folder = once
 main(["render", "dev"])
 """
 

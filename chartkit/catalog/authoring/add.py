@@ -26,7 +26,7 @@ from chartkit.library.profiles import (
     resolve_environment,
 )
 from chartkit.model import Location
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from chartkit.project.project import DEFAULT_PROFILES, Project, read_project
 from chartkit.suggestions import suggestion
 
@@ -36,7 +36,7 @@ _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddResult:
     """The result of `policies add`.
 
     entry, policy: the policy; profile: the file that has it; written: the files that were changed
@@ -65,7 +65,7 @@ class _Target:
     is_named: bool
 
 
-def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
+def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddResult:
     """Puts the policy of a name into a profile; nothing is written where it stands there already.
 
     name: see `chartkit.catalog.search.find`; profile: a profile of the project's own, by path or
@@ -82,19 +82,19 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> Added:
     is_built_in = entry.library == BUILT_IN and not library.hides(entry.reference)
     reference = entry.reference if is_built_in else entry.qualified
     instead_of = tuple(others(entries, name, entry, rank))
-    with swap.lock(project.root):
+    with atomic_folder.lock(project.root):
         target = _target(project, profile)
         if target.profile is None and profile and not new:
             raise _unknown(project, profile)
         there = _standing(target, library, policy)
         if there is not None:
             without = _without(project, target)
-            return Added(entry, policy, target.file, (), there, without, instead_of)
+            return AddResult(entry, policy, target.file, (), there, without, instead_of)
         _require_free(project, library, policy)
         texts = _texts(project, target, reference)
         write_files(texts, project.root)
     without = _without(read_project(folder), target)
-    return Added(entry, policy, target.file, tuple(texts), None, without, instead_of)
+    return AddResult(entry, policy, target.file, tuple(texts), None, without, instead_of)
 
 
 def _target(project: Project, given: str) -> _Target:

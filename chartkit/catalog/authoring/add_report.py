@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.catalog.authoring.add import Added
+from chartkit.catalog.authoring.add import AddResult
 from chartkit.catalog.authoring.needs import needs_of
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.search import passed_over
 from chartkit.errors import ChartkitError
 
 
-def as_text(added: Added) -> str:
+def as_text(added: AddResult) -> str:
     """Lines for people."""
     return "".join(f"{one_line(line)}\n" for line in _lines(added))
 
 
-def _lines(added: Added) -> Iterator[str]:
+def _lines(added: AddResult) -> Iterator[str]:
     name = added.entry.qualified
     for other in added.instead_of:
         yield passed_over(added.entry, other)
@@ -35,7 +35,7 @@ def _lines(added: Added) -> Iterator[str]:
         yield "next: chartkit render"
 
 
-def _needs(added: Added) -> Iterator[str]:
+def _needs(added: AddResult) -> Iterator[str]:
     """Return the needs of the policy; a form that cannot be rendered has none that are known."""
     try:
         found = needs_of(added.entry)

@@ -102,7 +102,7 @@ _REFUSING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """policies: how many were looked at; libraries: how many vendored ones were compared with
     their lock files."""
 
@@ -116,7 +116,7 @@ class Checked:
         return any(each.severity is Severity.ERROR for each in self.diagnostics)
 
 
-def check_project(project: Path) -> Checked:
+def check_project(project: Path) -> CheckResult:
     """The built-in library, those that chartkit.yaml names, and the vendored ones; raises
     InputError. A library of policies as Kyverno reads them has nothing to look at."""
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
@@ -125,10 +125,10 @@ def check_project(project: Path) -> Checked:
     )
 
 
-def check_path(path: Path) -> Checked:
+def check_path(path: Path) -> CheckResult:
     """A policy's folder, a library, or a vendored library; raises InputError where it is none."""
     if (path / LOCK_FILE).is_file():
-        return Checked(0, 1, tuple(verify(path)))
+        return CheckResult(0, 1, tuple(verify(path)))
     if not path.is_dir():
         raise InputError("no such folder", Location(str(path)))
     found = sorted({file.parent for file in _policy_files(path)})
@@ -137,12 +137,12 @@ def check_path(path: Path) -> Checked:
         raise InputError("holds no policy in chartkit's format", Location(str(path)), hint)
     shared = shared_parameters(path)
     diagnostics = [each for folder in found for each in check_policy(folder, shared)]
-    return Checked(len(found), 0, tuple(diagnostics))
+    return CheckResult(len(found), 0, tuple(diagnostics))
 
 
-def together(found: Sequence[Checked]) -> Checked:
+def together(found: Sequence[CheckResult]) -> CheckResult:
     """Several checks as one."""
-    return Checked(
+    return CheckResult(
         sum(each.policies for each in found),
         sum(each.libraries for each in found),
         tuple(diagnostic for each in found for diagnostic in each.diagnostics),

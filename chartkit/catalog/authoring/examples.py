@@ -22,7 +22,7 @@ _JUDGING: Final = frozenset({Kind.VALIDATE, Kind.IMAGE})
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownExample:
     """acts: an object that the policy refuses, changes, generates for or deletes; leaves: one that
     it accepts or passes over; None where none is known."""
 
@@ -30,18 +30,18 @@ class Shown:
     leaves: Resource | None = None
 
 
-def examples_of(entry: Entry, root: Path) -> Shown:
+def examples_of(entry: Entry, root: Path) -> ShownExample:
     """A policy's examples; root: its library's folder, outside of which nothing is read.
 
     A file that cannot be read gives none: the policy can be shown without.
     """
     folder = Path(entry.file).parent
     if entry.own:
-        return Shown(_first(folder / BAD_FILE, root), _first(folder / GOOD_FILE, root))
+        return ShownExample(_first(folder / BAD_FILE, root), _first(folder / GOOD_FILE, root))
     for name in _TESTS:
         if (folder / name).is_file():
             return _tested(entry, folder / name, root)
-    return Shown()
+    return ShownExample()
 
 
 def _first(file: Path, root: Path) -> Resource | None:
@@ -57,7 +57,7 @@ def _objects(file: Path, root: Path) -> list[Resource]:
         return []
 
 
-def _tested(entry: Entry, file: Path, root: Path) -> Shown:
+def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
     """Of tests: where a policy judges, `fail` is what it refuses; where it changes or makes
     something, `pass` is what it did."""
     acting, leaving = "pass", "skip"
@@ -66,7 +66,7 @@ def _tested(entry: Entry, file: Path, root: Path) -> Shown:
     try:
         bodies = [document.body for document in read_file(file)]
     except InputError:
-        return Shown()
+        return ShownExample()
     found: dict[str, Resource] = {}
     for body in bodies:
         if not isinstance(body, dict):
@@ -78,7 +78,7 @@ def _tested(entry: Entry, file: Path, root: Path) -> Shown:
         ]
         for result, one in _results(entry, body, objects):
             found.setdefault(result, one)
-    return Shown(found.get(acting), found.get(leaving))
+    return ShownExample(found.get(acting), found.get(leaving))
 
 
 def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tuple[str, Resource]]:

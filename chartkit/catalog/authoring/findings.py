@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.catalog.authoring.check import Checked
+from chartkit.catalog.authoring.check import CheckResult
 from chartkit.model import Severity
 from chartkit.values.lint.findings import finding
 
 
-def as_text(found: Checked) -> str:
+def as_text(found: CheckResult) -> str:
     """A line a finding, and how much was looked at."""
     errors = sum(each.severity is Severity.ERROR for each in found.diagnostics)
     warnings = len(found.diagnostics) - errors
@@ -28,7 +28,7 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def as_json(found: Checked) -> str:
+def as_json(found: CheckResult) -> str:
     """One object: `policies`, `libraries` and `findings`."""
     body = {
         "policies": found.policies,
@@ -38,7 +38,7 @@ def as_json(found: Checked) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-FORMATS: Final[Mapping[str, Callable[[Checked], str]]] = MappingProxyType(
+FORMATS: Final[Mapping[str, Callable[[CheckResult], str]]] = MappingProxyType(
     {"text": as_text, "json": as_json}
 )
 """The ways to write what a check found."""

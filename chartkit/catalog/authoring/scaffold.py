@@ -10,7 +10,7 @@ from chartkit.catalog.libraries import own_libraries
 from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 
 _TEMPLATES: Final = Path(__file__).parent / "templates"
 _PLACEHOLDER: Final = "NAME"
@@ -35,7 +35,7 @@ def write_policy(reference: str, kind: Kind, project: Path, library: Path | None
     folder = library.joinpath(*parts)
     if folder.exists() or folder.is_symlink():
         raise InputError("is there already", Location(str(folder)), "choose another name")
-    with swap.replaced(folder, project) as new:
+    with atomic_folder.replaced(folder, project) as new:
         for template in sorted((_TEMPLATES / kind).iterdir()):
             text = template.read_text("utf-8").replace(_PLACEHOLDER, parts[-1])
             (new / template.name).write_text(text, "utf-8", newline="\n")

@@ -9,18 +9,18 @@ from typing import Final
 
 from chartkit.catalog.index import read_index
 from chartkit.catalog.libraries import LibraryFolder, libraries
-from chartkit.catalog.pages.page import MARK, Documented
+from chartkit.catalog.pages.page import MARK, DocumentedLibrary
 from chartkit.errors import InputError
 from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE
 from chartkit.model import Location
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from chartkit.suggestions import suggestion
 
 _DEEPEST: Final = 2
 """The number of folders between a policy and its library's shared parameters."""
 
 
-def documented(names: Sequence[str], project: Path) -> list[Documented]:
+def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
     """The policies that names mean; raises InputError for a name that means none.
 
     names: of libraries, or folders at and below which policies stand; none: every library that
@@ -29,7 +29,7 @@ def documented(names: Sequence[str], project: Path) -> list[Documented]:
     known = libraries(project)
     if not names:
         return [_whole(library) for library in known]
-    found: dict[str, Documented] = {}
+    found: dict[str, DocumentedLibrary] = {}
     for name in names:
         each = _named(name, known)
         other = found.setdefault(each.name, each)
@@ -40,13 +40,13 @@ def documented(names: Sequence[str], project: Path) -> list[Documented]:
     return list(found.values())
 
 
-def _together(one: Documented, other: Documented) -> Documented:
+def _together(one: DocumentedLibrary, other: DocumentedLibrary) -> DocumentedLibrary:
     entries = {each.reference: each for each in (*one.entries, *other.entries)}
     ordered = sorted(entries.values(), key=lambda each: each.reference)
     return replace(one, entries=tuple(ordered))
 
 
-def _named(name: str, known: Sequence[LibraryFolder]) -> Documented:
+def _named(name: str, known: Sequence[LibraryFolder]) -> DocumentedLibrary:
     for library in known:
         if library.name == name:
             return _whole(library)
@@ -63,11 +63,13 @@ def _named(name: str, known: Sequence[LibraryFolder]) -> Documented:
     ]
     if not found:
         raise InputError("holds no policy", Location(name))
-    return Documented(root.name, root, tuple(found))
+    return DocumentedLibrary(root.name, root, tuple(found))
 
 
-def _whole(library: LibraryFolder) -> Documented:
-    return Documented(library.name, library.root, read_index(library.name, library.root).entries)
+def _whole(library: LibraryFolder) -> DocumentedLibrary:
+    return DocumentedLibrary(
+        library.name, library.root, read_index(library.name, library.root).entries
+    )
 
 
 def _root(folder: Path) -> Path:
@@ -101,7 +103,7 @@ def publish(pages: Mapping[str, str], folder: Path) -> None:
             raise InputError(
                 "was not written by `policies docs`", Location(str(folder / name)), hint
             )
-    with swap.replaced(folder) as new:
+    with atomic_folder.replaced(folder) as new:
         for path, text in pages.items():
             (new / path).parent.mkdir(parents=True, exist_ok=True)
             (new / path).write_text(text, "utf-8", newline="\n")

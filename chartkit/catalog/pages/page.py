@@ -15,7 +15,7 @@ from typing import Final
 
 from chartkit.catalog.libraries import BUILT_IN
 from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
-from chartkit.catalog.mentions import Mentioned, mentions
+from chartkit.catalog.mentions import Mentions, mentions
 from chartkit.catalog.model import Entry
 from chartkit.catalog.pages.needs import needs_lines
 from chartkit.catalog.show import Details, details, does
@@ -35,7 +35,7 @@ _LIMITS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Documented:
+class DocumentedLibrary:
     """A library, or a part of it, to write pages of; root: the whole library's folder."""
 
     name: str
@@ -43,7 +43,7 @@ class Documented:
     entries: tuple[Entry, ...]
 
 
-def pages(libraries: Sequence[Documented]) -> dict[str, str]:
+def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
     """The pages' texts by their paths; raises InputError for a policy that cannot be read.
 
     Those of one library stand as its folders do; those of several, in a folder for each.
@@ -54,7 +54,7 @@ def pages(libraries: Sequence[Documented]) -> dict[str, str]:
         paths = {each.reference: _path(prefix, each.reference) for each in library.entries}
         said = mentions() if library.name == BUILT_IN else {}
         for entry in library.entries:
-            mentioned = said.get(entry.reference, Mentioned())
+            mentioned = said.get(entry.reference, Mentions())
             page = _Page(details(entry, library.root), paths, mentioned)
             found[paths[entry.reference]] = page.text()
     found[INDEX] = _index(libraries)
@@ -73,7 +73,7 @@ class _Page:
 
     shown: Details
     paths: Mapping[str, str]
-    mentioned: Mentioned
+    mentioned: Mentions
 
     def text(self) -> str:
         parts = [f"{MARK}# {prose(self.shown.entry.title)}\n", self._traits(), *self._about()]
@@ -160,7 +160,7 @@ def _type(schema: Body) -> str:
     return ", ".join(texts)
 
 
-def _index(libraries: Sequence[Documented]) -> str:
+def _index(libraries: Sequence[DocumentedLibrary]) -> str:
     parts = [f"{MARK}# Policies\n"]
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""

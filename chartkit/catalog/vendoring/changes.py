@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from chartkit.catalog.index import Indexed
+from chartkit.catalog.index import IndexedLibrary
 from chartkit.catalog.model import Entry
 from chartkit.catalog.vendoring.vendor import Update
 
 _TRAITS: Final = ("name", "title", "category", "severity", "subjects", "kinds", "forms", "minimum")
 
 
-class What(StrEnum):
+class ChangeType(StrEnum):
     """The type of a policy's change."""
 
     ADDED = "added"
@@ -32,10 +32,10 @@ class Change:
     """
 
     reference: str
-    what: What
+    what: ChangeType
     title: str
     traits: tuple[tuple[str, str, str], ...] = ()
-    files: Mapping[str, What] | None = None
+    files: Mapping[str, ChangeType] | None = None
     diff: str = ""
 
 
@@ -44,7 +44,7 @@ class Changes:
     """policies: in the order of their references; others: files that belong to no policy."""
 
     policies: tuple[Change, ...]
-    others: Mapping[str, What]
+    others: Mapping[str, ChangeType]
 
 
 def changes(update: Update) -> Changes:
@@ -57,8 +57,8 @@ def changes(update: Update) -> Changes:
     }
     before, after = _by_reference(update.before), _by_reference(update.after)
     owners = _Owners(update)
-    owned: dict[str, dict[str, What]] = {}
-    others: dict[str, What] = {}
+    owned: dict[str, dict[str, ChangeType]] = {}
+    others: dict[str, ChangeType] = {}
     for name, what in files.items():
         owner = owners.of(name)
         if owner is None:
@@ -74,14 +74,14 @@ def changes(update: Update) -> Changes:
     return Changes(tuple(found), others)
 
 
-def _by_reference(indexed: Indexed) -> dict[str, Entry]:
+def _by_reference(indexed: IndexedLibrary) -> dict[str, Entry]:
     return {entry.reference: entry for entry in indexed.entries}
 
 
-def _what(before: bool, after: bool) -> What:
+def _what(before: bool, after: bool) -> ChangeType:
     if before and after:
-        return What.CHANGED
-    return What.ADDED if after else What.REMOVED
+        return ChangeType.CHANGED
+    return ChangeType.ADDED if after else ChangeType.REMOVED
 
 
 class _Owners:
@@ -113,7 +113,7 @@ def _change(
     reference: str,
     before: Entry | None,
     after: Entry | None,
-    files: Mapping[str, What],
+    files: Mapping[str, ChangeType],
     update: Update,
 ) -> Change:
     entry = after or before
@@ -134,7 +134,7 @@ def _shown(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else ", ".join(value)
 
 
-def _diff(files: Mapping[str, What], update: Update) -> str:
+def _diff(files: Mapping[str, ChangeType], update: Update) -> str:
     return "".join(
         line
         for name in files
@@ -162,7 +162,7 @@ def as_text(found: Changes, diffs: bool) -> Iterator[str]:
     """A line a policy, below it what changed; diffs: whether files' differences are shown."""
     for change in found.policies:
         notes = [f"{name} {old or '-'} → {new or '-'}" for name, old, new in change.traits]
-        if change.what is What.CHANGED:
+        if change.what is ChangeType.CHANGED:
             notes.append(_counted(change))
         about = "; ".join(notes) if notes else change.title
         yield f"  {change.what:8} {change.reference}: {about}"

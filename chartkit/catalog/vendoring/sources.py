@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.vendoring.wrapper import without_wrapper
+from chartkit.catalog.vendoring.strip_root import strip_root
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.archives import unpack
@@ -25,7 +25,7 @@ _UNNAMEABLE: Final = re.compile(r"[^a-z0-9.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class SourceFiles:
     """A library as it was found: where, and its files by path."""
 
     origin: Origin
@@ -36,7 +36,7 @@ class Taken:
         return Lock(self.origin, {name: digest(content) for name, content in self.files.items()})
 
 
-def take(source: str, ref: str, project: Path, limits: Limits) -> Taken:
+def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
     """Reads a library; raises InputError.
 
     source: a URL of an archive, or the path of an archive, a folder or a git checkout; ref: a
@@ -46,19 +46,19 @@ def take(source: str, ref: str, project: Path, limits: Limits) -> Taken:
         _no_ref(ref, source)
         content = download(source, limits)
         origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
-        return Taken(origin, without_wrapper(unpack(content, shown_source(source), limits)))
+        return SourceFiles(origin, strip_root(unpack(content, shown_source(source), limits)))
     path = project / source
     if path.is_dir() and is_checkout(path):
         commit, files = read_checkout(path, ref, limits)
-        return Taken(Origin(SourceKind.GIT, source, ref, commit), files)
+        return SourceFiles(Origin(SourceKind.GIT, source, ref, commit), files)
     _no_ref(ref, source)
     if path.is_dir():
         files = read_folder(path, limits)
         revision = digest_of_all({name: digest(content) for name, content in files.items()})
-        return Taken(Origin(SourceKind.FOLDER, source, "", revision), files)
+        return SourceFiles(Origin(SourceKind.FOLDER, source, "", revision), files)
     content = read_archive(path, source, limits)
     origin = Origin(SourceKind.ARCHIVE, source, "", digest(content))
-    return Taken(origin, without_wrapper(unpack(content, source, limits)))
+    return SourceFiles(origin, strip_root(unpack(content, source, limits)))
 
 
 def default_name(source: str) -> str:

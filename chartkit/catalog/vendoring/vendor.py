@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.catalog.cache import RECENT
-from chartkit.catalog.index import Indexed, index_files, read_index
+from chartkit.catalog.index import IndexedLibrary, index_files, read_index
 from chartkit.catalog.libraries import libraries, vendored
-from chartkit.catalog.vendoring.sources import Taken, default_name, take
+from chartkit.catalog.vendoring.sources import SourceFiles, default_name, take
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import DEFAULT, Limits
@@ -30,12 +30,12 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
-class Vendored:
+class VendoredLibrary:
     """A library in its place: name, folder, what it holds, and its lock."""
 
     name: str
     folder: Path
-    indexed: Indexed
+    indexed: IndexedLibrary
     lock: Lock
 
 
@@ -51,9 +51,9 @@ class Update:
     folder: Path
     lock: Lock
     old: Mapping[str, bytes]
-    taken: Taken
-    before: Indexed
-    after: Indexed
+    taken: SourceFiles
+    before: IndexedLibrary
+    after: IndexedLibrary
 
     @property
     def is_nothing(self) -> bool:
@@ -65,7 +65,7 @@ class Update:
 
 def vendor(
     source: str, project: Path, name: str = "", ref: str = "", limits: Limits = DEFAULT
-) -> Vendored:
+) -> VendoredLibrary:
     """Takes a library into `vendor/`; raises InputError, and then nothing was written.
 
     source, ref: see `sources.take`, but that a path starts at the current folder;
@@ -79,7 +79,7 @@ def vendor(
         _require_free(chosen, folder)
         publish(folder, taken.files, taken.lock(), project)
     _remember(chosen, folder)
-    return Vendored(chosen, folder, indexed, taken.lock())
+    return VendoredLibrary(chosen, folder, indexed, taken.lock())
 
 
 def plan_update(
@@ -123,7 +123,7 @@ def vendored_names(name: str | None, project: Path) -> list[str]:
     return [name]
 
 
-def _indexed(name: str, folder: Path, taken: Taken) -> Indexed:
+def _indexed(name: str, folder: Path, taken: SourceFiles) -> IndexedLibrary:
     indexed = index_files(name, folder, taken.files)
     if not indexed.entries:
         place = Location(taken.origin.shown)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.kyverno.cel_literals import Made, calls, constants, objects, results
+from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
 from chartkit.charts.rbac.builtin_roles import READ
 from chartkit.charts.rbac.requirements import Controller, Findings, Path, RBAC_GROUP, RBAC_NOTE
 from chartkit.kyverno.resource_names import CORE, ResourceName
@@ -165,7 +165,7 @@ def _generating_needs(
 
 def _made(
     expression: str, variables: Mapping[str, str], known: Mapping[str, str]
-) -> Iterator[Made | ResourceName]:
+) -> Iterator[ObjectLiteral | ResourceName]:
     """Return the objects that an expression generates: written out, or copies of objects that
     are read."""
     waiting, seen = [expression], {expression}
@@ -184,7 +184,7 @@ def _made(
         seen.update(followed)
 
 
-def _in_template(template: str) -> Iterator[Made]:
+def _in_template(template: str) -> Iterator[ObjectLiteral]:
     """The objects of a template; what it fills in is nothing that can be known."""
     try:
         documents = read_text(_PLACEHOLDER.sub("x", template), "template")
@@ -193,10 +193,10 @@ def _in_template(template: str) -> Iterator[Made]:
     for document in documents:
         body = _mapping(document.body)
         words = [body.get(key) for key in ("apiVersion", "kind")]
-        yield Made(*(each if isinstance(each, str) and each != "x" else None for each in words))
+        yield ObjectLiteral(*(each if isinstance(each, str) and each != "x" else None for each in words))
 
 
-def _named(made: Made, path: Path, found: Findings) -> list[ResourceName]:
+def _named(made: ObjectLiteral, path: Path, found: Findings) -> list[ResourceName]:
     if made.kind is None or made.api_version is None:
         found.note("an expression says which kind is generated", path)
         return []

@@ -64,7 +64,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WorkerReply:
     """A worker's answer to a call, and its standard error meanwhile, up to a limit."""
 
     text: str
@@ -89,7 +89,7 @@ class Worker:
         }
         self._send(settings)
 
-    def ask(self, call: Mapping[str, Any], limits: Limits) -> Answer:
+    def ask(self, call: Mapping[str, Any], limits: Limits) -> WorkerReply:
         """The library's answer. Raises RefusedError with its own message, and StoppedError where
         there is none: then the worker is dead."""
         bounds = {"cpu_seconds": limits.cpu_seconds, "output": limits.output}
@@ -106,7 +106,7 @@ class Worker:
         text = content.decode("utf-8", "surrogatepass")
         if kind != ANSWER:
             raise RefusedError(text)
-        return Answer(text, self.log())
+        return WorkerReply(text, self.log())
 
     @property
     def alive(self) -> bool:
@@ -165,7 +165,7 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ProgramResult:
     """The end of a program."""
 
     code: int
@@ -187,7 +187,7 @@ class Programs:
         place: Place,
         limits: Limits,
         environment: Mapping[str, str],
-    ) -> Done:
+    ) -> ProgramResult:
         """Runs a program to its end. Raises StoppedError where a limit stops it, and OSError where
         it cannot be started."""
         settings = {
@@ -215,7 +215,7 @@ class Programs:
                 process.kill()
                 process.wait()
                 self._running.discard(process)
-            done = Done(process.returncode, _text(out, limits.output + 1), _text(err))
+            done = ProgramResult(process.returncode, _text(out, limits.output + 1), _text(err))
         if len(done.out) > limits.output:
             raise StoppedError(_too_large(limits))
         _check_end(done, limits, bool(late), cpu_seconds)
@@ -238,7 +238,7 @@ def _ended(process: subprocess.Popen[bytes]) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def _check_end(done: Done, limits: Limits, late: bool, cpu_seconds: float) -> None:
+def _check_end(done: ProgramResult, limits: Limits, late: bool, cpu_seconds: float) -> None:
     if done.code == Exit.NOT_STARTED:
         raise OSError(0, done.err)
     crashed = done.code == _CRASHED and "goroutine " in done.err

@@ -22,7 +22,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from chartkit.network.cluster.cleaning import cleaned_answer, with_public_key, without_secrets
 from chartkit.network.cluster.source import RefusedError, Source, SourceError
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 
 INDEX: Final = "recording.json"
 _FORMAT: Final = 1
@@ -101,15 +101,15 @@ def recorder(source: Source, target: Path, namespace: str) -> Iterator[Recorder]
             raise InputError("is no recording, and stays as it is", Location(str(target)), hint)
     target = target.resolve()
     with _explained(target):
-        swap.repair(target)
-        new = swap.new_folder(target)
+        atomic_folder.repair(target)
+        new = atomic_folder.new_folder(target)
     try:
         new.chmod(_PRIVATE)
         writer = Recorder(source, new)
         yield writer
         writer.close(namespace)
         with _explained(target):
-            swap.replace_folder(new, target)
+            atomic_folder.replace_folder(new, target)
     finally:
         shutil.rmtree(new, ignore_errors=True)
 

@@ -12,7 +12,7 @@ from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.network.downloads.lockfile import LOCK_FILE, Lock, digest, lock_text, read_lock
 from chartkit.network.http.urls import is_url
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 
 RULE_CHANGED: Final = "CK501"
 _EXPLANATIONS = (
@@ -73,7 +73,7 @@ def held(project: Path) -> Iterator[None]:
     """Hold a project's lock against other writers; raises InputError while another holds it."""
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(swap.lock(project))
+            stack.enter_context(atomic_folder.lock(project))
         except InputError as error:
             what = "another chartkit writes to this project"
             raise InputError(what, error.location, error.hint) from None
@@ -82,7 +82,7 @@ def held(project: Path) -> Iterator[None]:
 
 def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path) -> None:
     """Replace a project's folder by files with their lock, in one step; raises InputError."""
-    with swap.replaced(folder, project) as new:
+    with atomic_folder.replaced(folder, project) as new:
         for name, content in files.items():
             file = new / name
             file.parent.mkdir(parents=True, exist_ok=True)

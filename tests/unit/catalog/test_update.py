@@ -11,7 +11,7 @@ import pytest
 
 from chartkit.catalog import index
 from chartkit.catalog.index import read_index
-from chartkit.catalog.vendoring.changes import What, as_text, changes
+from chartkit.catalog.vendoring.changes import ChangeType, as_text, changes
 from chartkit.catalog.vendoring.vendor import apply_update, plan_update, vendor, vendored_names
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, read_lock
@@ -47,13 +47,13 @@ def test_an_update_is_told_policy_by_policy(vendored: Path, tmp_path: Path) -> N
     planned = plan_update("lib", vendored)
     found = changes(planned)
     assert [(change.reference, change.what) for change in found.policies] == [
-        ("best/four", What.ADDED),
-        ("best/one", What.CHANGED),
-        ("best/three", What.REMOVED),
-        ("best/two", What.CHANGED),
+        ("best/four", ChangeType.ADDED),
+        ("best/one", ChangeType.CHANGED),
+        ("best/three", ChangeType.REMOVED),
+        ("best/two", ChangeType.CHANGED),
     ]
     assert found.policies[1].traits == (("severity", "medium", "high"),)
-    assert found.others == {"README.md": What.ADDED}
+    assert found.others == {"README.md": ChangeType.ADDED}
     assert list(as_text(found, diffs=False)) == [
         "  added    best/four: Four",
         "  changed  best/one: severity medium → high; +1 -1 lines in 1 file",

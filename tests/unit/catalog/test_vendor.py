@@ -17,7 +17,7 @@ from chartkit.catalog.vendoring.vendor import vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock
 from chartkit.network.downloads.vendored_folder import verify
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 from tests.e2e.command import snapshot
 from tests.unit.catalog.library_files import git, write_checkout, write_files
 from tests.unit.network.downloads.archive_files import (
@@ -235,7 +235,7 @@ def test_what_a_killed_run_left_is_cleared(project: Path, tmp_path: Path) -> Non
 
 def test_two_writers_do_not_meet(project: Path, tmp_path: Path) -> None:
     write_files(tmp_path / "lib", FILES)
-    with swap.lock(project), pytest.raises(InputError, match="another chartkit writes"):
+    with atomic_folder.lock(project), pytest.raises(InputError, match="another chartkit writes"):
         vendor(str(tmp_path / "lib"), project)
 
 

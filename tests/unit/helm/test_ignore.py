@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.helm.ignore import Ignored
+from chartkit.helm.ignore import IgnoreRules
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ from chartkit.helm.ignore import Ignored
     ],
 )
 def test_ignore_rules(rules: str, name: str, folder: bool, expected: bool) -> None:
-    assert Ignored(rules)(name, folder) is expected
+    assert IgnoreRules(rules)(name, folder) is expected

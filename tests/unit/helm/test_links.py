@@ -15,7 +15,7 @@ from chartkit.errors import InputError
 from chartkit.library.profile_edits import write_files
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
 from chartkit.network.downloads.vendored_folder import publish
-from chartkit.output import swap, write
+from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
@@ -103,7 +103,7 @@ def test_a_link_that_leads_nowhere(tmp_path: Path, target: str) -> None:
     (root / "link").symlink_to(target)
     (root / "other").symlink_to("link")
     with pytest.raises(InputError, match="leads nowhere"):
-        swap.require_inside(root / "link" / "kyverno", root)
+        atomic_folder.require_inside(root / "link" / "kyverno", root)
 
 
 def test_a_project_behind_a_link_and_folders_named_outside(tmp_path: Path) -> None:
@@ -112,8 +112,8 @@ def test_a_project_behind_a_link_and_folders_named_outside(tmp_path: Path) -> No
     (tmp_path / "project").symlink_to("real")
     (tmp_path / "way").symlink_to("outside")
     root = tmp_path / "project"
-    swap.require_inside(root / "charts" / "kyverno", root)
-    swap.require_inside(root / "../way/charts", root)
+    atomic_folder.require_inside(root / "charts" / "kyverno", root)
+    atomic_folder.require_inside(root / "../way/charts", root)
 
 
 @pytest.mark.parametrize("inside", [True, False])

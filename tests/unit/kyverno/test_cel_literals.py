@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.kyverno.cel_literals import Call, Made, calls, constants, objects, results, tokens
+from chartkit.kyverno.cel_literals import (
+    Call,
+    ObjectLiteral,
+    calls,
+    constants,
+    objects,
+    results,
+    tokens,
+)
 
 GET = "resource.Get"
 
@@ -35,7 +43,10 @@ def test_objects_are_maps_with_metadata() -> None:
       {"kind": object.kind + "x", "metadata": {}},
       {"kind": "Role", "apiVersion": "v1"},
       {kind: "Pod", "metadata": {}}]"""
-    assert list(objects(text, {"k": "Secret"})) == [Made("v1", "Secret"), Made(None, None)]
+    assert list(objects(text, {"k": "Secret"})) == [
+        ObjectLiteral("v1", "Secret"),
+        ObjectLiteral(None, None),
+    ]
 
 
 def test_unbalanced_text_ends() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.output import swap, write
+from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
 from chartkit.render import pipeline
 
@@ -42,9 +42,9 @@ def _steps(monkeypatch: pytest.MonkeyPatch, step: Callable[[], None]) -> None:
         monkeypatch.setattr(place, name, call)
 
     for place, name in (
-        (swap, "new_folder"),
+        (atomic_folder, "new_folder"),
         (write, "_fill"),
-        (swap, "_exchange"),
+        (atomic_folder, "_exchange"),
         (Path, "rename"),
         (shutil, "rmtree"),
         (Path, "write_text"),
@@ -54,7 +54,7 @@ def _steps(monkeypatch: pytest.MonkeyPatch, step: Callable[[], None]) -> None:
 
 def _render(root: Path, text: str) -> None:
     for parent in _PARENTS:
-        swap.repair_all(root / parent)
+        atomic_folder.repair_all(root / parent)
     pipeline._publish(_trees(root, text), root)
 
 
@@ -90,7 +90,7 @@ def test_killed_at_every_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool, there: bool
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(swap, "_exchange", lambda _one, _other: False)
+        monkeypatch.setattr(atomic_folder, "_exchange", lambda _one, _other: False)
     for at in range(1, _MANY):
         root = tmp_path / str(at)
         root.mkdir()
@@ -117,13 +117,13 @@ def test_killed_at_every_step(
 def test_what_an_interrupted_render_left_is_drift_and_goes(tmp_path: Path) -> None:
     charts = tmp_path / "charts"
     (charts / "kyverno").mkdir(parents=True)
-    left = swap.new_folder(charts / "kyverno")
+    left = atomic_folder.new_folder(charts / "kyverno")
     assert list(pipeline._left([charts, tmp_path / "rendered"], tmp_path)) == [
         f"{left}: left by a render that was interrupted; render again\n"
     ]
-    with swap.lock(tmp_path):
+    with atomic_folder.lock(tmp_path):
         assert list(pipeline._left([charts], tmp_path)) == []
-    swap.repair_all(charts)
+    atomic_folder.repair_all(charts)
     assert [each.name for each in charts.iterdir()] == ["kyverno"]
 
 
@@ -132,6 +132,6 @@ def test_what_an_interrupted_render_left_is_drift_and_goes(tmp_path: Path) -> No
 )
 def test_folders_of_others_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    swap.repair_all(tmp_path)
-    swap.repair(tmp_path / "kyverno")
+    atomic_folder.repair_all(tmp_path)
+    atomic_folder.repair(tmp_path / "kyverno")
     assert (tmp_path / name).is_dir()

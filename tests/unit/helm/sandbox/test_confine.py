@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.helm.sandbox.limits import Limits, size
-from chartkit.helm.sandbox.process import Done, Place, Programs, StoppedError
+from chartkit.helm.sandbox.process import Place, ProgramResult, Programs, StoppedError
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone enforces it")
 _LIMITS = Limits(seconds=20, cpu_seconds=1, memory=64 * 1024 * 1024, output=100_000)
@@ -20,7 +20,7 @@ def _has_landlock() -> bool:
     return sys.platform == "linux" and bool(ctypes.CDLL(None).syscall(444, None, 0, 1) > 0)
 
 
-def run(tmp_path: Path, script: str, readable: tuple[str, ...] | None = ()) -> Done:
+def run(tmp_path: Path, script: str, readable: tuple[str, ...] | None = ()) -> ProgramResult:
     temporary = tmp_path / "tmp"
     temporary.mkdir(exist_ok=True)
     place = Place(readable, str(temporary))

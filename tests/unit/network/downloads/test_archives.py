@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from chartkit.catalog.vendoring.wrapper import without_wrapper
+from chartkit.catalog.vendoring.strip_root import strip_root
 from chartkit.errors import InputError
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.limits import DEFAULT
@@ -41,11 +41,11 @@ def _refused(content: bytes, message: str) -> None:
 def test_unpacks_a_library_with_or_without_a_folder_around_it(pack: object, wrapper: str) -> None:
     assert callable(pack)
     files = dict(FILES) | {"other/three/three.yaml": b"x", "README.md": b"read"}
-    assert without_wrapper(unpack(pack(files, wrapper), "x", DEFAULT)) == files
+    assert strip_root(unpack(pack(files, wrapper), "x", DEFAULT)) == files
 
 
 def test_a_category_is_no_wrapper() -> None:
-    assert without_wrapper(unpack(tar_gz(FILES, ""), "x", DEFAULT)) == FILES
+    assert strip_root(unpack(tar_gz(FILES, ""), "x", DEFAULT)) == FILES
 
 
 def test_what_git_keeps_and_old_locks_are_left_out() -> None:

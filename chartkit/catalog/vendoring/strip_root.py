@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 
-def without_wrapper(files: Mapping[str, bytes]) -> dict[str, bytes]:
+def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """Files without the one folder that archives wrap around a library.
 
     It is kept where it is a category: where below it a folder is a policy.

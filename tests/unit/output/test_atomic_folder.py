@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.output import swap
+from chartkit.output import atomic_folder
 
 
 def folder(path: Path, text: str) -> Path:
@@ -19,27 +19,27 @@ def test_a_folder_takes_the_place_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(swap, "_exchange", lambda _one, _other: False)
+        monkeypatch.setattr(atomic_folder, "_exchange", lambda _one, _other: False)
     target = folder(tmp_path / "charts" / "kyverno", "old")
-    new = swap.new_folder(target)
+    new = atomic_folder.new_folder(target)
     (new / "file").write_text("new")
-    swap.replace_folder(new, target)
+    atomic_folder.replace_folder(new, target)
     assert (target / "file").read_text() == "new"
     assert list(target.parent.iterdir()) == [target]
 
 
 def test_a_folder_that_was_not_there(tmp_path: Path) -> None:
     target = tmp_path / "charts" / "kyverno"
-    new = swap.new_folder(target)
+    new = atomic_folder.new_folder(target)
     (new / "file").write_text("new")
-    swap.replace_folder(new, target)
+    atomic_folder.replace_folder(new, target)
     assert (target / "file").read_text() == "new"
 
 
 def test_repair_clears_what_a_killed_run_left(tmp_path: Path) -> None:
     target = folder(tmp_path / "kyverno", "old")
-    swap.new_folder(target)
-    swap.repair(target)
+    atomic_folder.new_folder(target)
+    atomic_folder.repair(target)
     assert list(tmp_path.iterdir()) == [target]
 
 
@@ -52,22 +52,26 @@ def test_repair_brings_back_what_was_set_aside(
         raise KeyboardInterrupt
 
     target = folder(tmp_path / "kyverno", "old")
-    new = swap.new_folder(target)
-    monkeypatch.setattr(swap, "_exchange", lambda _one, _other: False)
+    new = atomic_folder.new_folder(target)
+    monkeypatch.setattr(atomic_folder, "_exchange", lambda _one, _other: False)
     rename = Path.rename
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", lambda s, t: rename(s, t) if s == target else killed(s, t))
         with pytest.raises(KeyboardInterrupt):
-            swap.replace_folder(new, target)
+            atomic_folder.replace_folder(new, target)
     assert not target.exists()
-    swap.repair(target)
+    atomic_folder.repair(target)
     assert (target / "file").read_text() == "old"
     assert list(tmp_path.iterdir()) == [target]
 
 
 def test_two_cannot_hold_one_folder(tmp_path: Path) -> None:
     running = "another render of this project is running"
-    with swap.lock(tmp_path), pytest.raises(InputError, match=running), swap.lock(tmp_path):
+    with (
+        atomic_folder.lock(tmp_path),
+        pytest.raises(InputError, match=running),
+        atomic_folder.lock(tmp_path),
+    ):
         pass
-    with swap.lock(tmp_path):
+    with atomic_folder.lock(tmp_path):
         pass

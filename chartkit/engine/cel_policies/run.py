@@ -62,8 +62,8 @@ class CelView:
         key = (policy.plural(run.kind) if self._is_custom else "", operation)
         made = self._admissions.get(key)
         if made is None:
-            old = request.old or (run.plain if operation is Operation.UPDATE else None)
-            request = replace(request, resource=run.plain, operation=operation, old=old)
+            old = request.old or (run.unmarked if operation is Operation.UPDATE else None)
+            request = replace(request, resource=run.unmarked, operation=operation, old=old)
             made = admission(Attributes(request, key[0]), run.world, self._evidence)
             self._admissions[key] = made
             self._evidence = made.evidence

@@ -101,7 +101,7 @@ def _compile_body(rule: Rule, policy: Policy) -> RuleBody:
     compiler = COMPILERS[rule.kind]
     properties = compile_template(dict(rule.properties)) if rule.properties else None
     handle = compiler(rule, policy)
-    return RuleBody(entries, preconditions, handle, properties, is_plain=not rule.context)
+    return RuleBody(entries, preconditions, handle, properties, has_context=bool(rule.context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,7 +261,7 @@ def _broken_body(message: str) -> RuleBody:
     def handle(_context: Context, _request: Request) -> RuleResult | None:
         raise EvaluationError(message)
 
-    return RuleBody(compile_entries(()), None, handle, None, is_plain=True)
+    return RuleBody(compile_entries(()), None, handle, None, has_context=False)
 
 
 def compile_policy(

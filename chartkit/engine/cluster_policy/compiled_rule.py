@@ -29,14 +29,14 @@ _TOO_DEEP: Final = "the object or the policy is nested too deep"
 
 @dataclass(frozen=True, slots=True)
 class RuleBody:
-    """The part of a rule that is the same for every kind of object. is_plain: it has no context
+    """The part of a rule that is the same for every kind of object. has_context: it has context
     entries of its own; properties: those of its results in reports."""
 
     entries: ContextEntries
     preconditions: Conditions | None
     handle: Handler
     properties: Template | None
-    is_plain: bool
+    has_context: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class CompiledRule:
             return None
         body = self.body
         context = base
-        if not (body.is_plain and base.world is OFFLINE):
+        if body.has_context or base.world is not OFFLINE:
             context = base.child()
             self._load(context)
         if body.preconditions is not None:

@@ -40,11 +40,11 @@ _APPLIED: Final = {
 class RuleView:
     """A run as ClusterPolicies see it."""
 
-    __slots__ = ("_base", "_facts", "_named", "_run")
+    __slots__ = ("_base", "_before_digests", "_facts", "_run")
 
     def __init__(self, run: Run) -> None:
         self._run = run
-        self._named: Resource | None = None
+        self._before_digests: Resource | None = None
         self.changed()
 
     def changed(self) -> None:
@@ -62,7 +62,7 @@ class RuleView:
     ) -> None:
         """Run the rules of a policy that may match, in order."""
         run = self._run
-        if run.request.variables or self._named is not None:
+        if run.request.variables or self._before_digests is not None:
             request, facts, base = self._seen_in(policy, phase)
         else:
             request, facts, base = run.request, self._facts, self._base
@@ -75,8 +75,8 @@ class RuleView:
                 continue
             result = run.record(result, scored, results)
             if result.patched is not None:
-                if phase is Phase.IMAGES and self._named is None:
-                    self._named = request.resource
+                if phase is Phase.IMAGES and self._before_digests is None:
+                    self._before_digests = request.resource
                 if not result.patched:
                     break
                 request, facts, base = self._seen_in(policy, phase)
@@ -90,7 +90,7 @@ class RuleView:
         error."""
         run = self._run
         try:
-            return webhook.hold(Attributes(replace(run.request, resource=run.plain)))
+            return webhook.hold(Attributes(replace(run.request, resource=run.unmarked)))
         except EvaluationError as error:
             results.append(
                 RuleResult(policy.key, "", RuleType.VALIDATION, Status.ERROR, error.message)
@@ -101,8 +101,8 @@ class RuleView:
         """Return the request as a policy sees it in a phase: in a cluster all rules that verify
         images see those from before any of them added a digest."""
         request, facts, base = self._seen_by(policy)
-        if phase is Phase.IMAGES and self._named is not None:
-            request = replace(request, named=self._named)
+        if phase is Phase.IMAGES and self._before_digests is not None:
+            request = replace(request, before_digests=self._before_digests)
         return request, facts, base
 
     def _seen_by(self, policy: Policy) -> tuple[Request, Facts, Context]:
@@ -119,7 +119,7 @@ class RuleView:
         if body is request.resource.body or not isinstance(body, dict):
             return request, facts, base
         resource = Resource(body, request.resource.location)
-        request = replace(request, resource=resource, plain=None)
+        request = replace(request, resource=resource, unmarked=None)
         return request, Facts(request), base
 
     def _operated(self, operation: Operation | None) -> tuple[Request, Facts, Context]:

@@ -40,7 +40,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
     passed = replace(skipped, status=Status.PASS, message=f"Validation rule '{rule.name}' passed.")
 
     def handle(context: Context, request: Request) -> RuleResult | None:
-        attributes = Attributes(request.unmarked())
+        attributes = Attributes(request.for_cel())
         scope = server_scope(attributes)
         params: tuple[Body | None, ...] = (None,)
         if reference is not None:

@@ -57,19 +57,19 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One object and what is being done to it.
+    """One object and the operation on it.
 
-    resource: the object that the rules judge (the one to be deleted for a DELETE); old: the
-    object before an UPDATE; user: None where it is not known, and then roles and subjects in a
-    match are not looked at; namespace_labels: the labels of the object's namespace; namespace: the
-    whole Namespace object, None where only labels are known; subresource: `status`, `scale` …
-    or empty; kind: that of the whole object where the request is about a subresource with a kind
-    of its own; variables: values that the user gave (dotted names), by the policy's name; is_json:
-    whether it is no Kubernetes object but any JSON, of which policies for JSON alone speak;
-    plural: the name of the object's kind in URLs as an API server has it, empty where that is
-    guessed; named: the object with its images as they were before rules added digests to them,
-    None where none did; plain: a mutated object without the marks that JMESPath wants at its
-    numbers, None where it has none.
+    resource: the object that the rules evaluate (the one to be deleted for a DELETE); old: the
+    object before an UPDATE; user: None where it is unknown, and then roles and subjects of a match
+    are ignored; namespace_labels: the labels of the object's namespace; namespace: the whole
+    Namespace object, None where only labels are known; subresource: `status`, `scale` … or empty;
+    kind: that of the whole object where the request is about a subresource with a kind of its own;
+    variables: a user's values (dotted names), by the policy's name; is_json: whether it is any JSON
+    and no Kubernetes object, for policies of JSON only; plural: the resource name of the kind as an
+    API server has it, empty where that is guessed.
+
+    A run sets before_digests, the object before rules added digests to its images, and unmarked, a
+    mutated object without the marks that JMESPath needs at its numbers.
     """
 
     resource: Resource
@@ -83,12 +83,12 @@ class Request:
     variables: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     is_json: bool = False
     plural: str = ""
-    named: Resource | None = None
-    plain: Resource | None = None
+    before_digests: Resource | None = None
+    unmarked: Resource | None = None
 
-    def unmarked(self) -> Request:
-        """The request as CEL sees it, with plain numbers."""
-        if self.plain is None:
+    def for_cel(self) -> Request:
+        """Return the request as CEL sees it, with plain numbers."""
+        if self.unmarked is None:
             return self
-        old = self.plain if self.old is self.resource else self.old
-        return replace(self, resource=self.plain, old=old, plain=None)
+        old = self.unmarked if self.old is self.resource else self.old
+        return replace(self, resource=self.unmarked, old=old, unmarked=None)

@@ -28,18 +28,18 @@ V = TypeVar("V", bound=View)
 class Run:
     """A request and its state between policies.
 
-    request: as JMESPath sees it; plain: its object without marks at its numbers; settle: what
+    request: as JMESPath sees it; unmarked: its object without marks at its numbers; settle: what
     changes results once all policies have been evaluated.
     """
 
-    __slots__ = ("_unscored", "_views", "budget", "kind", "plain", "request", "settle", "world")
+    __slots__ = ("_unscored", "_views", "budget", "kind", "request", "settle", "unmarked", "world")
 
     def __init__(self, request: Request, world: World) -> None:
         self.world = world
         self.kind = request.kind or kind_of(request.resource)
         self.budget = Budget()
         self.request = request
-        self.plain = request.resource
+        self.unmarked = request.resource
         self.settle: Callable[[RuleResult], RuleResult] | None = None
         self._views: dict[Callable[[Run], Any], Any] = {}
         self._unscored: set[str] = set()
@@ -81,8 +81,8 @@ class Run:
     def _patch(self, body: Body) -> None:
         # Kyverno decodes it again, and whole numbers become int64.
         location = self.request.resource.location
-        marked, self.plain = Resource(mark_literals(body), location), Resource(body, location)
-        self.request = replace(self.request, resource=marked, plain=self.plain)
+        marked, self.unmarked = Resource(mark_literals(body), location), Resource(body, location)
+        self.request = replace(self.request, resource=marked, unmarked=self.unmarked)
         for view in self._views.values():
             view.changed()
 

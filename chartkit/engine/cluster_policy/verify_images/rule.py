@@ -291,8 +291,8 @@ class ImagesHandler:
 
     def _images(self, request: Request) -> Sequence[Image]:
         resource = request.resource
-        if request.named is not None and not self.rule.body.get("imageExtractors"):
-            resource = request.named
+        if request.before_digests is not None and not self.rule.body.get("imageExtractors"):
+            resource = request.before_digests
         try:
             return images_in(self.extract(resource.body))
         except EvaluationError as error:

@@ -108,13 +108,14 @@ def project_files(
         "version": str(cluster),
         "monitoring": first_monitoring(monitoring, amazon) if monitoring else None,
         "api": API,
+        "needs": [need for need in needs if need.available],
         "environments": [
             {
                 "name": name,
                 "action": str(action),
                 "why": _WHY[action],
                 "available": name in _AVAILABLE,
-                "needs": [need for need in needs if need.available or name not in _AVAILABLE],
+                "needs": [need for need in needs if not need.available and name not in _AVAILABLE],
                 "example": name in _AVAILABLE,
             }
             for name, action in DEFAULT_ACTIONS.items()

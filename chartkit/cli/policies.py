@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import output_option
 
 if TYPE_CHECKING:
@@ -29,47 +31,55 @@ _timeout = click.option(
 )
 
 
-def _traits(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in (
-        click.option(
-            "--library", default="", metavar="NAME", help="Only policies of this library."
-        ),
-        click.option(
-            "--kyverno",
-            "--minimum",
-            metavar="VERSION",
-            help="Only policies that this version of Kyverno can run.",
-        ),
-        click.option(
-            "--kind",
-            default="",
-            metavar="KIND",
-            help="Only policies that do this (validate, mutate, generate, image, cleanup), or that "
-            "have this form, such as ValidatingPolicy.",
-        ),
-        click.option(
-            "--subject",
-            default="",
-            metavar="KIND",
-            help="Only policies for this kind of object, such as Pod.",
-        ),
-        click.option(
-            "--severity",
-            default="",
-            metavar="NAME",
-            help="Only policies of this severity: critical, high, medium, low or info.",
-        ),
-        click.option(
-            "--category",
-            default="",
-            metavar="TEXT",
-            help="Only policies with this text in their category.",
-        ),
-        _project,
-        _output,
-    ):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Selection:
+    """The policies to list, by what they have in common."""
+
+    project: Path
+    category: str
+    severity: str
+    subject: str
+    kind: str
+    kyverno: str | None
+    library: str
+
+
+_takes_selection = takes(
+    _Selection,
+    _project,
+    click.option(
+        "--category",
+        default="",
+        metavar="TEXT",
+        help="Only policies with this text in their category.",
+    ),
+    click.option(
+        "--severity",
+        default="",
+        metavar="NAME",
+        help="Only policies of this severity: critical, high, medium, low or info.",
+    ),
+    click.option(
+        "--subject",
+        default="",
+        metavar="KIND",
+        help="Only policies for this kind of object, such as Pod.",
+    ),
+    click.option(
+        "--kind",
+        default="",
+        metavar="KIND",
+        help="Only policies that do this (validate, mutate, generate, image, cleanup), or that "
+        "have this form, such as ValidatingPolicy.",
+    ),
+    click.option(
+        "--kyverno",
+        "--minimum",
+        metavar="VERSION",
+        help="Only policies that this version of Kyverno can run.",
+    ),
+    click.option("--library", default="", metavar="NAME", help="Only policies of this library."),
+)
 
 
 @click.group()
@@ -78,36 +88,41 @@ def policies() -> None:
 
 
 @policies.command("list", short_help="List the policies of every library.")
-@_traits
-def list_policies(**given: Any) -> None:
+@_takes_selection
+@_output
+def list_policies(selection: _Selection, output: str) -> None:
     """List the policies of every library: the built-in one, your own, the vendored ones."""
-    _list((), **given)
+    _list((), selection, output)
 
 
 @policies.command(short_help="List the policies that have every WORD.")
 @click.argument("words", nargs=-1, required=True, metavar="WORD…")
-@_traits
-def search(words: Sequence[str], **given: Any) -> None:
+@_takes_selection
+@_output
+def search(selection: _Selection, words: Sequence[str], output: str) -> None:
     """List the policies that have every WORD in their name, title, category or description.
 
     Exits 1 if there are none.
     """
-    _list(words, **given)
+    _list(words, selection, output)
 
 
-def _list(words: Sequence[str], output: str, project: Path, **traits: str | None) -> None:
+def _list(words: Sequence[str], selection: _Selection, output: str) -> None:
     from chartkit.catalog.libraries import libraries, read_catalogue
     from chartkit.catalog.listing import FORMATS
     from chartkit.catalog.search import Query, checked, search
     from chartkit.kyverno.versions import parse_version
 
-    kyverno = traits.pop("kyverno")
-    folders = libraries(project)
+    folders = libraries(selection.project)
     catalogue = read_catalogue(folders)
     query = Query(
-        words=tuple(words),
-        kyverno=None if kyverno is None else parse_version(kyverno, "Kyverno"),
-        **{name: value or "" for name, value in traits.items()},
+        tuple(words),
+        selection.category,
+        selection.severity,
+        selection.subject,
+        selection.kind,
+        parse_version(selection.kyverno, "Kyverno") if selection.kyverno is not None else None,
+        selection.library,
     )
     query = checked(query, catalogue.entries, [folder.name for folder in folders])
     found = search(catalogue.entries, query)
@@ -287,8 +302,8 @@ def check(paths: Sequence[Path], project: Path, output: str) -> None:
 def add(name: str, profile: str, new: bool, project: Path) -> None:
     """Add the policy NAME to a profile of your own, and list what else it needs.
 
-    NAME is folder and name, as best-practices/require-probes; the library's name before it, or the
-    name alone, where that is enough. Comments in the profile and in chartkit.yaml are kept.
+    NAME is folder/name, such as best-practices/require-probes, with the library's name in front if
+    several have it; the name alone is enough if it is unique. Comments in the profile and in chartkit.yaml are kept.
     """
     from chartkit.catalog.authoring.add import add
     from chartkit.catalog.authoring.add_report import as_text

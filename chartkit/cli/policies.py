@@ -303,7 +303,8 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     """Add the policy NAME to a profile of your own, and list what else it needs.
 
     NAME is folder/name, such as best-practices/require-probes, with the library's name in front if
-    several have it; the name alone is enough if it is unique. Comments in the profile and in chartkit.yaml are kept.
+    several have it; the name alone is enough if it is unique. Comments in the
+    profile and in chartkit.yaml are kept.
     """
     from chartkit.catalog.authoring.add import add
     from chartkit.catalog.authoring.add_report import as_text

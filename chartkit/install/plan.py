@@ -131,7 +131,7 @@ def _drift(project: Project) -> list[str]:
     if not render_project(project, RenderOptions(environments=(), check=True)).drift:
         return []
     place = Location(str(project.charts))
-    return [f"{place}: is not what chartkit.yaml gives (`chartkit render` writes it anew)"]
+    return [f"{place}: differs from chartkit.yaml (run `chartkit render`)"]
 
 
 def _step(

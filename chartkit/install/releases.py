@@ -108,7 +108,7 @@ def failure(text: str) -> ReleaseError:
     """Return Helm's error, with a hint where another program owns a field."""
     hint = None
     if "conflict with " in text:
-        hint = "--force-conflicts takes over what others wrote"
+        hint = "use --force-conflicts to take over fields that others wrote"
     said = " ".join(f"Helm: {text}".split())
     first, *objects = said.split(_OBJECT)
     if len(objects) > 1:

@@ -118,7 +118,7 @@ def _policies(step: Step, tools: Tools) -> None:
         except ReleaseError as error:
             if attempt == _ATTEMPTS or not all(part in error.message for part in _LATE):
                 raise
-        tools.say("Kyverno was too late to judge all policies: they are written once more")
+        tools.say("Kyverno did not evaluate all policies in time: they are written again")
         there = tools.releases.read(step.wanted.name)
         step = replace(step, there=there, action=Action.UPGRADE if there else Action.INSTALL)
     tools.waiting.policies(step.rendered.resources)
@@ -141,7 +141,7 @@ def _verify(step: Step, tools: Tools) -> None:
     if deciding:
         count = counted(len(deciding), "field is", "fields are")
         text = f"{step.wanted.name}: {count} stored otherwise than the chart has: {deciding[0]}"
-        hint = "another program wrote there, too: --force-conflicts takes it over"
+        hint = "another program wrote it, too: use --force-conflicts to take it over"
         raise NotReadyError(text, None, hint)
 
 
@@ -205,6 +205,6 @@ def _left(release: Release, tools: Tools) -> float:
         return tools.stale - age
     if age < FOREIGN_SECONDS:
         text = f"another program is at work on release '{release.name}' ({release.status})"
-        hint = f"chartkit takes it for cut short {FOREIGN_SECONDS // 60} minutes after its start"
+        hint = f"chartkit treats it as interrupted {FOREIGN_SECONDS // 60} minutes after its start"
         raise ReleaseError(text, None, hint)
     return 0

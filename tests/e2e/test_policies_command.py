@@ -102,7 +102,7 @@ def test_what_is_refused_is_told_in_one_line_and_leaves_nothing(tmp_path: Path) 
         url = f"{server.url}/hangs.zip"
         done = chartkit(tmp_path, "policies", "vendor", url, "--timeout", "1")
         assert done.code == 2
-        assert done.line.startswith(f"{url}: the server says nothing for 1 seconds, in 3 attempts")
+        assert done.line.startswith(f"{url}: the server sent nothing for 1 seconds, in 3 attempts")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -69,7 +69,7 @@ def test_vendor_chart_page_is_true(
         (tar_of([(tarfile.TarInfo("../../x"), b"x")]), "leads out of its folder"),
         (zeros_bomb(30_000_000), "unpacks to more than 100 times its size"),
         (packed_chart(chart())[:-20], "the archive is cut or damaged"),
-        (None, "the server says nothing for 2 seconds, in 3 attempts"),
+        (None, "the server sent nothing for 2 seconds, in 3 attempts"),
     ],
     ids=["climbing", "oversized", "cut", "hanging"],
 )

@@ -93,7 +93,7 @@ class Cluster:
             text = self._raw(self._client.VersionApi(self._api).get_code)
         version = text.get("gitVersion")
         if not isinstance(version, str):
-            raise ClusterError(f"{self.shown} says no version of its own")
+            raise ClusterError(f"{self.shown} reports no version")
         return version
 
     def group_versions(self) -> list[str]:
@@ -295,7 +295,7 @@ def connect(context: str | None) -> Cluster:
         api = config.new_client_from_config(shown, name, client_configuration=configuration)
     settings = configuration.auth_settings().values()
     if not all(is_sendable(each["value"] or "") for each in settings):
-        text = f"the credentials of context '{name}' are no text that a request can carry"
+        text = f"the credentials of context '{name}' contain characters that a request cannot send"
         raise InputError(text, Location(shown))
     return Cluster(name, paths[0] if len(paths) == 1 else None, configuration.host, client, api)
 

@@ -118,7 +118,7 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
     """Return the members of an answer of a kind; raises RefusedError for any other answer."""
     items = answer.get(key)
     if answer.get("kind", kind) != kind or not isinstance(items, list):
-        raise RefusedError(0, f"the answer is no {kind}; is this an API server?")
+        raise RefusedError(0, f"the response is not of kind {kind}; is this an API server?")
     return _objects(answer, key)
 
 

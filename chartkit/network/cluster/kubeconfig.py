@@ -30,7 +30,7 @@ def check_kubeconfigs(paths: Iterable[Path]) -> None:
     for path in paths:
         documents = _documents(path)
         if len(documents) != 1 or not isinstance(documents[0].body, dict):
-            raise InputError("is no kubeconfig", Location(str(path)), _HINT)
+            raise InputError("is not a kubeconfig", Location(str(path)), _HINT)
         for part in _TEXTS:
             _check_part(documents[0], part)
 

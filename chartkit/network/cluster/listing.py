@@ -57,10 +57,10 @@ def _items(page: Body) -> Iterator[Body]:
     """Yield the objects of a page; raises RefusedError for anything but a list of objects."""
     items = page.get("items", "")
     if not str(page.get("kind", "List")).endswith("List") or not isinstance(items, list | None):
-        raise RefusedError(0, "the answer is no list")
+        raise RefusedError(0, "the response is not a list")
     for item in items or ():
         if not isinstance(item, dict) or not _is_named(item.get("metadata")):
-            raise RefusedError(0, "the answer lists what is no object")
+            raise RefusedError(0, "the response lists something that is not an object")
         yield item
 
 

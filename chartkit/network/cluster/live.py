@@ -69,7 +69,7 @@ class LiveSource:
             body = None
         if not isinstance(body, dict):
             raise self._broken(
-                f"{self.name} answered with what is no JSON object", "is this an API server?"
+                f"{self.name} did not respond with a JSON object", "is this an API server?"
             )
         return body
 
@@ -108,7 +108,9 @@ class LiveSource:
         given = {each["key"]: each["value"] for each in settings.values() if each["value"]}
         if not all(map(is_sendable, given.values())):
             # They may have been renewed since the kubeconfig was read.
-            raise self._broken("the credentials are no text that a request can carry", None)
+            raise self._broken(
+                "the credentials contain characters that a request cannot send", None
+            )
         return {"Accept": "application/json", "User-Agent": "chartkit", **given}
 
     @staticmethod
@@ -161,7 +163,7 @@ class LiveSource:
 def _check(path: str) -> None:
     """Raises RefusedError for a path that leads elsewhere, or does more than to read."""
     if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
-        raise RefusedError(0, "only paths of the API server are asked")
+        raise RefusedError(0, "only paths of the API server can be requested")
     asked = urlsplit(path)
     root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
     # Behind the version, and the namespace where there is one: resource, name, subresource.
@@ -169,7 +171,7 @@ def _check(path: str) -> None:
     is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
     rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
     if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
-        raise RefusedError(0, "only what reads is asked")
+        raise RefusedError(0, "only read requests are sent")
 
 
 def _pause(headers: Mapping[str, str]) -> float:

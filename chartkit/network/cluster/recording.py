@@ -98,7 +98,7 @@ def recorder(source: Source, target: Path, namespace: str) -> Iterator[Recorder]
         empty = target.is_dir() and not any(target.iterdir())
         if not empty:
             hint = "name a folder that is not there yet, or another recording"
-            raise InputError("is no recording, and stays as it is", Location(str(target)), hint)
+            raise InputError("exists and is not a recording", Location(str(target)), hint)
     target = target.resolve()
     with _explained(target):
         atomic_folder.repair(target)
@@ -153,13 +153,15 @@ class RecordedSource:
         if isinstance(body, dict):
             return body
         if not isinstance(status, int):
-            raise self._broken(Location(str(self._folder / name)), "is no recorded answer")
+            raise self._broken(Location(str(self._folder / name)), "is not a recorded answer")
         raise RefusedError(status, str(entry.get("said") or ""))
 
     def entry(self, name: Json) -> Body:
         """Return the content of a file; raises SourceError."""
         if not isinstance(name, str) or not _FILE.fullmatch(name):
-            raise self._broken(Location(str(self._folder / INDEX)), "names no file of a recording")
+            raise self._broken(
+                Location(str(self._folder / INDEX)), "does not name a file of a recording"
+            )
         try:
             return _read(self._folder / name)
         except InputError as error:

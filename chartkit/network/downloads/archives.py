@@ -42,7 +42,7 @@ def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     if content.startswith(_ZIP):
         return _unzip(content, source, limits)
     hint = "archives end in .tar.gz, .tgz or .zip"
-    raise InputError("is no tar.gz and no zip archive", Location(source), hint)
+    raise InputError("is neither a tar.gz nor a zip archive", Location(source), hint)
 
 
 def _damaged(source: str) -> InputError:

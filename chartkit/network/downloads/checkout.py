@@ -124,7 +124,7 @@ def _run(
             env=_environment(path),
         )
     except subprocess.TimeoutExpired:
-        text = f"git was not done within {_SECONDS:g} seconds"
+        text = f"git did not finish within {_SECONDS:g} seconds"
         raise InputError(text, Location(str(path))) from None
 
 

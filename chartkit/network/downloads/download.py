@@ -55,7 +55,7 @@ def _words(error: NetworkError, limits: Limits) -> str:
     if error.fault is Fault.REDIRECT and error.url is not None:
         return f"redirects from {error.url.scheme} to {error.detail}"
     if error.fault is Fault.OVERDUE:
-        return f"the server was not done within {limits.patience:g} seconds"
+        return f"the server did not finish within {limits.patience:g} seconds"
     if error.fault is Fault.TOO_LARGE:
         return f"is larger than {limits.archive:,} bytes"
     return error.words(limits)

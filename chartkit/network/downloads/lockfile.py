@@ -122,4 +122,4 @@ def _sha(text: Json) -> str:
 
 def _damaged(file: Path) -> InputError:
     hint = "remove the folder, and vendor it anew"
-    return InputError("is no lock file of chartkit's", Location(str(file)), hint)
+    return InputError("is not a lock file of chartkit", Location(str(file)), hint)

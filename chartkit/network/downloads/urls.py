@@ -7,7 +7,7 @@ from chartkit.model import Location
 from chartkit.network.http.urls import Url, UrlError, read_url, shown_url
 
 _SHAPE = "give a URL of http or https, or a path"
-_SECRET = "it would stand in the lock file: keep it in ~/.netrc, or download the file yourself"
+_SECRET = "the lock file would contain it: keep it in ~/.netrc, or download the file yourself"
 
 
 def checked_url(url: str) -> Url:
@@ -16,7 +16,7 @@ def checked_url(url: str) -> Url:
     try:
         found = read_url(url)
     except UrlError:
-        raise InputError("is no URL of http or https", place, _SHAPE) from None
+        raise InputError("is not an http or https URL", place, _SHAPE) from None
     if found.authorization:
-        raise InputError("a URL with a name or password is not taken", place, _SECRET)
+        raise InputError("a URL must not contain a name or password", place, _SECRET)
     return found

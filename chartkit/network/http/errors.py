@@ -76,13 +76,13 @@ class NetworkError(Exception):
     def words(self, limits: Limits) -> str:
         """Return what happened, for people."""
         return {
-            Fault.UNSENDABLE: f"cannot be asked for: {self.detail}",
-            Fault.FORBIDDEN: "an address that is never asked",
+            Fault.UNSENDABLE: f"cannot be requested: {self.detail}",
+            Fault.FORBIDDEN: "chartkit does not connect to this address",
             Fault.INSIDE: f"redirects to the private address {self.detail}",
             Fault.REDIRECT: f"redirects to {self.detail}",
             Fault.DOWNGRADE: "redirects from https to http",
             Fault.REDIRECTS: f"redirects more than {limits.redirects} times",
-            Fault.SILENT: f"the server says nothing for {limits.silence:g} seconds",
+            Fault.SILENT: f"the server sent nothing for {limits.silence:g} seconds",
             Fault.OVERDUE: f"no answer within {limits.patience:g} seconds",
             Fault.UNTRUSTED: f"the server's certificate is not trusted: {self.detail}",
             Fault.PLAIN: "the server does not speak TLS",

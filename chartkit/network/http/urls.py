@@ -29,7 +29,7 @@ _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 class UrlError(ValueError):
-    """A text that is no URL of http or https; in the words of Go's `net/url`, where it has any."""
+    """A text that is not an http or https URL; in the words of Go's `net/url`, where it has any."""
 
 
 @dataclass(frozen=True, slots=True)

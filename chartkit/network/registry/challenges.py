@@ -123,14 +123,14 @@ def _check_realm(realm: str, wanted: TokenRequest) -> None:
         parts = urlsplit(realm)
         host = parts.hostname or ""
     except ValueError:
-        raise RegistryError(f"{_INVALID}it is no URL") from None
+        raise RegistryError(f"{_INVALID}it is not a URL") from None
     if parts.scheme not in ("http", "https"):
         raise RegistryError(
             f'{_INVALID}realm scheme "{printable(parts.scheme)}" not allowed; must be https (or '
             "http for insecure registries)"
         )
     if not host or parts.username or parts.password:
-        raise RegistryError(f"{_INVALID}it must name a host and nobody")
+        raise RegistryError(f"{_INVALID}it must name a host and no user")
     own = parts.netloc == wanted.registry
     if parts.scheme == "http" and not (wanted.plain and own):
         raise RegistryError(

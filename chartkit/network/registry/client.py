@@ -91,7 +91,9 @@ class Client:
         """Return a manifest or index, by tag or digest; raises RegistryError."""
         by_digest = identifier if is_digest(identifier) else ""
         if not by_digest and not _TAG.match(identifier):
-            raise RegistryError(f"{quote(printable(identifier))} is no tag and no sha256 digest")
+            raise RegistryError(
+                f"{quote(printable(identifier))} is neither a tag nor a sha256 digest"
+            )
         kept = self._kept(image, by_digest)
         if kept is not None:
             return Document(_media_type(kept), by_digest, kept)
@@ -116,7 +118,7 @@ class Client:
         most: bytes beyond which a blob is refused.
         """
         if not is_digest(digest):
-            raise RegistryError(f"{printable(digest)} is no sha256 digest")
+            raise RegistryError(f"{printable(digest)} is not a sha256 digest")
         content = self._kept(image, digest)
         if content is None:
             if size > most:

@@ -124,7 +124,7 @@ def read_login(body: Body, place: str) -> Login | None:
             raise RegistryError(f"{place} is not base64", unanswered=True) from None
         name, colon, password = pair.partition(":")
         if not colon:
-            raise RegistryError(f"{place} is no name and password", unanswered=True)
+            raise RegistryError(f"{place} is not a name and password", unanswered=True)
     identity, token = _text(body, "identitytoken"), _text(body, "registrytoken")
     if not (name or identity or token):
         return None
@@ -200,7 +200,7 @@ def _mapping(body: Json, key: str, place: Location) -> Body:
 def _helper(name: Json, place: Location) -> str:
     """Return a helper's name, which becomes part of a program's: it must contain no path."""
     if not isinstance(name, str) or not _HELPER.match(name):
-        raise InputError("names a credential helper that is no name", place)
+        raise InputError("names a credential helper with an invalid name", place)
     return name
 
 

@@ -36,7 +36,7 @@ def image_of(
         index = listed if index is None else index
         document = artifacts.manifest(repository, _child(listed, name))
     if document.media_type in _INDEXES:
-        raise RegistryError(f"more than {depth} indexes stand in one another")
+        raise RegistryError(f"more than {depth} indexes are nested")
     if document.media_type.startswith(_SCHEMA_1):
         raise RegistryError(f'unsupported MediaType: "{document.media_type}"')
     return index, document

@@ -96,7 +96,7 @@ def _auths(secret: PullSecret) -> Iterator[tuple[str, Body]]:
         body = None
     auths = body.get("auths", {}) if secret.key == _WITH_AUTHS and isinstance(body, dict) else body
     if not isinstance(auths, dict) or not all(isinstance(one, dict) for one in auths.values()):
-        text = f"the Secret {secret.place} holds no configuration of Docker's in {secret.key}"
+        text = f"the Secret {secret.place} contains no Docker configuration in {secret.key}"
         raise RegistryError(text, unanswered=True)
     yield from auths.items()
 

@@ -63,7 +63,7 @@ def read_settings(
     if authorities is not None:
         _check_authorities(authorities)
     if cache is not None and cache.exists() and not cache.is_dir():
-        raise InputError("is no folder for --registry-cache", Location(str(cache)))
+        raise InputError("is not a folder (--registry-cache)", Location(str(cache)))
     named = frozenset(_host(text, "--registry-plain-http") for text in plain)
     return Settings(hosts, named, authorities, cache)
 
@@ -80,7 +80,7 @@ def _check_authorities(path: Path) -> None:
         ssl.create_default_context(cafile=str(path))
     except ssl.SSLError:
         hint = "give certificates in PEM"
-        raise InputError("holds no certificate", Location(str(path)), hint) from None
+        raise InputError("contains no certificate", Location(str(path)), hint) from None
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError(f"cannot be read: {why}", Location(str(path))) from None

@@ -63,7 +63,7 @@ def form_request(
 
 def _words(error: NetworkError, request: Request, limits: Limits) -> str:
     words = {
-        Fault.UNSENDABLE: "cannot be asked for",
+        Fault.UNSENDABLE: "cannot be requested",
         Fault.DOWNGRADE: "redirects to http",
         Fault.UNTRUSTED: f"the certificate is not trusted: {error.detail}",
         Fault.TOO_LARGE: f"the answer is larger than {request.most:,} bytes",

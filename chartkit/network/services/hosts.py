@@ -76,7 +76,7 @@ def _named(text: str) -> AllowedHost:
 def _place(written: str, text: str) -> tuple[str, int | None]:
     if "*" in written:
         hint = "name each host: a policy could put what it knows into the name of one"
-        raise InputError(f"{_OPTION} '{text}': a wildcard is not taken", hint=hint)
+        raise InputError(f"{_OPTION} '{text}': wildcards are not allowed", hint=hint)
     match = _HOST.match(written)
     if match is None:
         raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
@@ -86,6 +86,6 @@ def _place(written: str, text: str) -> tuple[str, int | None]:
     if not host or (match["address"] and address is None) or (port is not None and port > 65535):
         raise InputError(f"{_OPTION} '{text}' names no host", hint=_SHAPE)
     if is_forbidden_host(host):
-        text = f"{_OPTION} '{text}': link-local addresses and metadata services are never asked"
-        raise InputError(text)
+        why = "chartkit does not connect to link-local addresses and metadata services"
+        raise InputError(f"{_OPTION} '{text}': {why}")
     return (host if address is None else str(address)), port

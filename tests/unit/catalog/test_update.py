@@ -184,7 +184,7 @@ def _lock(**changed: object) -> str:
 def test_a_damaged_lock_is_refused(vendored: Path, text: str) -> None:
     folder = vendored / "vendor" / "lib"
     (folder / LOCK_FILE).write_text(text)
-    with pytest.raises(InputError, match="is no lock file of chartkit's"):
+    with pytest.raises(InputError, match="is not a lock file of chartkit"):
         read_lock(folder)
 
 

@@ -202,7 +202,7 @@ def test_a_bad_archive_leaves_nothing(project: Path, content: bytes) -> None:
 def test_a_server_that_hangs_leaves_nothing(project: Path) -> None:
     with (
         serving({"/lib.zip": hang}) as server,
-        pytest.raises(InputError, match=r"says nothing for 0\.4 seconds, in 2 attempts"),
+        pytest.raises(InputError, match=r"sent nothing for 0\.4 seconds, in 2 attempts"),
     ):
         vendor(f"{server.url}/lib.zip", project, limits=quick(hang))
     assert list(project.iterdir()) == []
@@ -262,7 +262,7 @@ def test_sources_that_are_none(project: Path, tmp_path: Path) -> None:
     for source, ref, message in (
         (str(tmp_path / "gone"), "", "no such file or folder"),
         (str(tmp_path / "lib"), "v1", "a ref is for a git checkout"),
-        ("ftp://example.test/lib.zip", "", "no URL of http or https"),
+        ("ftp://example.test/lib.zip", "", "not an http or https URL"),
     ):
         with pytest.raises(InputError, match=message):
             vendor(source, project, name="lib", ref=ref)

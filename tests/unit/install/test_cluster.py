@@ -69,7 +69,7 @@ def test_what_is_not_an_api_server(server: ApiServer) -> None:
         return {"asked": request.path}
 
     server.answer = otherwise  # type: ignore[method-assign]
-    with pytest.raises(ClusterError, match="says no version"):
+    with pytest.raises(ClusterError, match="reports no version"):
         connect(None).version()
 
 

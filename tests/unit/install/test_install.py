@@ -110,7 +110,7 @@ def test_skipped_versions_are_noted(world: World) -> None:
 def test_charts_that_drifted_are_refused(world: World) -> None:
     code, out, _ = world.run("install")
     assert code == 1
-    assert "is not what chartkit.yaml gives (`chartkit render` writes it anew)" in out
+    assert "differs from chartkit.yaml (run `chartkit render`)" in out
 
 
 def test_charts_that_are_not_there(world: World) -> None:
@@ -264,7 +264,7 @@ def test_fields_that_another_program_wrote_are_taken_over_where_asked(
     code, _, err = world.install("--yes", "--timeout", "60")
     assert code == 1
     assert said in err
-    assert "(--force-conflicts takes over what others wrote)" in err
+    assert "(use --force-conflicts to take over fields that others wrote)" in err
     assert "the policies are ready" in world.done("--force-conflicts")
     assert world.statuses("kyverno-policies")[-1] == "deployed"
 
@@ -292,7 +292,7 @@ def test_policies_that_kyverno_is_too_late_for_are_written_again(
     world.server.admit = late
     found, out, err = world.install("--yes", "--timeout", "60")
     assert found == code, out + err
-    again = out.count("Kyverno was too late to judge all policies: they are written once more")
+    again = out.count("Kyverno did not evaluate all policies in time: they are written again")
     assert again == (0 if said == "no" else min(times, 4))
     assert ("the policies are ready" in out) is (code == 0)
     assert (said in err) is (code == 1)

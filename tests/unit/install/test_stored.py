@@ -44,7 +44,7 @@ def test_what_another_manager_wrote_is_told_and_taken_over(world: World) -> None
     )
     assert f"stored otherwise: {said}" in out
     assert said in err
-    assert "--force-conflicts takes it over" in err
+    assert "use --force-conflicts to take it over" in err
     out = world.done("--force-conflicts")
     assert f"written again: {said}" in out
     assert _actions(world) == ["Audit"]

@@ -102,7 +102,7 @@ class Message:
         Raises MessageError for what is no object, unknown or set twice.
         """
         if not isinstance(value, dict):
-            raise MessageError(f"unexpected value for {path}: an object is wanted")
+            raise MessageError(f"unexpected value for {path}: expected an object")
         known = {name: name for name in names}
         known |= {_BOUNDARY.sub("_", name.lstrip("_")).lower(): name for name in names}
         self._path = path
@@ -187,7 +187,7 @@ class Message:
             raise self._wrong(name, "base64") from None
 
     def _wrong(self, name: str, kind: str) -> MessageError:
-        return MessageError(f"invalid value for {self._path}.{name}: {kind} is wanted")
+        return MessageError(f"invalid value for {self._path}.{name}: expected {kind}")
 
 
 def _is_unicode(text: str) -> bool:

@@ -249,7 +249,7 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
         message.text("_type")
         message.text("predicateType")
         if not isinstance(message.value("predicate"), dict | None):
-            raise MessageError("predicate is no object")
+            raise MessageError("predicate is not an object")
         subjects = [_digests(one) for one in message.messages("subject", _RESOURCE)]
     except MessageError as error:
         raise BundleError(f"{failed}: parsing in-toto statement: {error}") from None
@@ -262,12 +262,12 @@ def _digests(subject: Message) -> dict[str, str]:
         subject.text(name)
     subject.octets("content")
     if not isinstance(subject.value("annotations"), dict | None):
-        raise MessageError("annotations are no object")
+        raise MessageError("annotations are not an object")
     found = subject.value("digest")
     if found is None:
         return {}
     if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
-        raise MessageError("digest is no object of texts")
+        raise MessageError("digest is not an object of texts")
     return found
 
 

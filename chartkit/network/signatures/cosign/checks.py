@@ -220,7 +220,7 @@ def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
             raise
         raise within("verifying bundle with trusted root", error) from None
     except (ValueError, OverflowError, OSError):
-        raise SignatureError("the entry's time is none") from None
+        raise SignatureError("the entry's time is invalid") from None
     return datetime.fromtimestamp(promise.at, UTC)
 
 

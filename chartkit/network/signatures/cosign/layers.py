@@ -162,7 +162,7 @@ def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str
     if listed is None:
         return Layers(repository)
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise SignatureError("the manifest of signatures holds no layers")
+        raise SignatureError("the manifest of signatures contains no layers")
     if len(listed) > _MOST_LAYERS:
         raise SignatureError(
             f"number of layers ({len(listed)}) exceeded the limit ({_MOST_LAYERS})"

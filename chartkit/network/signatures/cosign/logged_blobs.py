@@ -69,7 +69,7 @@ def signer_name(certificate: x509.Certificate) -> str:
     last = names[-1]
     if isinstance(last, x509.DNSName | x509.UniformResourceIdentifier):
         return last.value
-    raise LookupFailed("who signed stands in a name of another kind than those that are read")
+    raise LookupFailed("the signer is in a name of an unsupported kind")
 
 
 def _alternatives(certificate: x509.Certificate) -> list[x509.GeneralName]:

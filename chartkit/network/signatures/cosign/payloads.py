@@ -95,7 +95,7 @@ def attested_statement(content: bytes) -> Body:
         kind = next(kinds, "float64")
         raise SignatureError(f"could not parse predicate with type {kind}")
     if not isinstance(body.get("subject"), list | None):
-        raise SignatureError("could not parse statement: subject is no list")
+        raise SignatureError("could not parse statement: subject is not a list")
     return {key: body[key] for key in _STATEMENT if body.get(key) not in (None, "", [])}
 
 
@@ -147,7 +147,7 @@ def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
         raise SignatureError(f"invalid payloadType {kind} on envelope. Expected {IN_TOTO}")
     signatures = field(envelope, "signatures") or []
     if not isinstance(signatures, list) or not all(isinstance(one, dict) for one in signatures):
-        raise SignatureError("json: signatures of the envelope are no list of objects")
+        raise SignatureError("json: signatures of the envelope are not a list of objects")
     if not signatures:
         raise SignatureError("no signature found")
     signed = encoded(kind, _any_base64(field(envelope, "payload")))
@@ -217,7 +217,7 @@ def _subjects(value: Json) -> Json:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(one, dict | None) for one in value):
-        raise SignatureError("json: subject is no list of objects")
+        raise SignatureError("json: subject is not a list of objects")
     return [
         {"name": _text(one or {}, "name", "Subject.subject"), "digest": (one or {}).get("digest")}
         for one in value
@@ -227,7 +227,7 @@ def _subjects(value: Json) -> Json:
 def _payload_of(envelope: Body) -> bytes:
     value = field(envelope, "payload")
     if not isinstance(value, str):
-        raise SignatureError("json: payload of the envelope is no text")
+        raise SignatureError("json: payload of the envelope is not a text")
     return from_base64(value)
 
 

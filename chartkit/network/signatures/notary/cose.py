@@ -309,17 +309,17 @@ def _refuse(_value: object, _immutable: bool) -> NoReturn:
 def _date(value: object, _immutable: bool) -> cbor2.CBORTag:
     """Return a date in numbers, still with its tag."""
     if type(value) not in (int, float):
-        raise SignatureError("a time that is no number")
+        raise SignatureError("a time that is not a number")
     if isinstance(value, float) and not math.isfinite(value):
-        raise SignatureError("a time that is no number")
+        raise SignatureError("a time that is not a number")
     if isinstance(value, int | float) and abs(value) > _LATEST:
-        raise SignatureError("a time that is no number")
+        raise SignatureError("a time that is not a number")
     return cbor2.CBORTag(_DATE_NUMBER, value)
 
 
 def _date_text(value: object, _immutable: bool) -> cbor2.CBORTag:
     if not isinstance(value, str):
-        raise SignatureError("a time that is no text")
+        raise SignatureError("a time that is not a text")
     try:
         parse_time(RFC3339, value)
     except TimeError as error:

@@ -170,8 +170,8 @@ def test_a_tampered_archive_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (hang, "the server says nothing for 0.4 seconds, in 2 attempts"),
-        (trickle, "the server was not done within 1 seconds, in 2 attempts"),
+        (hang, "the server sent nothing for 0.4 seconds, in 2 attempts"),
+        (trickle, "the server did not finish within 1 seconds, in 2 attempts"),
         (
             body(packed_chart(chart())[:200], length=9999),
             "the server cut the answer after 200 bytes",
@@ -199,7 +199,7 @@ def test_a_server_that_fails(
         (special(tarfile.SYMTYPE), "in the archive is a link"),
         (zeros_bomb(30_000_000), "unpacks to more than 100 times its size"),
         (packed_chart(chart())[:-20], "the archive is cut or damaged"),
-        (b"<html>", "is no tar.gz and no zip archive"),
+        (b"<html>", "is neither a tar.gz nor a zip archive"),
         (packed_chart({"a.txt": b"x"}), "holds no chart: there is no Chart.yaml"),
         (packed_chart(chart("other")), "is the chart other, not kyverno"),
         (packed_chart(chart(version="3.9.1")), "is kyverno 3.9.1, not 3.9.0"),
@@ -252,7 +252,7 @@ def test_archives_of_subcharts_are_limited(tmp_path: Path) -> None:
             "has no digest for kyverno 3.9.0",
         ),
         (b"entries: {kyverno: [{version: 3.9.0}]}", "does not say where kyverno 3.9.0 is"),
-        (index("kyverno", {"3.9.0": (b"", "file:///etc/x")}), "is no URL of http or https"),
+        (index("kyverno", {"3.9.0": (b"", "file:///etc/x")}), "is not an http or https URL"),
         (b"entries: " + b"[" * 5000, ""),
     ],
 )
@@ -264,8 +264,8 @@ def test_an_index_that_is_refused(tmp_path: Path, text: bytes, message: str) -> 
     ("source", "message"),
     [
         ("oci://ghcr.io/kyverno/charts", "OCI registries are not read"),
-        ("ftp://example.test/x.tgz", "is no URL of http or https"),
-        ("https://me:secret@example.test/x.tgz", "with a name or password"),
+        ("ftp://example.test/x.tgz", "is not an http or https URL"),
+        ("https://me:secret@example.test/x.tgz", "must not contain a name or password"),
         ("/nowhere", "no such file or folder"),
     ],
 )

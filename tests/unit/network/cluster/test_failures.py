@@ -245,9 +245,9 @@ def _endless() -> Iterator[bytes]:
     ("parts", "text"),
     [
         (_cut, "cut its answer short (try again)"),
-        (lambda: iter([b"<html>"]), "answered with what is no JSON object"),
-        (lambda: iter([b"[" * 100_000]), "answered with what is no JSON object"),
-        (lambda: iter([b"[]"]), "answered with what is no JSON object"),
+        (lambda: iter([b"<html>"]), "did not respond with a JSON object"),
+        (lambda: iter([b"[" * 100_000]), "did not respond with a JSON object"),
+        (lambda: iter([b"[]"]), "did not respond with a JSON object"),
     ],
 )
 def test_answers_that_are_none(
@@ -366,4 +366,7 @@ def test_cluster_failures_no_kubeconfig(
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     code, _, err = world.scan("--cluster", *world.policies(labelled()))
-    assert (code, err) == (2, "there is no kubeconfig (set KUBECONFIG, or write ~/.kube/config)\n")
+    assert (code, err) == (
+        2,
+        "there is no kubeconfig (set KUBECONFIG, or write ~/.kube/config)\n",
+    )

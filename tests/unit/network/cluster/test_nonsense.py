@@ -52,7 +52,7 @@ class _Answers:
 
 @pytest.mark.parametrize("answer", NO_LIST)
 def test_what_is_no_list_of_objects(answer: Body) -> None:
-    with pytest.raises(RefusedError, match="the answer"):
+    with pytest.raises(RefusedError, match="the response"):
         list(listed(_Answers({"*": answer}), "/api/v1/pods", "v1", "Pod"))
 
 
@@ -66,7 +66,7 @@ def test_what_is_a_list(items: Any) -> None:
 
 @pytest.mark.parametrize("answer", [{"type": "object"}, {"kind": "APIGroupList"}, {"groups": "x"}])
 def test_a_server_that_does_not_say_what_it_serves(answer: Body) -> None:
-    with pytest.raises(InputError, match="does not say what it serves: the answer is no"):
+    with pytest.raises(InputError, match="does not say what it serves: the response is not"):
         Reader(_Answers({"*": answer}))
 
 
@@ -99,7 +99,7 @@ def test_lists_that_are_none_are_not_read() -> None:
     reader = Reader(_Answers(answers))
     [pods] = reader.discovery.all
     assert list(reader.everywhere(pods)) == []
-    assert reader.unread["pods"] == "the answer is no list"
+    assert reader.unread["pods"] == "the response is not a list"
     assert not reader.namespaces
     assert "namespaces" in reader.unread
 

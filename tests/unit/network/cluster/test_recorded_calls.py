@@ -170,5 +170,5 @@ def test_an_index_that_leads_elsewhere(folder: Path) -> None:
     _record(folder, {GET: ServiceAnswer(200, "", b"1")})
     index = (folder / INDEX).read_text().replace("000001.json", "../../etc/passwd")
     (folder / INDEX).write_text(index)
-    with pytest.raises(SourceError, match="names no file of a recording"):
+    with pytest.raises(SourceError, match="does not name a file of a recording"):
         _recorded(folder).ask(GET)

@@ -156,7 +156,7 @@ def test_nothing_else_is_written_over(world: World) -> None:
     (world.folder / "mine" / "note").write_text("x")
     code, _, err = world.scan("--cluster", "--record", "mine", *world.policies(labelled()))
     assert (code, world.server.requests) == (2, [])
-    assert err.startswith("mine: is no recording, and stays as it is (name a folder")
+    assert err.startswith("mine: exists and is not a recording (name a folder")
     assert snapshot(Path("mine")) == {"note": b"x"}
 
 
@@ -174,9 +174,9 @@ def test_only_the_user_reads_a_recording(world: World) -> None:
         (
             "recording.json",
             '{"format": 1, "answers": {"/apis": "../../etc/passwd"}}',
-            "recording.json: names no file of a recording",
+            "recording.json: does not name a file of a recording",
         ),
-        ("000001.json", "{}", "000001.json: is no recorded answer"),
+        ("000001.json", "{}", "000001.json: is not a recorded answer"),
         ("000001.json", None, "000001.json: no such file"),
     ],
 )
@@ -259,4 +259,7 @@ def test_recorded_objects_whose_name_is_no_text(world: World, field: str, wrong:
             answer["body"]["items"][0]["metadata"][field] = wrong
             file.write_text(json.dumps(answer))
     code, _, err = world.scan("rec", *named)
-    assert (code, err) == (1, "not read: pods: the answer lists what is no object\n")
+    assert (code, err) == (
+        1,
+        "not read: pods: the response lists something that is not an object\n",
+    )

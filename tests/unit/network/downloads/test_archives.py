@@ -118,7 +118,7 @@ def test_an_unknown_compression_is_refused() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"<html>", b"BZh9", b"\xfd7zXZ\x00"])
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
-    _refused(content, "is no tar.gz and no zip archive")
+    _refused(content, "is neither a tar.gz nor a zip archive")
 
 
 @pytest.mark.parametrize("pack", [tar_gz, zipped])

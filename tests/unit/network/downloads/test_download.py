@@ -73,9 +73,9 @@ def test_download_what_may_pass_is_tried_again(
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (hang, "the server says nothing for 0.4 seconds, in 2 attempts"),
-        (trickle, "the server was not done within 1 seconds, in 2 attempts"),
-        (trickled_head, "the server was not done within 1 seconds, in 2 attempts"),
+        (hang, "the server sent nothing for 0.4 seconds, in 2 attempts"),
+        (trickle, "the server did not finish within 1 seconds, in 2 attempts"),
+        (trickled_head, "the server did not finish within 1 seconds, in 2 attempts"),
         (body(b"ab", length=5), "the server cut the answer after 2 bytes, in 2 attempts"),
         (close, "the server cut the answer, in 2 attempts"),
         (body(b"", "500 Oh"), "the server answers 500, in 2 attempts"),
@@ -184,12 +184,12 @@ def test_download_nobody_listens() -> None:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("ftp://example.test/x", "is no URL of http or https"),
-        ("file:///etc/passwd", "is no URL of http or https"),
-        ("http://", "is no URL of http or https"),
-        ("http://[x/", "is no URL"),
-        ("http://example.test:port/x", "is no URL"),
-        ("https://me:secret@example.test/x", "with a name or password"),
+        ("ftp://example.test/x", "is not an http or https URL"),
+        ("file:///etc/passwd", "is not an http or https URL"),
+        ("http://", "is not an http or https URL"),
+        ("http://[x/", "is not an http or https URL"),
+        ("http://example.test:port/x", "is not an http or https URL"),
+        ("https://me:secret@example.test/x", "must not contain a name or password"),
     ],
 )
 def test_urls_that_are_not_taken(url: str, message: str) -> None:

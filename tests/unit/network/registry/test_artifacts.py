@@ -196,12 +196,12 @@ def test_blobs_that_nobody_asks_for(registry: Registry) -> None:
     asked, place = _artifacts(), parse_repository(f"{registry.host}/team/app")
     with pytest.raises(RegistryError, match="is larger than 100 bytes"):
         asked.blob(place, f"sha256:{'0' * 64}", 101, 100)
-    with pytest.raises(RegistryError, match=r"^md5:1 is no sha256 digest$"):
+    with pytest.raises(RegistryError, match=r"^md5:1 is not a sha256 digest$"):
         asked.blob(place, "md5:1", 1, 100)
     with pytest.raises(RegistryError, match="a sha256 digest alone"):
         asked.referrers(place, "../../other/manifests/1")
     for identifier in ("..", "a/../b", "md5:1", "", "a b", "x" * 129):
-        with pytest.raises(RegistryError, match=r'" is no tag and no sha256 digest$'):
+        with pytest.raises(RegistryError, match=r'" is neither a tag nor a sha256 digest$'):
             asked.manifest(place, identifier)
     assert registry.asked == []
 

@@ -304,5 +304,5 @@ def test_private_authorities_and_redirects(registry: Registry, certificate: Path
 def test_a_file_without_certificates(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     file.write_text("nothing")
-    with pytest.raises(InputError, match="holds no certificate"):
+    with pytest.raises(InputError, match="contains no certificate"):
         read_settings(authorities=file)

@@ -112,8 +112,8 @@ def test_an_identity_token_is_exchanged(registry: Registry, docker_config: Path)
             'realm host "169.254.169.254" is a private or link-local',
         ),
         ("https://10.0.0.1/token", 'realm host "10.0.0.1" is a private or link-local address'),
-        ("https://[/token", "it is no URL"),
-        ("https://who:secret@example.invalid/token", "it must name a host and nobody"),
+        ("https://[/token", "it is not a URL"),
+        ("https://who:secret@example.invalid/token", "it must name a host and no user"),
     ],
 )
 def test_passwords_go_to_no_other_realm(
@@ -222,8 +222,8 @@ def test_a_helper_that_is_not_there(registry: Registry, docker_config: Path) -> 
         ("{", "is not JSON"),
         ("[]", "auths must be a mapping"),
         ('{"auths": "secret"}', "auths must be a mapping"),
-        ('{"credsStore": "../bin/sh"}', "names a credential helper that is no name"),
-        ('{"credHelpers": {"a": 1}}', "names a credential helper that is no name"),
+        ('{"credsStore": "../bin/sh"}', "names a credential helper with an invalid name"),
+        ('{"credHelpers": {"a": 1}}', "names a credential helper with an invalid name"),
         (" " * 1_000_001, "is larger than 1,000,000 bytes"),
     ],
 )

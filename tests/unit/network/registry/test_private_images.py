@@ -170,7 +170,7 @@ def _another(handler: Handler) -> bool:
 @pytest.mark.parametrize(
     ("fault", "is_verdict", "said"),
     [
-        (slow, False, "the server says nothing for 0.3 seconds, in 2 attempts"),
+        (slow, False, "the server sent nothing for 0.3 seconds, in 2 attempts"),
         (_trickle, False, "no answer within 0.6 seconds, in 2 attempts"),
         (cut, True, "the server cut the answer, in 2 attempts"),
         (_another, True, "no (matching )?signatures"),

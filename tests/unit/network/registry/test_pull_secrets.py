@@ -186,9 +186,9 @@ def test_the_narrowest_entry_counts_and_the_first_secret() -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"{secret words", "the Secret kyverno/pull holds no configuration of Docker's"),
-        (b'["secret words"]', "the Secret kyverno/pull holds no configuration of Docker's"),
-        (b'{"auths": {"x": "secret words"}}', "the Secret kyverno/pull holds no configuration"),
+        (b"{secret words", "the Secret kyverno/pull contains no Docker configuration"),
+        (b'["secret words"]', "the Secret kyverno/pull contains no Docker configuration"),
+        (b'{"auths": {"x": "secret words"}}', "the Secret kyverno/pull contains no Docker"),
         (
             b'{"auths": {"127.0.0.1": {"auth": "secret words"}}}',
             "an auth in the Secret kyverno/pull is not base64",

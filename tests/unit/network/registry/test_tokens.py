@@ -112,7 +112,7 @@ def test_base64_as_people_write_it(docker_config: Path, auth: str) -> None:
 
 @pytest.mark.parametrize(
     ("auth", "said"),
-    [(_auth("secret"), "is no name and password"), ("secret!", "is not base64")],
+    [(_auth("secret"), "is not a name and password"), ("secret!", "is not base64")],
 )
 def test_auths_that_are_wrong(docker_config: Path, auth: str, said: str) -> None:
     _write(docker_config, auths={"ghcr.io": {"auth": auth}})

@@ -294,4 +294,4 @@ def test_an_option_that_cannot_be_meant(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit) as ended:
         main(["scan", ".", "--allow-network", "*"])
     assert ended.value.code == 2
-    assert "a wildcard is not taken (name each host" in capsys.readouterr().err
+    assert "wildcards are not allowed (name each host" in capsys.readouterr().err

@@ -125,17 +125,17 @@ FORMATS: dict[str, tuple[Change, str]] = {
         "verification material cannot be X.509 certificate chain",
     ),
     "33 entries": (_many, "too many tlog entries: 33 > 32"),
-    "no entry where one should be": (_material(tlogEntries=[None]), "an object is wanted"),
-    "entries that are no list": (_material(tlogEntries={}), "a list is wanted"),
+    "no entry where one should be": (_material(tlogEntries=[None]), "expected an object"),
+    "entries that are no list": (_material(tlogEntries={}), "expected a list"),
     "no log": (_entry(logId=None), "nil value in transaction log entry"),
     "no kind": (_entry(kindVersion=None), "nil value in transaction log entry"),
     "no body": (_entry(canonicalizedBody=None), "nil value in transaction log entry"),
     "a negative index": (_entry(logIndex="-1"), "nil value in transaction log entry"),
-    "no number": (_entry(logIndex="x"), "an int64 is wanted"),
-    "a number that is too large": (_entry(logIndex=str(2**63)), "an int64 is wanted"),
-    "true for a number": (_entry(logIndex=True), "an int64 is wanted"),
-    "no base64": (_entry(canonicalizedBody="****"), "base64 is wanted"),
-    "base64 of two alphabets": (_entry(canonicalizedBody="+-AA"), "base64 is wanted"),
+    "no number": (_entry(logIndex="x"), "expected an int64"),
+    "a number that is too large": (_entry(logIndex=str(2**63)), "expected an int64"),
+    "true for a number": (_entry(logIndex=True), "expected an int64"),
+    "no base64": (_entry(canonicalizedBody="****"), "expected base64"),
+    "base64 of two alphabets": (_entry(canonicalizedBody="+-AA"), "expected base64"),
     "no proof in a new format": (_entry(inclusionProof=None), "inclusion proof missing in bundle"),
     "no promise in the first format": (
         lambda bundle: (
@@ -217,7 +217,7 @@ def test_bundle_formats_garbage(content: bytes) -> None:
 
 def test_text_that_no_unicode_has() -> None:
     message = Message({"a": "\ud800"}, "a message", ("a",))
-    with pytest.raises(MessageError, match="text is wanted"):
+    with pytest.raises(MessageError, match="expected text"):
         message.text("a")
 
 
@@ -249,17 +249,17 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
         "too many digests: 33 > 32",
     ),
     "an unknown field": (_stated(more=1), 'unknown field "more" in the statement'),
-    "a predicate that is no object": (_stated(predicate=[]), "predicate is no object"),
-    "a type that is no text": (_stated(predicateType=1), "text is wanted"),
-    "a subject that is none": (_stated(subject=[None]), "an object is wanted"),
-    "a subject's name that is no text": (_stated(subject=[{"name": 1}]), "text is wanted"),
-    "digests that are no texts": (_subjects({"sha256": 1}), "digest is no object of texts"),
+    "a predicate that is no object": (_stated(predicate=[]), "predicate is not an object"),
+    "a type that is no text": (_stated(predicateType=1), "expected text"),
+    "a subject that is none": (_stated(subject=[None]), "expected an object"),
+    "a subject's name that is no text": (_stated(subject=[{"name": 1}]), "expected text"),
+    "digests that are no texts": (_subjects({"sha256": 1}), "digest is not an object of texts"),
     "annotations that are no object": (
         _stated(subject=[{"annotations": []}]),
-        "annotations are no object",
+        "annotations are not an object",
     ),
-    "no object": ([], "an object is wanted"),
-    "text": ("garbage", "an object is wanted"),
+    "no object": ([], "expected an object"),
+    "text": ("garbage", "expected an object"),
 }
 
 

@@ -151,7 +151,7 @@ def _stating(**changes: Any) -> Callable[[Bench], Make]:
     [
         (lambda b: _review(Signer(b.other)), _THRESHOLD),
         (_envelope(signatures=[]), "no signature found"),
-        (_envelope(signatures=[5]), "json: signatures of the envelope are no list of objects"),
+        (_envelope(signatures=[5]), "json: signatures of the envelope are not a list of objects"),
         (_envelope(payload=5), "unable to base64 decode payload (is payload in the right format?)"),
         (
             _envelope(payload="%"),
@@ -170,7 +170,7 @@ def _stating(**changes: Any) -> Callable[[Bench], Make]:
         (_stating(subject=[{"digest": {"sha512": "0"}}]), "no matching subject digest found"),
         (_stating(subject=[None]), "could not parse predicate with type map[string]interface {}"),
         (_stating(subject=5), "could not parse predicate with type map[string]interface {}"),
-        (_stating(subject=5, predicate="text"), "could not parse statement: subject is no list"),
+        (_stating(subject=5, predicate="text"), "could not parse statement: subject is not a list"),
         (_stating(_type=5), "could not parse predicate with type map[string]interface {}"),
         (_stating(predicate=[1]), "could not parse predicate with type []interface {}"),
         (_stating(predicate=1), "could not parse predicate with type float64"),

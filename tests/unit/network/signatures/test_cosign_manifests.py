@@ -32,8 +32,8 @@ def test_manifests_of_signatures_that_are_hostile(bench: Bench) -> None:
     layer = bench.signer.signature("sha256:0")
     described = {"mediaType": layer.media_type, "digest": f"sha256:{'1' * 64}"}
     for layers, wanted in (
-        (5, "the manifest of signatures holds no layers"),
-        ([5], "the manifest of signatures holds no layers"),
+        (5, "the manifest of signatures contains no layers"),
+        ([5], "the manifest of signatures contains no layers"),
         ([described] * 1001, "number of layers (1001) exceeded the limit (1000)"),
         ([described], "no matching signatures: a layer of the manifest of signatures has no size"),
         (

@@ -266,6 +266,10 @@ class Environment:
     validators: tuple[Validator, ...]
     options: Options
     libraries: tuple[Library, ...]
+    of_functions: dict[object, Any] = field(default_factory=dict, repr=False)
+    """Tables made of the functions when needed; environments that add only variables share them."""
+    of_environment: dict[object, Any] = field(init=False, default_factory=dict, repr=False)
+    """Tables made of the whole environment when needed."""
 
     def find_struct(self, name: str) -> StructType | None:
         """The type with fields of that name.

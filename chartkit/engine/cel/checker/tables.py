@@ -13,7 +13,6 @@ from chartkit.engine.cel.checker.unification import plain_kinds
 from chartkit.engine.cel.declarations import Environment, Function, Overload
 from chartkit.engine.cel.types import Type, TypeKind, struct, type_of_type
 
-_REMEMBERED_ENVIRONMENTS = 64
 _REMEMBERED_CALLS = 512
 
 
@@ -72,33 +71,24 @@ class Tables:
         return None if declared is None else type_of_type(declared.literal_type or struct(name))
 
 
-_TABLES: dict[int, Tables] = {}
-
-
 def tables_of(environment: Environment) -> Tables:
-    """The tables of an environment, made when they are first asked for."""
-    known = _TABLES.get(id(environment))
-    if known is not None and known.environment is environment:
-        return known
-    functions = next(
-        (
-            each.functions
-            for each in list(_TABLES.values())
-            if each.environment.functions is environment.functions
-        ),
-        None,
-    )
+    """Return the tables of an environment, made when they are first needed."""
+    tables: Tables | None = environment.of_environment.get(Tables)
+    if tables is None:
+        tables = environment.of_environment[Tables] = _tables(environment)
+    return tables
+
+
+def _tables(environment: Environment) -> Tables:
+    functions = environment.of_functions.get(Signatures)
     if functions is None:
         functions = {each.name: _signatures(each) for each in environment.functions.values()}
+        environment.of_functions[Signatures] = functions
     names = (*environment.variables, *environment.structs)
     # Below a type that takes any field every name is a type.
     open_types = {each.name for each in environment.structs.values() if each.fields is None}
     dotted = frozenset(name.partition(".")[0] for name in names if "." in name) | open_types
-    tables = Tables(environment, functions, dotted)
-    while len(_TABLES) >= _REMEMBERED_ENVIRONMENTS:
-        _TABLES.pop(next(iter(_TABLES)), None)
-    _TABLES[id(environment)] = tables
-    return tables
+    return Tables(environment, functions, dotted)
 
 
 def _signatures(function: Function) -> Signatures:

@@ -151,17 +151,14 @@ def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) 
 
     Where the checker left several open, all of the name are tried, not only those: so does cel-go.
     """
-    overloads = environment.functions[function].overloads
-    if function in SINGLE:
-        overloads += UNDECLARED.get(function, ())
-    elif len(ids) == 1:
-        overloads = tuple(each for each in overloads if each.id == ids[0])
-    # Overloads are declared once and shared by environments; hashing them would cost more.
-    key = (function, *map(id, overloads))
-    found = _DISPATCHES.get(key)
-    if found is None:
-        found = _DISPATCHES[key] = Dispatch(function, overloads)
-    return found
-
-
-_DISPATCHES: Final[dict[tuple[object, ...], Dispatch]] = {}
+    chosen = ids if len(ids) == 1 and function not in SINGLE else ()
+    key = (Dispatch, function, *chosen)
+    dispatch: Dispatch | None = environment.of_functions.get(key)
+    if dispatch is None:
+        overloads = environment.functions[function].overloads
+        if chosen:
+            overloads = tuple(each for each in overloads if each.id == chosen[0])
+        elif function in SINGLE:
+            overloads += UNDECLARED.get(function, ())
+        dispatch = environment.of_functions[key] = Dispatch(function, overloads)
+    return dispatch

@@ -25,7 +25,7 @@ PAGE: Final = ROOT / "docs" / "background" / "eks-findings.md"
 FILES: Final = ("microservices-demo", "kube-prometheus", "eks-addons")
 FORMS: Final = ("ClusterPolicy", "ValidatingPolicy")
 GROUP: Final = "eks-best-practices"
-REFUSED, MADE, NOTHING = "What is refused", "What is changed or made", "What finds nothing"
+REFUSED, MADE, NOTHING = "Violations", "Mutated and generated objects", "Policies without findings"
 PROFILE: Final = """\
 apiVersion: chartkit.dev/v1
 kind: Profile

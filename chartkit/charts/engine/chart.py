@@ -15,6 +15,7 @@ from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.project.monitoring import Monitoring
 from chartkit.kyverno import releases
 from chartkit.charts.plan import ChartPlan
+from chartkit.charts.readme import README_FILE, page
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
@@ -27,6 +28,10 @@ NAMESPACE = "kyverno"
 
 _MIGRATED = ("kyverno", "policies")
 
+_ABOUT = (
+    "Kyverno: its controllers, their roles, services and custom resource definitions, with the values "
+    "of the upstream chart. A type that ends in `?` may be null."
+)
 _VALUES_HEADER = (
     "The default values of Kyverno, written by chartkit render; values.schema.json checks them."
 )
@@ -49,6 +54,7 @@ def plan(
     files["values.schema.json"] = engine_schema.schema_text(
         engine_schema.values_schema(values_catalogue)
     )
+    files[README_FILE] = page(CHART_NAME, _ABOUT, engine_values.value_sections(values_catalogue))
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     for name, available in high_availability.items():
         values[f"values_{name}.yaml"] = _environment_values(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chartkit.charts.engine.controllers import SOURCE
@@ -82,7 +82,8 @@ def values_yaml(catalogue: Section, header: str) -> str:
 def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
     indent = "  " * depth
     for key, entry in section.entries.items():
-        for line in textwrap.wrap(entry.doc, _WIDTH - len(indent)):
+        doc = f"-- {entry.doc}" if entry.doc else ""
+        for line in textwrap.wrap(doc, _WIDTH - len(indent)):
             yield f"{indent}# {line}"
         if isinstance(entry, Value):
             yield from (indent + line for line in dump_yaml({key: entry.default}).splitlines())
@@ -94,14 +95,22 @@ def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
 
 
 def values_page(catalogue: Section) -> str:
-    """docs/reference/values.md: every key with its type, its default and what it is for."""
+    """Return docs/values.md: every key with its type, its default and what it is for."""
+    return "\n".join([f"{_PAGE_HEAD.strip()}\n", *value_sections(catalogue)])
+
+
+def value_sections(catalogue: Section) -> Iterator[str]:
+    """Yield the values in Markdown: a section for each of their groups."""
     loose = {key: entry for key, entry in catalogue.entries.items() if isinstance(entry, Value)}
-    lines = [_PAGE_HEAD.strip(), "", "## Names, labels and secrets", "", *_page_table(loose, "")]
+    yield _page_section("Names, labels and secrets", _page_table(loose, ""))
     for title, entry in catalogue.entries.items():
         if isinstance(entry, Section):
-            rows = _page_table(entry.entries, f"{title}.")
-            lines += ["", f"## {title}", "", f"{entry.doc}.", "", *rows]
-    return "\n".join(lines) + "\n"
+            table = _page_table(entry.entries, f"{title}.")
+            yield _page_section(title, [f"{entry.doc}.", "", *table])
+
+
+def _page_section(title: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"## {title}", "", *lines]) + "\n"
 
 
 def _page_table(entries: Mapping[str, Value | Section], path: str) -> list[str]:

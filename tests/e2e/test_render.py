@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.kyverno.releases import current
 from tests.e2e.command import PROGRAM, chartkit, snapshot
+
+_KYVERNO = current().version
 
 ENVIRONMENTS = ("dev", "qa", "prd")
 
@@ -39,8 +42,8 @@ def test_init_starts_in_an_empty_folder_and_overwrites_nothing(tmp_path: Path) -
     [
         (["--profile", "pss-restrict"], "there is no profile 'pss-restrict' (did you mean"),
         (["--kubernetes", "new"], "'new' is not a version of Kubernetes"),
-        (["--eks", "1.99"], "Kubernetes 1.99 is above what Kyverno 1.19 supports ("),
-        (["--kubernetes", "1.20"], "Kubernetes 1.20 is below what Kyverno 1.19 supports ("),
+        (["--eks", "1.99"], f"Kubernetes 1.99 is above what Kyverno {_KYVERNO} supports ("),
+        (["--kubernetes", "1.20"], f"Kubernetes 1.20 is below what Kyverno {_KYVERNO} supports ("),
     ],
 )
 def test_init_with_a_mistake_writes_nothing(
@@ -211,10 +214,10 @@ BAD_PROJECTS = {
         "podSecurityVersoin",
     ),
     "another Kyverno": (
-        'kyverno: "1.19"',
+        f'kyverno: "{_KYVERNO}"',
         'kyverno: "1.18"',
         'kyverno: "1.18"',
-        "the engine chart installs Kyverno 1.19, not 1.18 (set kyverno:",
+        f"the engine chart installs Kyverno {_KYVERNO}, not 1.18 (set kyverno:",
     ),
     "a workload that is not there": (
         "  - workloads",
@@ -366,6 +369,7 @@ def test_values_edited_by_hand_leave_older_manifests(project: Path) -> None:
 
 _KILLED_AFTER_A_FOLDER = """
 import os, signal, sys
+from chartkit.kyverno.releases import current
 from chartkit.output import atomic_folder
 from chartkit.cli.main import main
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ def _in_cluster(version: str, values: Body | None = None) -> Rendered:
 
 @pytest.mark.parametrize("version", ["v1.36.0", "v1.36.2-eks-ad4801", "v1.40.1"])
 def test_a_newer_cluster_is_refused_where_there_is_one(version: str) -> None:
-    said = rf"Kubernetes {version} is not supported by Kyverno v1\.19\.\d \(>=1\.33-0 <1\.36-0\)"
+    kyverno = re.escape(current().app_version)
+    said = rf"Kubernetes {version} is not supported by Kyverno {kyverno} \(>=1\.33-0 <1\.36-0\)"
     with pytest.raises(ChartkitError, match=f"{said}.*allowUnsupportedKubernetes: true") as caught:
         _in_cluster(version)
     assert "Kubernetes" in caught.value.message

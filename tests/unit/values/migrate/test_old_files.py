@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from chartkit.kyverno.releases import current
 from chartkit.model import Body
 from chartkit.values.migrate.reading import read_tree
 from chartkit.values.migrate.writing import write_tree
@@ -107,7 +108,7 @@ def test_two_zero_pods(controller: str) -> None:
     assert labels <= pod("2.0", controller)["metadata"]["labels"].items()
     main = container("2.0", controller)
     assert main["image"].startswith("registry.shop.example/kyverno/")
-    assert main["image"].endswith(":v1.19.1")
+    assert main["image"].endswith(f":{current().app_version}")
     assert main["imagePullPolicy"] == "Always"
     assert {"name": "HTTPS_PROXY", "value": "http://proxy.shop.example:3128"} in main["env"]
     assert "--v=4" in main["args"]
@@ -123,7 +124,7 @@ def test_two_zero() -> None:
     assert "--webhookTimeout=12" in main["args"]
     assert "--backgroundScanInterval=6h" in container("2.0", "reports")["args"]
     (init,) = pod("2.0", "admission")["spec"]["initContainers"]
-    assert init["image"] == "registry.shop.example/kyverno/kyvernopre:v1.19.1"
+    assert init["image"] == f"registry.shop.example/kyverno/kyvernopre:{current().app_version}"
     data = config("2.0", "kyverno")
     assert data["generateSuccessEvents"] == "true"
     assert set(data["excludeGroups"].split(",")) == {"system:nodes", "system:masters"}
@@ -261,10 +262,10 @@ def test_two_six() -> None:
     spec = pod("2.6", "admission")["spec"]
     assert spec["containers"][0]["name"] == "log-shipper"
     main = container("2.6", "admission")
-    assert main["image"] == "registry.shop.example/security/kyverno:v1.19.1"
+    assert main["image"] == f"registry.shop.example/security/kyverno:{current().app_version}"
     assert main["resources"]["limits"] == {"memory": "2Gi"}
     assert spec["initContainers"][0]["image"] == (
-        "registry.shop.example/security/kyvernopre:v1.19.1"
+        f"registry.shop.example/security/kyvernopre:{current().app_version}"
     )
     assert "--loggingFormat=json" in spec["initContainers"][0]["args"]
     assert {"--backgroundScan=true", "--backgroundScanWorkers=4"} <= set(
@@ -363,7 +364,7 @@ def test_two_seven_cleanup() -> None:
     spec = pod("2.7", "cleanup")["spec"]
     main = container("2.7", "cleanup")
     assert spec["serviceAccountName"] == "kyverno-cleanup-controller"
-    assert main["image"] == "reg.kyverno.io/kyverno/cleanup-controller:v1.19.1"
+    assert main["image"] == f"reg.kyverno.io/kyverno/cleanup-controller:{current().app_version}"
     assert main["resources"]["limits"] == {"memory": "256Mi"}
     assert {
         "--loggingFormat=json",

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from chartkit.errors import InputError
+from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from chartkit.values.migrate.report import as_json, as_text
 from tests.unit.values.migrate.values import asked, body, document, migrated, outcomes, refused
+
+_TAG = f"v{current().version}.3"
 
 MARK = "installCRDs: true\n"
 """Makes a file one of chart 2."""
@@ -41,8 +44,11 @@ CASES: list[tuple[str, Json]] = [
         },
     ),
     ("image: {repository: ghcr.io/kyverno/kyverno, tag: v1.9.2}", {}),
-    ("image: {tag: v1.19.3}", {"admissionController.container.image.tag": "v1.19.3"}),
-    ("image: {tag: v1.19.3-acme.2}", {"admissionController.container.image.tag": "v1.19.3-acme.2"}),
+    (f"image: {{tag: {_TAG}}}", {"admissionController.container.image.tag": _TAG}),
+    (
+        f"image: {{tag: {_TAG}-acme.2}}",
+        {"admissionController.container.image.tag": f"{_TAG}-acme.2"},
+    ),
     (
         "image: {pullSecrets: [one, {name: two}]}",
         {"global.imagePullSecrets": [{"name": "one"}, {"name": "two"}]},

@@ -1,4 +1,4 @@
-"""The time by which policies are judged; tests pin it with `use_sources`."""
+"""The time by which policies are evaluated; tests pin it with `use_sources`."""
 
 from __future__ import annotations
 

@@ -9,15 +9,15 @@ from typing import Final
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel_policies.autogen import extended, mutations_rewritten
+from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
-from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.kinds.admission_mutating import compile_mutating_admission
 from chartkit.engine.cel_policies.kinds.admission_validating import compile_validating_admission
-from chartkit.engine.cel_policies.kinds.generating import GeneratingJudge
-from chartkit.engine.cel_policies.kinds.image_digests import DigestJudge
-from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingJudge
-from chartkit.engine.cel_policies.kinds.mutating import MutatingJudge
-from chartkit.engine.cel_policies.kinds.validating import ValidatingJudge
+from chartkit.engine.cel_policies.kinds.generating import GeneratingEvaluator
+from chartkit.engine.cel_policies.kinds.image_digests import DigestEvaluator
+from chartkit.engine.cel_policies.kinds.image_validating import ImageValidatingEvaluator
+from chartkit.engine.cel_policies.kinds.mutating import MutatingEvaluator
+from chartkit.engine.cel_policies.kinds.validating import ValidatingEvaluator
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
 from chartkit.engine.cel_policies.reader import read_cel_policy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
@@ -33,44 +33,44 @@ class CelAttachments:
     bindings: Sequence[Resource] = ()
 
 
-Compiler = Callable[[CelPolicy, CelAttachments], tuple[Judge, ...]]
+Compiler = Callable[[CelPolicy, CelAttachments], tuple[Evaluator, ...]]
 
 
-def _validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     exceptions = _exceptions(policy, attached)
     environment = _environment("vpol", policy)
     forms = (policy, *extended(policy))
-    return tuple(ValidatingJudge(form, environment, exceptions) for form in forms)
+    return tuple(ValidatingEvaluator(form, environment, exceptions) for form in forms)
 
 
-def _mutating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _mutating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     exceptions = _exceptions(policy, attached)
     environment = _environment("mpol", policy)
     forms = (policy, *extended(policy, mutations_rewritten))
-    return tuple(MutatingJudge(form, environment, exceptions) for form in forms)
+    return tuple(MutatingEvaluator(form, environment, exceptions) for form in forms)
 
 
-def _image_validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _image_validating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     exceptions = _exceptions(policy, attached)
     environment = ENVIRONMENTS["ivpol-json"] if policy.json else _environment("ivpol", policy)
     forms = (policy, *extended(policy))
-    judges = [ImageValidatingJudge(form, environment, exceptions) for form in forms]
+    evaluators = [ImageValidatingEvaluator(form, environment, exceptions) for form in forms]
     settings = policy.spec.get("validationConfigurations") or {}
     if policy.json or settings.get("mutateDigest") is False:
-        return tuple(judges)
-    return (*judges, *(DigestJudge(form, environment, exceptions) for form in forms))
+        return tuple(evaluators)
+    return (*evaluators, *(DigestEvaluator(form, environment, exceptions) for form in forms))
 
 
-def _generating(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _generating(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     environment = _environment("gpol", policy)
-    return (GeneratingJudge(policy, environment, _exceptions(policy, attached)),)
+    return (GeneratingEvaluator(policy, environment, _exceptions(policy, attached)),)
 
 
-def _validating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _validating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     return compile_validating_admission(policy, attached.bindings)
 
 
-def _mutating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Judge, ...]:
+def _mutating_admission(policy: CelPolicy, attached: CelAttachments) -> tuple[Evaluator, ...]:
     return compile_mutating_admission(policy, attached.bindings)
 
 
@@ -109,7 +109,7 @@ def compile_cel_policy(
     """
     policy = replace(read_cel_policy(resource), allows_http=allows_http)
     phase, compiler = KINDS[policy.kind]
-    judges = compiler(policy, CelAttachments(exceptions, bindings))
-    phases = frozenset(phase if one.phase is None else one.phase for one in judges)
+    evaluators = compiler(policy, CelAttachments(exceptions, bindings))
+    phases = frozenset(phase if one.phase is None else one.phase for one in evaluators)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
-    return CompiledCelPolicy(policy, phases or frozenset({phase}), judges, scored)
+    return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored)

@@ -14,8 +14,8 @@ from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.judging import Judge
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression
 from chartkit.engine.cel_policies.reader import VERSIONS, named_expressions
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
@@ -109,7 +109,7 @@ class Allowed:
             return _NOTHING
         return {"allowedImages": list(self.images), "allowedValues": list(self.values)}
 
-    def result(self, judge: Judge) -> RuleResult:
+    def result(self, evaluator: Evaluator) -> RuleResult:
         """Return the policy's result for a request that is let off."""
         keys = ", ".join(one.key for one in self.full)
         # The first of the highest priority above 0 decides; without any, the first.
@@ -117,7 +117,7 @@ class Allowed:
         status, word = (Status.PASS, "passed") if chosen.passes else (Status.SKIP, "skipped")
         message = f"rule is {word} due to policy exception: {keys}"
         names = ",".join(one.name for one in self.full)
-        return judge.result(status, message, RULE, {"exceptions": names})
+        return evaluator.result(status, message, RULE, {"exceptions": names})
 
 
 NOTHING_ALLOWED: Final = Allowed()

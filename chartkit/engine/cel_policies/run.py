@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.images.evidence import RequestEvidence
-from chartkit.engine.cel_policies.judging import Admission, Judge, admission
 from chartkit.engine.cel_policies.policy import ADMISSION_KINDS, CelPolicy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
 from chartkit.engine.request.phase import AUDIT, ENFORCE, Phase
@@ -36,7 +36,7 @@ class CelView:
     def evaluate(
         self,
         policy: CompiledCelPolicy,
-        judge: Judge,
+        evaluator: Evaluator,
         admission: Admission,
         results: list[RuleResult],
     ) -> Admission:
@@ -45,7 +45,7 @@ class CelView:
         run = self._run
         if not run.request.resource.body or (run.request.is_json and not policy.judges_json):
             return admission
-        result = judge.run(admission)
+        result = evaluator.run(admission)
         if result is None:
             return admission
         result = run.record(result, policy.scored, results)
@@ -92,9 +92,9 @@ class CompiledCelPolicy:
 
     policy: CelPolicy
     phases: frozenset[Phase]
-    judges: tuple[Judge, ...]
+    evaluators: tuple[Evaluator, ...]
     scored: bool = True
-    _by_kind: dict[tuple[str, ...], tuple[Judge, ...]] = field(
+    _by_kind: dict[tuple[str, ...], tuple[Evaluator, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -127,15 +127,15 @@ class CompiledCelPolicy:
         return () if self.phases.isdisjoint(phases) else ("",)
 
     def concerns(self, request: Request) -> bool:
-        return bool(self.judges_of(Attributes(request)))
+        return bool(self.evaluators_of(Attributes(request)))
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
         view = run.view(CelView)
         admission = view.admission(self)
         made: list[RuleResult] = []
-        for judge in self.judges_of(admission.attributes):
-            if judge.phase in (None, phase):
-                admission = view.evaluate(self, judge, admission, made)
+        for evaluator in self.evaluators_of(admission.attributes):
+            if evaluator.phase in (None, phase):
+                admission = view.evaluate(self, evaluator, admission, made)
         if phase is Phase.IMAGES:
             # Kyverno reports no digest that was added, only those that could not be.
             made = [one for one in made if one.status is not Status.PASS]
@@ -144,17 +144,19 @@ class CompiledCelPolicy:
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
         view = run.view(CelView)
         admission = view.admission(self)
-        for judge in self.judges:
-            if judge.phase in (None, phase):
+        for evaluator in self.evaluators:
+            if evaluator.phase in (None, phase):
                 results: list[RuleResult] = []
-                admission = view.evaluate(self, judge, admission, results)
-                yield judge.policy, results
+                admission = view.evaluate(self, evaluator, admission, results)
+                yield evaluator.policy, results
 
-    def judges_of(self, attributes: Attributes) -> tuple[Judge, ...]:
+    def evaluators_of(self, attributes: Attributes) -> tuple[Evaluator, ...]:
         """The forms that may say something of a request, by its kind alone."""
         found = self._by_kind.get(attributes.kind_key)
         if found is None:
-            found = tuple(judge for judge in self.judges if judge.concerns(attributes))
+            found = tuple(
+                evaluator for evaluator in self.evaluators if evaluator.concerns(attributes)
+            )
             self._by_kind[attributes.kind_key] = found
         return found
 
@@ -162,7 +164,9 @@ class CompiledCelPolicy:
     def actions(self) -> tuple[str, ...]:
         """Return the effects of a failure, in any of its forms; none: the default, which is to
         deny."""
-        return tuple(dict.fromkeys(action for judge in self.judges for action in judge.actions))
+        return tuple(
+            dict.fromkeys(action for evaluator in self.evaluators for action in evaluator.actions)
+        )
 
     @property
     def looks_around(self) -> bool:

@@ -15,9 +15,9 @@ from chartkit.engine.cel_policies.checks import cluster_refusals
 from chartkit.engine.cel_policies.clock import now
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
+from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, admission
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.judging import Admission, Judge, admission
 from chartkit.engine.cel_policies.policy import CelPolicy, field_at
 from chartkit.engine.cel_policies.reader import named_expressions, read_cel_policy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
@@ -32,7 +32,7 @@ _MATCHED: Final = "resource matched"
 _UNMATCHED: Final = "resource did not match"
 
 
-class DeletingPolicy(Judge):
+class DeletingPolicy(Evaluator):
     """A compiled DeletingPolicy, with the fields of a cleanup policy.
 
     schedule: None where it cannot be read, and then it never runs; propagation: what becomes of
@@ -107,7 +107,7 @@ class DeletingPolicy(Judge):
             may_call=policy.may_call,
         )
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result: an object that any exception is about is not deleted.
 
         There is no request: expressions that ask for one, or for an old object, fail.

@@ -1,1 +1,1 @@
-"""The kinds of policies in CEL, one a module: how each judges a request."""
+"""The kinds of policies in CEL, one a module: how each evaluates a request."""

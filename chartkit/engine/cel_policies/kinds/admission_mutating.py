@@ -12,8 +12,8 @@ from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.admission.bindings import Binding, bindings_of
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions, Expression
 from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
-from chartkit.engine.cel_policies.judging import Admission
-from chartkit.engine.cel_policies.kinds.admission_validating import UNMET, BoundJudge
+from chartkit.engine.cel_policies.evaluator import Admission
+from chartkit.engine.cel_policies.kinds.admission_validating import UNMET, BoundEvaluator
 from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
@@ -28,7 +28,7 @@ BINDING = "mapBinding"
 _APPLIED = "mutation is successfully applied"
 
 
-class MutatingAdmissionJudge(BoundJudge):
+class MutatingAdmissionEvaluator(BoundEvaluator):
     """A compiled MutatingAdmissionPolicy with one of its bindings, or none."""
 
     __slots__ = ("_conditions", "_expressions", "_mutations")
@@ -49,7 +49,7 @@ class MutatingAdmissionJudge(BoundJudge):
         self._conditions = conditions
         self._mutations = tuple(mutations)
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the result for the mutated object; an object that cannot be changed is an
         error, because an API server then refuses it (or, if failures are ignored, leaves it as
         it is)."""
@@ -89,8 +89,8 @@ class MutatingAdmissionJudge(BoundJudge):
 
 def compile_mutating_admission(
     policy: CelPolicy, found: Sequence[Resource]
-) -> tuple[MutatingAdmissionJudge, ...]:
-    """The judges of a policy, one a binding among the objects that were found.
+) -> tuple[MutatingAdmissionEvaluator, ...]:
+    """The evaluators of a policy, one a binding among the objects that were found.
 
     Raises CompileError for a binding that its schema refuses; an expression that does not compile
     is an error of each request.
@@ -111,7 +111,7 @@ def compile_mutating_admission(
     ]
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
     return tuple(
-        MutatingAdmissionJudge(policy, expressions, conditions, mutations, binding)
+        MutatingAdmissionEvaluator(policy, expressions, conditions, mutations, binding)
         for binding in bindings
     )
 

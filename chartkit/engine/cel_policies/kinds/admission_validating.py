@@ -13,7 +13,7 @@ from chartkit.engine.cel_policies.admission.validations import (
 )
 from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.constraints import Constraints, of_bound_policy
-from chartkit.engine.cel_policies.judging import Admission, Judge
+from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.ports.world import World
 from chartkit.errors import EvaluationError
@@ -22,7 +22,7 @@ from chartkit.model import Body, Resource, RuleResult, Status
 UNMET = "match conditions aren't met"
 
 
-class BoundJudge(Judge):
+class BoundEvaluator(Evaluator):
     """A policy of Kubernetes' own with one of its bindings; without any, as if one bound it
     everywhere, which is how a policy is tried before it is bound."""
 
@@ -53,7 +53,7 @@ class BoundJudge(Judge):
         return narrowed is None or narrowed.match(attributes)
 
     def params(self, world: World, namespace: str) -> Iterator[Body | None]:
-        """The parameters of a request in a namespace, each judged by itself; None where it has
+        """The parameters of a request in a namespace, each evaluated by itself; None where it has
         none. Raises EvaluationError where the reference cannot be used."""
         reference = self._binding.params if self._binding is not None else None
         if reference is None:
@@ -74,7 +74,7 @@ class BoundJudge(Judge):
         return self.result(status, message, self.policy.name, named)
 
 
-class ValidatingAdmissionJudge(BoundJudge):
+class ValidatingAdmissionEvaluator(BoundEvaluator):
     """A compiled ValidatingAdmissionPolicy with one of its bindings, or none."""
 
     __slots__ = ("_passed", "_skipped", "_validation")
@@ -87,7 +87,7 @@ class ValidatingAdmissionJudge(BoundJudge):
         self._passed = self.said(Status.PASS, "")
         self._skipped = self.said(Status.SKIP, UNMET)
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The first parameter that refuses the request decides; nothing where there is none and
         the binding admits that."""
         attributes = admission.attributes
@@ -112,8 +112,8 @@ class ValidatingAdmissionJudge(BoundJudge):
 
 def compile_validating_admission(
     policy: CelPolicy, found: Sequence[Resource]
-) -> tuple[ValidatingAdmissionJudge, ...]:
-    """The judges of a policy, one a binding among the objects that were found.
+) -> tuple[ValidatingAdmissionEvaluator, ...]:
+    """The evaluators of a policy, one a binding among the objects that were found.
 
     Raises CompileError for a binding that its schema refuses; an expression that does not compile
     is an error of each request.
@@ -127,4 +127,4 @@ def compile_validating_admission(
         ignores_errors=policy.ignores_errors,
     )
     bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
-    return tuple(ValidatingAdmissionJudge(policy, validation, binding) for binding in bindings)
+    return tuple(ValidatingAdmissionEvaluator(policy, validation, binding) for binding in bindings)

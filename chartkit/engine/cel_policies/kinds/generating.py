@@ -12,11 +12,11 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.evaluator import Admission, Evaluator, audit_annotations, new_host
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.generation.template import Template
 from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
-from chartkit.engine.cel_policies.judging import Admission, Judge, audit_annotations, new_host
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.go.quoting import quote
@@ -25,7 +25,7 @@ from chartkit.model import Body, RuleResult, RuleType, Status
 DONE = "policy evaluated successfully"
 
 
-class GeneratingJudge(Judge):
+class GeneratingEvaluator(Evaluator):
     """A compiled GeneratingPolicy."""
 
     __slots__ = ("_annotations", "_conditions", "_exceptions", "_steps", "_variables")
@@ -47,7 +47,7 @@ class GeneratingJudge(Judge):
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._exceptions = Exceptions(exceptions, compiler)
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result, with what it made; nothing where a condition does not hold."""
         policy = self.policy
         host = new_host(policy, admission.world)

@@ -10,13 +10,13 @@ from typing import Final
 from chartkit.engine.cel.declarations import Environment
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.evaluator import Admission, Evaluator
 from chartkit.engine.cel_policies.exceptions import CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.images.calls import call_of
 from chartkit.engine.cel_policies.images.evidence import Evidence
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
-from chartkit.engine.cel_policies.judging import Admission, Judge
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope
 from chartkit.engine.context.images import extract_images, with_images
@@ -27,7 +27,7 @@ from chartkit.model import Body, Json, RuleResult, RuleType, Status
 RULE: Final = "mutateDigest"
 
 
-class DigestJudge(Judge):
+class DigestEvaluator(Evaluator):
     """Adds the digests that an ImageValidatingPolicy wants.
 
     It verifies nothing. What an expression of the policy has against a request is the validation's
@@ -51,7 +51,7 @@ class DigestJudge(Judge):
         self._call = call_of(policy)
         self._exceptions = [compiler.conditions(one.conditions) for one in exceptions]
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The object with digests, or why a digest is not to be had; nothing where none is
         missing. What could be added is added even where another one could not."""
         body = admission.attributes.object

@@ -2,7 +2,7 @@
 
 Signatures and attestations are asked of `World.signatures`; where there is nobody to ask, an
 expression that needs one is an error. An image that is required to be verified and was not is a
-failure once all policies of a request have been judged, for another one may have verified it.
+failure once all policies of a request have been evaluated, for another one may have verified it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,12 @@ from chartkit.engine.cel.library.natives import no_conversion
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.autogen import CONTROLLERS, rewriter
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.evaluator import (
+    EVALUATION,
+    Admission,
+    Evaluator,
+    audit_annotations,
+)
 from chartkit.engine.cel_policies.exceptions import RULE, CelException
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
 from chartkit.engine.cel_policies.images.attestors import Attestors, compile_attestors
@@ -26,7 +32,6 @@ from chartkit.engine.cel_policies.images.calls import call_of
 from chartkit.engine.cel_policies.images.evidence import Claim
 from chartkit.engine.cel_policies.images.host import ImageHost
 from chartkit.engine.cel_policies.images.references import compile_references
-from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
@@ -42,7 +47,7 @@ _REASONS: Final = "verification"
 """The property of a result that says why attestors did not vouch for images."""
 
 
-class ImageValidatingJudge(Judge):
+class ImageValidatingEvaluator(Evaluator):
     """A compiled ImageValidatingPolicy."""
 
     __slots__ = (
@@ -93,7 +98,7 @@ class ImageValidatingJudge(Judge):
         evidence = admission.evidence.of(self._call)
         return ImageHost(self.policy, admission.world, self._fits, evidence)
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; nothing where a match condition does not hold."""
         policy, host = self.policy, self.host(admission)
         if policy.id in host.evidence.unpinned:

@@ -16,9 +16,14 @@ from chartkit.engine.cel_policies.attributes import Attributes
 from chartkit.engine.cel_policies.checks import refusals
 from chartkit.engine.cel_policies.conditions import holds
 from chartkit.engine.cel_policies.constraints import Constraints, of_any_operation
+from chartkit.engine.cel_policies.evaluator import (
+    EVALUATION,
+    Admission,
+    Evaluator,
+    audit_annotations,
+)
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler
-from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
 from chartkit.engine.cel_policies.policy import CelPolicy
@@ -38,7 +43,7 @@ Mutation = Callable[[PolicyScope, Host, Body], Body]
 """From the variables, the world and an object to the object as it becomes; raises CelError."""
 
 
-class MutatingJudge(Judge):
+class MutatingEvaluator(Evaluator):
     """A compiled MutatingPolicy."""
 
     __slots__ = (
@@ -71,7 +76,7 @@ class MutatingJudge(Judge):
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._mutations = _compile_mutations(policy, compiler)
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the results for the request's object, and for existing targets."""
         scope = PolicyScope(admission.scope, changes=True)
         result = self._mutate(admission, scope, admission.attributes.object, self._conditions)

@@ -10,9 +10,14 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.values import Value
 from chartkit.engine.cel_policies.conditions import holds
+from chartkit.engine.cel_policies.evaluator import (
+    EVALUATION,
+    Admission,
+    Evaluator,
+    audit_annotations,
+)
 from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import CompiledValidation, ExpressionCompiler
-from chartkit.engine.cel_policies.judging import EVALUATION, Admission, Judge, audit_annotations
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.model import RuleResult, Status
@@ -21,7 +26,7 @@ INDEX: Final = "cel.validationIndex"
 """The property that names the validation that decided, counted from 0."""
 
 
-class ValidatingJudge(Judge):
+class ValidatingEvaluator(Evaluator):
     """A compiled ValidatingPolicy."""
 
     __slots__ = (
@@ -48,7 +53,7 @@ class ValidatingJudge(Judge):
         self._exceptions = Exceptions(exceptions, compiler)
         self._passed = self.result(Status.PASS, "success")
 
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """The policy's one result; a skip where a match condition does not hold."""
         policy, host = self.policy, self.host(admission)
         scope = PolicyScope(admission.scope)

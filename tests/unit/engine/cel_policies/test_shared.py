@@ -57,7 +57,7 @@ def test_an_expression_is_compiled_once_for_policies_with_the_same_variables() -
 
 def test_a_variable_is_not_there_for_those_before_it() -> None:
     texts = variables(a="1", b="variables.a + 1")
-    assert compile_cel_policy(policy(variables=texts)).judges
+    assert compile_cel_policy(policy(variables=texts)).evaluators
     with pytest.raises(CompileError, match="undefined field 'a'"):
         compile_cel_policy(policy(variables=[texts[1], texts[0]]))
 

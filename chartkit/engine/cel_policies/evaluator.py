@@ -75,7 +75,7 @@ def _namespace(attributes: Attributes) -> Body | None:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-class Judge:
+class Evaluator:
     """A compiled policy, or one form of it for pod controllers; the kinds are subclasses."""
 
     __slots__ = ("_constraints", "_host", "policy")
@@ -118,7 +118,7 @@ class Judge:
         except ChartkitError as error:
             text = f"failed to execute matching: {error.message}"
             return self.result(Status.ERROR, text, rule="match")
-        return self.judge(admission)
+        return self.evaluate_admission(admission)
 
     def host(self, admission: Admission) -> ClusterHost:
         """Return the host of the policy's expressions; kept as long as the world stays the same."""
@@ -130,7 +130,7 @@ class Judge:
         return host
 
     @abstractmethod
-    def judge(self, admission: Admission) -> RuleResult | None:
+    def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the policy's result for a request that it matches."""
 
     def result(

@@ -96,4 +96,4 @@ def _deploys(file: Path) -> bool:
 def test_one_environment_has_no_base(written: Path) -> None:
     done = chartkit(written, "render", "prd", "--kustomize")
     assert done.code == 2
-    assert "--kustomize goes with all environments" in done.err
+    assert "--kustomize needs all environments" in done.err

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from chartkit.shown import shown
+from chartkit.safe_text import shown
 
 Json = Any
 """A JSON value: dict with string keys, list, str, int, float, bool or None."""

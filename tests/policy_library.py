@@ -14,7 +14,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.engine.request.request import Operation, Request
-from chartkit.helm.choice import helm
+from chartkit.helm.backend import helm
 from chartkit.helm.model import Target
 from chartkit.library.parameters import helm_body
 from chartkit.library.policies import Library, read_library

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.cli.main import main as chartkit
-from chartkit.helm import choice as helm
+from chartkit.helm import backend as helm
 from tools.fuzz_scenarios import Scenario
 
 SECONDS: Final = 5.0

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import click
 
 from chartkit.errors import ChartkitError, TerminatedError
-from chartkit.shown import shown
+from chartkit.safe_text import shown
 
 BUG = 3
 USAGE = 2

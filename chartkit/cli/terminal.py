@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, TextIO, cast
 
-from chartkit.shown import escape_controls
+from chartkit.safe_text import escape_controls
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 

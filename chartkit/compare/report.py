@@ -16,7 +16,7 @@ from chartkit.compare.objects import ObjectChange, What, compare
 from chartkit.compare.risk import Level, Risk, risk
 from chartkit.compare.sides import Side
 from chartkit.model import Body, Json
-from chartkit.shown import markdown_block, markdown_cell, shown
+from chartkit.safe_text import markdown_block, markdown_cell, shown
 
 _SIGNS: Final = {What.ADDED: "+", What.REMOVED: "-", What.CHANGED: "~"}
 _COLOURS: Final = {Level.HIGH: "red", Level.MEDIUM: "yellow", Level.LOW: "cyan"}

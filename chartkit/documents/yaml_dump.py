@@ -11,7 +11,7 @@ import yaml
 from chartkit.documents.json_text import without_surrogates
 from chartkit.documents.yaml_builder import resolve_plain
 from chartkit.model import Json
-from chartkit.shown import escape_controls, without_commands
+from chartkit.safe_text import escape_controls, without_commands
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
 _LINE: Final = r" -~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd"

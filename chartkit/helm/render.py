@@ -12,7 +12,7 @@ from typing import Any
 
 from chartkit.documents.reader import Document, read_file, read_text, resources
 from chartkit.errors import InputError, RenderError
-from chartkit.helm.choice import helm
+from chartkit.helm.backend import helm
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
 from chartkit.output.generated_chart import GeneratedChart

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.shown import shown
+from chartkit.safe_text import shown
 
 _MOST: Final = 20
 _LONGEST: Final = 300

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.helm.choice import chosen_program
+from chartkit.helm.backend import chosen_program
 from chartkit.install.library import LibraryReleases
 from chartkit.install.program import ProgramReleases
 from chartkit.install.releases import Releases, driver

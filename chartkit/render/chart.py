@@ -18,7 +18,7 @@ from typing import Any, Final
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import RenderError
-from chartkit.helm import choice as helm
+from chartkit.helm import backend as helm
 from chartkit.helm.model import DryRun
 from chartkit.helm.render import Rendered, admit, dry_run, lint_chart, render_chart
 from chartkit.model import Body, Diagnostic, Resource

@@ -10,7 +10,7 @@ import click
 
 from chartkit.model import single_line
 from chartkit.render.model import Outcome, Row
-from chartkit.shown import shown
+from chartkit.safe_text import shown
 
 _HEADINGS = ("ENVIRONMENT", "CHECK", "RESULT", "LOCATION", "MESSAGE")
 _COLOURS = {

@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id
 from chartkit.report.spool import Spool
-from chartkit.shown import without_commands
+from chartkit.safe_text import without_commands
 
 _NOT_XML: Final = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\ud800-\\udfff\\ufffe\\uffff"
 """Characters that XML 1.0 does not allow, not even escaped."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from chartkit.model import Resource, RuleResult, Status
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
-from chartkit.shown import markdown_cell
+from chartkit.safe_text import markdown_cell
 
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 

@@ -10,7 +10,7 @@ import click
 from chartkit.model import Resource, RuleResult, Status, single_line
 from chartkit.report.model import ReportOptions, resource_id, rule_id
 from chartkit.report.spool import Spool
-from chartkit.shown import shown, shown_lines
+from chartkit.safe_text import shown, shown_lines
 
 _COLOURS = {
     Status.PASS: "green",

@@ -157,7 +157,7 @@ def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
 
 def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
     """Return the policies of a profile, by the name of a built-in one or the path of a file."""
-    from chartkit.helm import choice as helm
+    from chartkit.helm import backend as helm
 
     # Helm starts while the profile is read.
     helm.start()

@@ -12,7 +12,7 @@ import click
 
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.report.markdown import markdown_table
-from chartkit.shown import shown, shown_lines
+from chartkit.safe_text import shown, shown_lines
 from chartkit.testing.coverage import Coverage, RuleCoverage
 from chartkit.testing.model import CaseResult, Row, Verdict
 

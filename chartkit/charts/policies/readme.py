@@ -10,7 +10,7 @@ from chartkit.charts.policies.values_schema import CHART_NAME, Catalogue
 from chartkit.charts.readme import code, page, prose, table
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body
-from chartkit.shown import markdown_cell
+from chartkit.safe_text import markdown_cell
 
 _HEAD: Final = ("Key", "Default", "Description")
 _ABOUT: Final = (

@@ -22,6 +22,6 @@ def helm_option() -> Callable[[Any], Any]:
 
 def _choose(_context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
     if value:
-        from chartkit.helm.choice import choose
+        from chartkit.helm.backend import choose
 
         choose(value)

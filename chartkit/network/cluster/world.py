@@ -20,7 +20,7 @@ from chartkit.network.cluster.reader import Reader, config_map_path
 from chartkit.network.cluster.secret_keys import LiveKeys
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
 from chartkit.network.http.deadline import pauses
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
 
 MOST_REMEMBERED: Final = 10_000

@@ -15,7 +15,7 @@ from chartkit.engine.scalars.registry_reference import parse_repository as repos
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.quoting import quote
 from chartkit.model import Body, Json
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.cache import is_digest
 from chartkit.network.registry.client import Client, Document, check_blob, read_json
 from chartkit.network.registry.diagnostics import printable

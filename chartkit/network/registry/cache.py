@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.atomic import replacing
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.settings import Limits
 
 _PRIVATE: Final = 0o600

@@ -34,7 +34,7 @@ from chartkit.network.http.routes import Hop
 from chartkit.network.http.transport import Request, Transport
 from chartkit.network.http.trust import system_trust, trust_in
 from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.services.errors import bad_url, cause_of, failed, failure_of, shown, unspoken
 from chartkit.network.services.hosts import AllowedHosts
 

@@ -22,7 +22,7 @@ from chartkit.engine.ports import (
 )
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry import Registries
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.signatures.libraries import installed

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.helm import choice
-from chartkit.helm import choice as helm
+from chartkit.helm import backend as choice
+from chartkit.helm import backend as helm
 
 BACKENDS = ("library", "helm_program", "helm3_program")
 Write = Callable[..., Path]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from chartkit.errors import RenderError
-from chartkit.helm import choice
+from chartkit.helm import backend
 from chartkit.helm.door import Door
 from chartkit.helm.model import ChartError, Target
 from chartkit.helm.sandbox.limits import Limits
@@ -38,8 +38,8 @@ _REFUSED_BY_HELM = ("endless include", "endless template")
 @pytest.fixture(scope="module", params=BACKENDS)
 def door(request: pytest.FixtureRequest) -> Iterator[Door]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(choice.VARIABLE, chosen(request, request.param))
-        opened = choice.connect(_LIMITS)
+        patch.setenv(backend.VARIABLE, chosen(request, request.param))
+        opened = backend.connect(_LIMITS)
     yield opened
     opened.close()
 
@@ -68,7 +68,7 @@ def test_a_hostile_template_is_one_line(door: Door, chart: Write, name: str) -> 
 
 def test_memory_of_the_process_that_asks_does_not_count(chart: Write) -> None:
     held = b"x" * (_LIMITS.memory + 2**20)
-    opened = choice.connect(_LIMITS)
+    opened = backend.connect(_LIMITS)
     try:
         assert opened.render(chart({"templates/b.yaml": "a: 1"}), {}, _TARGET)
     finally:
@@ -79,7 +79,7 @@ def test_memory_of_the_process_that_asks_does_not_count(chart: Write) -> None:
 def test_many_small_objects_are_fine(chart: Write) -> None:
     pod = "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a{{ . }}}"
     pods = f"{{{{ range until 20000 }}}}{pod}{{{{ end }}}}"
-    opened = choice.connect(Limits())
+    opened = backend.connect(Limits())
     try:
         texts = opened.render(chart({"templates/b.yaml": pods}), {}, _TARGET).files
     finally:

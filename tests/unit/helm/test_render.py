@@ -8,8 +8,8 @@ import pytest
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import read_file
 from chartkit.errors import ChartkitError, InputError, RenderError
-from chartkit.helm import choice as helm
-from chartkit.helm.choice import VARIABLE
+from chartkit.helm import backend as helm
+from chartkit.helm.backend import VARIABLE
 from chartkit.helm.render import admit, dry_run, lint_chart, merge, render_chart
 from chartkit.model import Severity
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.errors import RenderError
-from chartkit.helm import choice as helm
+from chartkit.helm import backend as helm
 from chartkit.helm.model import Target
 from chartkit.render.chart import helm_threads
 

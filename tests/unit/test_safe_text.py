@@ -1,4 +1,4 @@
-"""chartkit.shown: nothing in a text of strangers does anything where it is shown."""
+"""chartkit.safe_text: nothing in a text of strangers does anything where it is shown."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from hypothesis import strategies as st
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_yaml
-from chartkit.shown import (
-    escape_controls,
-    markdown_block,
-    markdown_cell,
-    shown,
-    shown_lines,
-)
+from chartkit.safe_text import escape_controls, markdown_block, markdown_cell, shown, shown_lines
 
 CONTROLS = [
     *map(chr, range(32)),

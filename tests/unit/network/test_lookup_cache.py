@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
-from chartkit.network.memory import Memory
+from chartkit.network.lookup_cache import Memory
 from chartkit.network.signatures.source import body_key, question_key
 
 

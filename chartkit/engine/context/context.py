@@ -11,10 +11,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.context.images import ImagesLoader, has_images
-from chartkit.engine.context.loader import NOTHING, Loader
+from chartkit.engine.context.loader import NOTHING
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import ChartkitError, EvaluationError
@@ -276,3 +277,28 @@ def service_account(username: str) -> dict[str, str]:
     parts = username[_SERVICE_ACCOUNT:].split(":")
     namespace, name = parts[:2] if len(parts) >= 2 else ("", "")
     return {"serviceAccountName": name, "serviceAccountNamespace": namespace}
+
+
+class Loader(Protocol):
+    """A compiled context entry; one serves every resource."""
+
+    name: str
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether its value replaces the value under the name, or is merged
+        in."""
+        ...
+
+    @property
+    def cached(self) -> bool:
+        """Return whether what was fetched once holds for the rest of the rule."""
+        ...
+
+    def matches(self, query: str, /) -> bool:
+        """Return whether a query's text names this entry."""
+        ...
+
+    def fetch(self, context: Context, /) -> Json:
+        """The entry's value (`NOTHING` for none); raises `EvaluationError`."""
+        ...

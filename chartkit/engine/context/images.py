@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from chartkit.engine.context.loader import NOTHING
 from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, kind_of
-
-if TYPE_CHECKING:
-    from chartkit.engine.context.context import Context
 
 _NAMED = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
@@ -39,7 +35,7 @@ class ImagesLoader:
         """Return whether a query names the variable, by its text alone."""
         return "images" in query and _NAMED.search(query) is not None
 
-    def fetch(self, _: Context) -> Json:
+    def fetch(self, _: object) -> Json:
         """The images by kind of container and container name."""
         return extract_images(self._resource) or NOTHING
 

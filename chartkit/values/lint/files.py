@@ -41,12 +41,12 @@ def check_each(
 def check_files(
     files: Sequence[Path], chart: Path | None, highly_available: bool
 ) -> list[Diagnostic]:
-    """What is wrong with values files, the last of which wins.
+    """Return the faults of values files, the last of which wins.
 
     chart: a chart's folder, None for Kyverno's engine; highly_available: whether it must be.
-    What Helm renders is looked at without the values that are wrong already; where it renders
-    nothing even so, a note says so. Raises InputError for what cannot be read, RenderError where
-    Helm refuses values that nothing is wrong with otherwise.
+    The chart is rendered without the faulty values; if it still does not render, a note says so.
+    Raises InputError for files that cannot be read, RenderError if Helm refuses values without
+    faults.
     """
     source = _engine() if chart is None else chart
     subject = _subject(source, files)

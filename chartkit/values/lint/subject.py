@@ -1,4 +1,4 @@
-"""What the values checks look at: one chart with one environment's values."""
+"""The subject of the checks of values: one chart with one environment's values."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ NEEDS = (
         "require-memory-request-equals-limit",
         "what Kyverno needs depends on the cluster, and its limits leave room",
     ),
-    Need("disallow-service-links", "the pods of Kyverno's chart do not say it"),
+    Need("disallow-service-links", "Kyverno's chart does not set it"),
     Need("limit-revision-history", "Kyverno's chart keeps ten revisions"),
     Need(
         "require-image-digest",
@@ -71,7 +71,7 @@ NEEDS = (
     ),
     Need(
         "deployment-has-multiple-replicas",
-        "one replica is enough where nothing must be highly available",
+        "one replica is enough without high availability",
         available=False,
     ),
     Need(

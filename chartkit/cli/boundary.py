@@ -100,7 +100,7 @@ def _usage(error: click.ClickException) -> str:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return f"chartkit: {message}"
-    return f"{context.command_path}: {message} (`{context.command_path} --help` says what there is)"
+    return f"{context.command_path}: {message} (`{context.command_path} --help` shows the usage)"
 
 
 def _bug(error: Exception) -> int:

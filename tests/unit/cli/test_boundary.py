@@ -59,7 +59,7 @@ def test_a_wrong_command_line_is_one_line(capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert said[0].startswith("chartkit x: Missing argument ")
-    assert said[0].endswith("(`chartkit x --help` says what there is)")
+    assert said[0].endswith("(`chartkit x --help` shows the usage)")
 
 
 def test_a_full_disk_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:

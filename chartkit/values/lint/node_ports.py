@@ -16,9 +16,10 @@ def node_ports(subject: Subject) -> Iterator[tuple[Resource, Body]]:
         spec = resource.body.get("spec")
         if resource.kind != "Service" or not isinstance(spec, dict):
             continue
-        if spec.get("type") not in _WITH_NODE_PORTS:
+        if str(spec.get("type")) not in _WITH_NODE_PORTS:
             continue
-        for port in spec.get("ports") or ():
+        ports = spec.get("ports")
+        for port in ports if isinstance(ports, list) else ():
             if isinstance(port, dict) and port.get("nodePort"):
                 yield resource, port
 

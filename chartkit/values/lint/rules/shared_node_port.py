@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Diagnostic, Json, Resource
+from chartkit.model import Diagnostic, Resource
 from chartkit.values.lint.node_ports import node_ports, place_of
 from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.subject import Subject
@@ -29,9 +29,11 @@ cleanupController:
 """
 
     def check_rendered(self, subject: Subject) -> Iterator[Diagnostic]:
-        taken: dict[tuple[Json, str], list[Resource]] = {}
+        taken: dict[tuple[int, str], list[Resource]] = {}
         for service, port in node_ports(subject):
             number = port["nodePort"]
+            if not isinstance(number, int):
+                continue
             owners = taken.setdefault((number, str(port.get("protocol") or "TCP")), [])
             if owners:
                 message = f"node port {number} of Service {service.name} is taken by "

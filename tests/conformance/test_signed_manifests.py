@@ -161,7 +161,7 @@ def test_a_signer_in_a_name_of_another_kind() -> None:
     body = WORLD.logged(Leaf(key, certificate))
     status, message = _said(wants(keyless("me")), body)
     assert status == "error"
-    assert message.endswith("in a name of another kind than those that are read")
+    assert message.endswith("the signer is in a name of an unsupported kind")
 
 
 def _by_secret(*references: str) -> Body:

@@ -22,6 +22,7 @@ import pytest
 import yaml
 
 from chartkit.cli.main import cli
+from chartkit.helm import backend
 from tools.fuzz_commands import SCENARIOS, Totals, command_of, make_input
 from tools.fuzz_mutations import VALUES
 from tools.fuzz_run import Ended, Input, Places, judged, run_batch, run_here
@@ -50,6 +51,12 @@ FIELDS = (
     *("policies", "results", "resources", "values", "users", "clusters", "contexts", "answers"),
     *("body", "validations", "variables", "containers", "exceptions", "environments", "sections"),
 )
+
+
+@pytest.fixture(autouse=True)
+def without_helm() -> None:
+    """End the Helm of earlier tests: a fork that ends would remove the folder that it works in."""
+    backend.close()
 
 
 def findings(inputs: list[Input], folder: Path) -> list[tuple[str, str, int]]:

@@ -180,6 +180,8 @@ def test_a_batch_that_ends_early_goes_on(tmp_path: Path, monkeypatch: pytest.Mon
         if arguments == ["die"]:
             os._exit(9)
 
+    for limit in ("_GROWN", "MEGABYTES"):  # This process may be large by now.
+        monkeypatch.setattr(f"tools.fuzz_run.{limit}", 1 << 20)
     monkeypatch.setattr("tools.fuzz_run.chartkit", run)
     inputs = [Input(at, "x", [name], {}, {}) for at, name in enumerate(["a", "die", "b"])]
     assert len(list(run_batch(inputs, tmp_path))) == 2
@@ -222,6 +224,8 @@ def test_memory_is_that_of_one_input(tmp_path: Path, monkeypatch: pytest.MonkeyP
             taken = bytearray(200 << 20)
             taken[::4096] = b"x" * len(taken[::4096])
 
+    for limit in ("_GROWN", "MEGABYTES"):  # This process may be large by now.
+        monkeypatch.setattr(f"tools.fuzz_run.{limit}", 1 << 20)
     monkeypatch.setattr("tools.fuzz_run.chartkit", run)
     inputs = [Input(at, "x", [name], {}, {}) for at, name in enumerate(["a", "much", "b"])]
     before, much, after = run_batch(inputs, tmp_path)

@@ -4,7 +4,8 @@
 
 The schemas are those of the development dependency kubernetes-validate. Kept are the kinds that
 are objects with metadata, and all types below them: by the type of a field, the names of the
-fields that have it. How a type is written: see `chartkit.engine.cel.shapes.table`.
+fields that have it, `!` behind those that are required. How a type is written: see
+`chartkit.engine.cel.shapes.table`.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ _PREFIXES: Final = (
 )
 _SCALARS: Final = {"string": "string", "integer": "int", "number": "double", "boolean": "bool"}
 _ANYTHING: Final = "dyn"
+_TEXT_OR_NUMBER: Final = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "int-or-string",
+}
 _METADATA: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 Definitions = dict[str, dict[str, Any]]
@@ -44,7 +49,8 @@ def compact(definitions: Definitions) -> dict[str, Any]:
         if short_name(name) in types or "properties" not in definitions[name]:
             continue
         fields = definitions[name]["properties"]
-        types[short_name(name)] = _grouped(definitions, fields)
+        required = frozenset(definitions[name].get("required") or ())
+        types[short_name(name)] = _grouped(definitions, fields, required)
         waiting += [found for field in fields.values() if (found := _below(field))]
     return {
         "kinds": {kind: short_name(kinds[kind]) for kind in sorted(kinds)},
@@ -60,10 +66,13 @@ def short_name(name: str) -> str:
     return name
 
 
-def _grouped(definitions: Definitions, fields: dict[str, Any]) -> dict[str, str]:
+def _grouped(
+    definitions: Definitions, fields: dict[str, Any], required: frozenset[str]
+) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for name in sorted(fields):
-        found.setdefault(_type(definitions, fields[name]), []).append(name)
+        written = f"{name}!" if name in required else name
+        found.setdefault(_type(definitions, fields[name]), []).append(written)
     return {kind: " ".join(found[kind]) for kind in sorted(found)}
 
 
@@ -73,6 +82,8 @@ def _type(definitions: Definitions, schema: dict[str, Any]) -> str:
     Times and bytes are texts when a policy sees them, though Kubernetes' schemas say otherwise.
     """
     reference = _reference(schema)
+    if reference in _TEXT_OR_NUMBER:
+        return _TEXT_OR_NUMBER[reference]
     if reference:
         return short_name(reference) if "properties" in definitions[reference] else _ANYTHING
     kind = _kind(schema)

@@ -6,6 +6,7 @@ from typing import Any
 
 from tools.kind_shapes import compact
 
+_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -24,10 +25,11 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
             "kind": {"type": ["string", "null"]},
             "amounts": {
                 "type": ["object", "null"],
-                "additionalProperties": _ref("io.k8s.Quantity"),
+                "additionalProperties": _ref(_QUANTITY),
             },
             "parts": {"type": "array", "items": _ref("io.k8s.api.core.v1.Part")},
         },
+        "required": ["parts"],
         "x-kubernetes-group-version-kind": _kind("Pod"),
     },
     "io.k8s.api.core.v1.PodList": {
@@ -49,7 +51,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
     "io.k8s.api.core.v1.Unused": {"properties": {"a": {"type": "string"}}},
     _META: {"properties": {"name": {"type": "string"}, "at": _ref("io.k8s.Time")}},
     "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta": {"properties": {}},
-    "io.k8s.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    _QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
     "io.k8s.Time": {"type": "string", "format": "date-time"},
 }
 
@@ -67,10 +69,10 @@ def test_the_table() -> None:
                 "int": "size",
             },
             "core.v1.Pod": {
-                "[]core.v1.Part": "parts",
+                "[]core.v1.Part": "parts!",
                 "meta.v1.ObjectMeta": "metadata",
                 "string": "kind",
-                "{}dyn": "amounts",
+                "{}quantity": "amounts",
             },
             "meta.v1.ObjectMeta": {"dyn": "at", "string": "name"},
         },

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from chartkit.engine.cel.shapes.matching import kinds_matched
 from chartkit.engine.cel.shapes.misspelt import KindIssues, misspelt
-from chartkit.engine.cel.shapes.table import Shape, shape_of
+from chartkit.engine.cel.shapes.table import Field, Shape, fields_of, shape_of, type_of_kind
 
-__all__ = ["KindIssues", "Shape", "kinds_matched", "misspelt", "shape_of"]
+__all__ = [
+    "Field",
+    "KindIssues",
+    "Shape",
+    "fields_of",
+    "kinds_matched",
+    "misspelt",
+    "shape_of",
+    "type_of_kind",
+]

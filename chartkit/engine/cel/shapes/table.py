@@ -2,7 +2,8 @@
 
 The table `kinds.json` is made by `tools/kind_shapes.py`. A type's entry holds by type the names
 of the fields that have it: `string`, `int`, `double`, `bool`, `dyn` for what is not known,
-`[]T` for a list, `{}T` for a map with keys of text, or the name of another type.
+`quantity` and `int-or-string` for what is a text or a number, `[]T` for a list, `{}T` for a map
+with keys of text, or the name of another type. A `!` behind a name marks a required field.
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, parse_api_version
 _TABLE: Final = "kinds.json"
 _LIST: Final = "[]"
 _MAP: Final = "{}"
-_SCALARS: Final = {str(each): each for each in (BOOL, DOUBLE, DYN, INT, STRING)}
+_REQUIRED: Final = "!"
+_SCALARS: Final = {str(each): each for each in (BOOL, DOUBLE, DYN, INT, STRING)} | {
+    "quantity": DYN,
+    "int-or-string": DYN,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,31 @@ def shape_of(kind: GroupVersionKind) -> Shape | None:
     return Shape(struct(name), tuple(found.values()))
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a type; type: as the table writes it."""
+
+    type: str
+    required: bool
+
+
+def type_of_kind(kind: GroupVersionKind) -> str | None:
+    """Return the name of the type of one of Kubernetes' own kinds; None for any other."""
+    name: str | None = _table()["kinds"].get("/".join(filter(None, kind)))
+    return name
+
+
+@cache
+def fields_of(type_name: str) -> Mapping[str, Field]:
+    """Return the fields of a type of the table by name; none for a type that it does not have."""
+    entry: Mapping[str, str] = _table()["types"].get(type_name, {})
+    return {
+        name.removesuffix(_REQUIRED): Field(kind, name.endswith(_REQUIRED))
+        for kind, names in entry.items()
+        for name in names.split()
+    }
+
+
 def known_kinds() -> Iterator[GroupVersionKind]:
     """Every kind that has a shape, by group, version and name."""
     for text in _table()["kinds"]:
@@ -77,7 +107,11 @@ def _table() -> Mapping[str, Any]:
 @cache
 def _struct(name: str) -> StructType:
     entry: Mapping[str, str] = _table()["types"][name]
-    fields = {field: _type(kind) for kind, names in entry.items() for field in names.split()}
+    fields = {
+        field.removesuffix(_REQUIRED): _type(kind)
+        for kind, names in entry.items()
+        for field in names.split()
+    }
     return declared(struct(name), fields)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cel.shapes import kinds_matched, shape_of
+from chartkit.engine.cel.shapes import fields_of, kinds_matched, shape_of, type_of_kind
 from chartkit.engine.cel.shapes.table import known_kinds
 from chartkit.engine.cel.types import TypeKind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
@@ -44,6 +44,19 @@ def _type(kind: GroupVersionKind, *path: str) -> str:
 )
 def test_fields_of_kinds(kind: GroupVersionKind, path: str, expected: str) -> None:
     assert _type(kind, *path.split(".")) == expected
+
+
+def test_fields_are_required_or_not() -> None:
+    assert type_of_kind(POD) == "core.v1.Pod"
+    fields = fields_of("core.v1.PodSpec")
+    assert (fields["containers"].type, fields["containers"].required) == (
+        "[]core.v1.Container",
+        True,
+    )
+    assert not fields["initContainers"].required
+    assert fields_of("core.v1.ResourceRequirements")["limits"].type == "{}quantity"
+    assert fields_of("core.v1.ServicePort")["targetPort"].type == "int-or-string"
+    assert fields_of("example.v1.Widget") == {}
 
 
 def test_every_known_kind_has_a_whole_shape() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.charts.engine import chart as engine_chart, policy_reporter
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine import policy_reporter
 from chartkit.charts.policies import values_schema as policies_schema
 
 ENGINE: Final = engine_chart.CHART_NAME

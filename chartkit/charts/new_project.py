@@ -9,15 +9,15 @@ from typing import Any
 
 from chartkit import bundled
 from chartkit.charts.engine.monitoring import API
-from chartkit.project.monitoring import Mode, first_monitoring
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
-from chartkit.library.policies import (read_library)
+from chartkit.library.policies import read_library
 from chartkit.library.profiles import read_profile, resolve
 from chartkit.library.templating import render_tree
 from chartkit.model import Location
 from chartkit.output import atomic_folder
+from chartkit.project.monitoring import Mode, first_monitoring
 from chartkit.project.project import DEFAULT_ACTIONS, FILE_NAME, SCHEMA, Action
 from chartkit.schemas import json_schema
 

@@ -7,20 +7,21 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from chartkit.charts.engine import values as engine_values, values_schema as engine_schema
+from chartkit.charts.engine import values as engine_values
+from chartkit.charts.engine import values_schema as engine_schema
+from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.crds import crd_templates, group_values
 from chartkit.charts.engine.dashboard import DASHBOARD_FILE, dashboard
-from chartkit.charts.engine.controllers import SOURCE, describe
 from chartkit.charts.engine.monitoring import monitoring_values
-from chartkit.project.monitoring import Monitoring
-from chartkit.kyverno import releases
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.readme import README_FILE, page
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.helm.long_lines import wrap_templates
+from chartkit.kyverno import releases
 from chartkit.library.templating import SUFFIX, render_text
 from chartkit.model import Body
+from chartkit.project.monitoring import Monitoring
 from chartkit.schemas.crds import kinds
-from chartkit.documents.yaml_dump import dump_yaml
 
 CHART_NAME = "kyverno"
 NAMESPACE = "kyverno"
@@ -29,8 +30,8 @@ NAMESPACE = "kyverno"
 _MIGRATED = ("kyverno", "policies")
 
 _ABOUT = (
-    "Kyverno: its controllers, their roles, services and custom resource definitions, with the values "
-    "of the upstream chart. A type that ends in `?` may be null."
+    "Kyverno: its controllers, their roles, services and custom resource definitions, with the "
+    "values of the upstream chart. A type that ends in `?` may be null."
 )
 _VALUES_HEADER = (
     "The default values of Kyverno, written by chartkit render; values.schema.json checks them."

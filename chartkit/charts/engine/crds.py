@@ -12,8 +12,8 @@ from chartkit.schemas.crds import OBJECT_FIELDS, Kind, kinds, specification
 
 _OPEN_REPORTS = "openreports"
 _HEAD = (
-    "{{/* The types of the custom resource definitions, as OpenAPI schemas. Do not edit or override "
-    "them: values are the interface. */}}\n"
+    "{{/* The types of the custom resource definitions, as OpenAPI schemas. Do not edit or "
+    "override them: values are the interface. */}}\n"
 )
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
 

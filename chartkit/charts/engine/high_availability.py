@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from chartkit.model import Body, Diagnostic, Explanation, Json, Resource, Severity, mapping_at
 from chartkit.kyverno.controllers import (
-    CONTROLLERS,
-    COMPONENT,
     ADMISSION,
+    COMPONENT,
+    CONTROLLERS,
     Controller,
     controllers,
     labels_of,
 )
+from chartkit.model import Diagnostic, Explanation, Json, Resource, Severity, mapping_at
 
 RULE_REPLICAS = "CK111"
 RULE_TWO_ADMISSION = "CK112"

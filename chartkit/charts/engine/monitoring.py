@@ -8,16 +8,11 @@ the same groups through `prometheusRule.spec`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
-from ipaddress import ip_network
-from types import MappingProxyType
 from typing import Final
 
 from chartkit.charts.engine.controllers import SOURCE
-from chartkit.documents.reader import Document, read_file
-from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location
+from chartkit.documents.reader import read_file
+from chartkit.model import Body, Json
 from chartkit.project.monitoring import Mode, Monitoring
 
 ALERTS_FILE: Final = "alerts/kyverno-alerts.yaml"

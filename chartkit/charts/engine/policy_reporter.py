@@ -7,17 +7,13 @@ stands beside them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.charts.plan import ChartPlan
-from chartkit.kyverno.versions import Version, parse_version
-from chartkit.documents.reader import Document
-from chartkit.errors import InputError
-from chartkit.model import Body
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.model import Body
+from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.project.policy_reporter import Ingress, PolicyReporter
 
 CHART_NAME: Final = "policy-reporter"

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from chartkit.charts.engine.controllers import SOURCE
-from chartkit.library.templating import render_text
 from chartkit.documents.reader import read_text
-from chartkit.model import Body, Json
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.library.templating import render_text
+from chartkit.model import Body, Json
 
 _WIDTH = 96
 _LONG = 60

@@ -10,42 +10,44 @@ from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
-from chartkit.charts.rbac import permissions
-from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
-from chartkit.library.rendered import RenderedPolicy, read_templates
-from chartkit.library.cel_form import VALIDATING
-from chartkit.kyverno.matrix import (
-    ADMISSION_POLICIES,
-    admission_policies,
-    kube_version_range,
-    matrix,
-)
-from chartkit.helm.escaping import escape, escape_all
-from chartkit.kyverno.cel_autogen import extends_to_controllers
-from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
-from chartkit.kyverno.cel_functions import kyverno_call
-from chartkit.library.policies import (Library, upstream_library, read_library, vendored_libraries)
-from chartkit.library.policy import FolderPolicy, LibraryPolicy
-from chartkit.library import upstream
-from chartkit.library.upstream import UpstreamPolicy
 from chartkit.charts.plan import ChartPlan
-from chartkit.charts.readme import README_FILE
+from chartkit.charts.policies.include_stubs import GUARDS_FILE, guard_templates
 from chartkit.charts.policies.readme import readme
-from chartkit.charts.policies.values_schema import (
-    BASELINE,
-    CHART_NAME,
-    Catalogue,
-    RESTRICTED,
-    SCHEMA_FILE,
-    is_standard,
-    values_schema,
-)
 from chartkit.charts.policies.values import (
     base_values,
     environment_text,
     environment_values,
     values_text,
 )
+from chartkit.charts.policies.values_schema import (
+    BASELINE,
+    CHART_NAME,
+    RESTRICTED,
+    SCHEMA_FILE,
+    Catalogue,
+    is_standard,
+    values_schema,
+)
+from chartkit.charts.rbac import permissions
+from chartkit.charts.readme import README_FILE
+from chartkit.errors import InputError
+from chartkit.helm.escaping import escape, escape_all
+from chartkit.helm.long_lines import wrap_templates
+from chartkit.helm.render import render_chart
+from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
+from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.cel_functions import kyverno_call
+from chartkit.kyverno.matrix import (
+    ADMISSION_POLICIES,
+    admission_policies,
+    kube_version_range,
+    matrix,
+)
+from chartkit.kyverno.versions import Version
+from chartkit.library import upstream
+from chartkit.library.cel_form import VALIDATING
+from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
+from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import (
     Resolved,
     ResolvedPolicy,
@@ -56,20 +58,18 @@ from chartkit.library.profiles import (
     resolve_project,
     with_parameters,
 )
+from chartkit.library.rendered import RenderedPolicy, read_templates
+from chartkit.library.templating import render_text, render_tree
+from chartkit.library.upstream import UpstreamPolicy
+from chartkit.model import Body, Json, Resource
+from chartkit.output.readable_json import dump_json
 from chartkit.project.project import (
-    Environment,
     FILE_NAME,
+    Environment,
     PolicyType,
     Project,
     read_project,
 )
-from chartkit.helm.long_lines import wrap_templates
-from chartkit.helm.render import render_chart
-from chartkit.output.readable_json import dump_json
-from chartkit.library.templating import render_text, render_tree
-from chartkit.kyverno.versions import Version
-from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 _CEL_FROM = Version(1, 17)
@@ -216,7 +216,7 @@ class _Chart:
             f"Environment {environment.name}, Kyverno {environment.kyverno} on {cluster}: what it "
             f"says otherwise than values.yaml.\n{_HEADER}"
         )
-        return environment_text(environment, resolved, values, self._schema, header)
+        return environment_text(resolved, values, self._schema, header)
 
     def files(self, resolved: Resolved, values: Body, kube_version: str) -> dict[str, str]:
         source = bundled.chart_source_dir(CHART_NAME)

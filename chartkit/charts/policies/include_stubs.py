@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from chartkit.library.upstream import UpstreamPolicy
-from chartkit.library.rendered import RenderedPolicy
 from chartkit.errors import InputError
+from chartkit.library.rendered import RenderedPolicy
+from chartkit.library.upstream import UpstreamPolicy
 
 GUARDS_FILE: Final = "templates/_guards.tpl"
 _HEAD: Final = (

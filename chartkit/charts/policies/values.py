@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
+from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Resolved
-from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Json
 from chartkit.output.commented_yaml import Path, comment, commented
 from chartkit.project.project import Environment, Exclusion
@@ -101,9 +101,7 @@ def upstream_keys(schema: Body) -> list[str]:
     ]
 
 
-def environment_text(
-    environment: Environment, resolved: Resolved, values: Body, schema: Body, header: str
-) -> str:
+def environment_text(resolved: Resolved, values: Body, schema: Body, header: str) -> str:
     """Return an environment's values file; the reason for an exclusion is above it."""
     reasons = _reasons(resolved)
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from chartkit import bundled
+from chartkit.charts.policies.forms import filters_of_cel, rulings
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
-from chartkit.charts.policies.forms import filters_of_cel, rulings
 from chartkit.model import Body
 
 CHART_NAME = "kyverno-policies"

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
 from chartkit.charts.rbac.builtin_roles import READ
-from chartkit.charts.rbac.requirements import Controller, Findings, Path, RBAC_GROUP, RBAC_NOTE
-from chartkit.kyverno.resource_names import CORE, ResourceName
+from chartkit.charts.rbac.requirements import RBAC_GROUP, RBAC_NOTE, Controller, Findings, Path
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results
+from chartkit.kyverno.resource_names import CORE, ResourceName
 from chartkit.model import Body, Json
 
 _READING: Final[Mapping[str, str]] = {
@@ -193,7 +193,9 @@ def _in_template(template: str) -> Iterator[ObjectLiteral]:
     for document in documents:
         body = _mapping(document.body)
         words = [body.get(key) for key in ("apiVersion", "kind")]
-        yield ObjectLiteral(*(each if isinstance(each, str) and each != "x" else None for each in words))
+        yield ObjectLiteral(
+            *(each if isinstance(each, str) and each != "x" else None for each in words)
+        )
 
 
 def _named(made: ObjectLiteral, path: Path, found: Findings) -> list[ResourceName]:

@@ -14,18 +14,18 @@ from typing import Final
 
 from chartkit.charts.rbac.builtin_roles import READ
 from chartkit.charts.rbac.requirements import (
-    Controller,
-    Findings,
-    Path,
     RBAC_GROUP,
     RBAC_NOTE,
     SECRETS,
     VARIABLE,
+    Controller,
+    Findings,
+    Path,
     subresource,
 )
 from chartkit.kyverno.resource_names import CORE, ResourceName
-from chartkit.schemas.kind_selectors import parse_kind_selector
 from chartkit.model import Body, Json
+from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _EXTENDING: Final = (Controller.ADMISSION, Controller.BACKGROUND)
 _JUDGING: Final = (Controller.ADMISSION,)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.output.write import RECORD
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.model import Body, Location
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.paths import FileCollector
-from chartkit.model import Body, Location
+from chartkit.output.write import RECORD
 
 METADATA: Final = "Chart.yaml"
 VALUES: Final = "values.yaml"

@@ -12,18 +12,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.engine import controllers as engine_source, high_availability, policy_reporter
-from chartkit.kyverno import controllers as kyverno_controllers
-from chartkit.charts.upstream.chart_files import ChartFiles
+from chartkit.charts.engine import controllers as engine_source
+from chartkit.charts.engine import high_availability, policy_reporter
+from chartkit.charts.engine.monitoring import monitoring_values
 from chartkit.charts.names import ENGINE, POLICIES, REPORTER
+from chartkit.charts.upstream.chart_files import ChartFiles
+from chartkit.errors import InputError
+from chartkit.kyverno import controllers as kyverno_controllers
+from chartkit.kyverno.versions import parse_version
+from chartkit.library.profiles import Profile, read_profile
+from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.monitoring import KEY as MONITORING
 from chartkit.project.policy_reporter import KEY as POLICY_REPORTER
-from chartkit.charts.engine.monitoring import monitoring_values
-from chartkit.library.profiles import Profile, read_profile
 from chartkit.project.project import Environment, Exclusion, PolicySettings, PolicyType
-from chartkit.kyverno.versions import parse_version
-from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Location, Severity
 
 _STANDARDS: Final = ("restricted", "baseline")
 """Values of podSecurityStandard by the built-in profiles `pss-…`, the stricter one first."""

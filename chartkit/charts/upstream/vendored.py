@@ -12,17 +12,17 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.upstream.chart_files import ChartFiles, VALUES, plain_version, read_chart
 from chartkit.charts.names import ENGINE, NAMES, POLICIES
-from chartkit.network.downloads.vendored_folder import require_unchanged
 from chartkit.charts.plan import ChartPlan
-from chartkit.project.project import Environment
+from chartkit.charts.upstream.chart_files import VALUES, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.values import Said, environment_values
-from chartkit.kyverno.versions import Version, parse_version
-from chartkit.errors import InputError
-from chartkit.network.downloads.lockfile import CHARTS, LOCK_FILE, Lock, VENDOR, read_lock
-from chartkit.model import Location
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version, parse_version
+from chartkit.model import Location
+from chartkit.network.downloads.lockfile import CHARTS, LOCK_FILE, VENDOR, Lock, read_lock
+from chartkit.network.downloads.vendored_folder import require_unchanged
+from chartkit.project.project import Environment
 
 _OF_KYVERNO: Final = (ENGINE, POLICIES)
 """Those whose appVersion is Kyverno's."""

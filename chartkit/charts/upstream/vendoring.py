@@ -8,19 +8,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.charts.upstream import repository as helm_repository
-from chartkit.charts.upstream.chart_files import ChartFiles, METADATA, plain_version, read_chart
 from chartkit.charts.names import ENGINE, NAMES, POLICIES, REPORTER
-from chartkit.network.downloads.vendored_folder import (
-    from_project,
-    held,
-    publish,
-    require_unchanged,
-    verify,
-)
+from chartkit.charts.upstream import repository as helm_repository
+from chartkit.charts.upstream.chart_files import METADATA, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.vendored import folder_of, kyverno_of
-from chartkit.kyverno.versions import Version
 from chartkit.errors import InputError
+from chartkit.kyverno.versions import Version
+from chartkit.model import Location
 from chartkit.network.downloads.archives import unpack
 from chartkit.network.downloads.download import download
 from chartkit.network.downloads.folders import read_archive, read_folder
@@ -36,7 +30,13 @@ from chartkit.network.downloads.lockfile import (
 )
 from chartkit.network.downloads.paths import is_left_out
 from chartkit.network.downloads.urls import checked_url
-from chartkit.model import Location
+from chartkit.network.downloads.vendored_folder import (
+    from_project,
+    held,
+    publish,
+    require_unchanged,
+    verify,
+)
 from chartkit.network.http.urls import is_url, shown_url
 from chartkit.suggestions import suggestion
 

@@ -9,13 +9,20 @@ import pytest
 
 from chartkit.bundled import library_dir
 from chartkit.documents.reader import read_text
-from chartkit.library.policies import (read_library)
+from chartkit.library.policies import read_library
 from chartkit.project.project import parse_project
 
 ROOT = Path(__file__).parents[3]
 _BLOCK = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
-_PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*/*.md"), *(ROOT / "docs").glob("*.md")])
+_PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").glob("*/*.md"),
+        *(ROOT / "docs").glob("*.md"),
+    ]
+)
 
 
 def blocks(page: str, key: str) -> list[str]:

@@ -24,7 +24,9 @@ def test_lines_of_templates_are_short() -> None:
     assert long == []
 
 
-@pytest.mark.parametrize("path", [path for path in TEMPLATES if path.suffix == ".tpl"], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", [path for path in TEMPLATES if path.suffix == ".tpl"], ids=lambda path: path.name
+)
 def test_helpers_begin_with_what_they_are(path: Path) -> None:
     head = path.read_text("utf-8").partition("*/}}")[0]
     assert head.startswith("{{/* ")

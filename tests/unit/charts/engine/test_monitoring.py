@@ -29,7 +29,7 @@ from chartkit.project.project import parse_project
 from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
 from tests.engine_chart import KUBE_VERSION, objects
 from tests.metrics import METRICS, mistakes, names
-from tests.unit.charts.upstream.vendored_files import (chart)
+from tests.unit.charts.upstream.vendored_files import chart
 
 CONTROLLERS = ("admission", "background", "cleanup", "reports")
 MODES = [(mode, eks) for mode in Mode for eks in (False, True)]

@@ -13,7 +13,7 @@ from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
 from chartkit.model import Body
 from chartkit.project.project import Environment, parse_project
-from tests.unit.charts.upstream.vendored_files import (chart)
+from tests.unit.charts.upstream.vendored_files import chart
 
 
 def environment(said: str) -> Environment:

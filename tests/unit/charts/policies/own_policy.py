@@ -8,7 +8,7 @@ from typing import Any
 from chartkit.charts.plan import ChartPlan
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
-from tests.unit.project.project_files import (POLICY, write_policy, write_profile, write_project)
+from tests.unit.project.project_files import POLICY, write_policy, write_profile, write_project
 
 DEV = """\
 profiles: [own.yaml]

@@ -12,7 +12,7 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
-from tests.unit.project.project_files import (write_policy, write_profile, write_project)
+from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (
     "ClusterPolicy",

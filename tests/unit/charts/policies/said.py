@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.cel_policies.admission.bindings import is_binding
-from chartkit.engine.cluster_policy.compile import CompiledPolicy
+from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.policies import RunnablePolicy, is_policy
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.report import PolicyFacts
 from chartkit.scan.policies import compile_all
-from tests.unit.charts.policies.matrix_requests import (NAMESPACES, REQUESTS)
+from tests.unit.charts.policies.matrix_requests import NAMESPACES, REQUESTS
 
 
 @dataclass(frozen=True, slots=True)

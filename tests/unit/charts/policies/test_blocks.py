@@ -11,7 +11,7 @@ import pytest
 from chartkit.charts.policies.chart import plan
 from chartkit.errors import RenderError
 from chartkit.model import Body
-from tests.unit.charts.policies.own_policy import (PATTERN, RULE, first_rule, mine, own_project)
+from tests.unit.charts.policies.own_policy import PATTERN, RULE, first_rule, mine, own_project
 
 _CONDITIONS = [{"key": name, "operator": "Equals", "value": "{{ x }}"} for name in "abcd"]
 _FILTERS = [{"resources": {"namespaces": [name]}} for name in "abc"]

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.kyverno.releases import current
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import RenderError
 from chartkit.helm.render import dry_run, render_chart
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.kyverno.releases import current
 from chartkit.model import Body
-from tests.unit.charts.policies.own_policy import (mine, own_project)
-from tests.unit.project.project_files import (write_policy)
+from tests.unit.charts.policies.own_policy import mine, own_project
+from tests.unit.project.project_files import write_policy
 
 
 def _values(chart: ChartPlan, name: str = "dev") -> Body:

@@ -16,7 +16,7 @@ from chartkit.helm.render import Rendered, render_chart
 from chartkit.model import Body, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
-from tests.unit.project.project_files import (write_policy, write_profile, write_project)
+from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 PLAIN = """\
 apiVersion: kyverno.io/v2

@@ -9,7 +9,17 @@ import pytest
 from chartkit.errors import RenderError
 from chartkit.helm.render import dry_run
 from chartkit.model import Body
-from tests.unit.charts.policies.policy_forms import (ADMISSION, CLUSTER, MINE, PLAIN, VALIDATING, chart, conditions, expressions, render)
+from tests.unit.charts.policies.policy_forms import (
+    ADMISSION,
+    CLUSTER,
+    MINE,
+    PLAIN,
+    VALIDATING,
+    chart,
+    conditions,
+    expressions,
+    render,
+)
 
 _VPOL = f"ValidatingPolicy/{MINE}"
 _VAP = f"ValidatingAdmissionPolicy/{MINE}"

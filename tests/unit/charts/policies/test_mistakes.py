@@ -14,8 +14,8 @@ from chartkit.charts.policies.chart import plan, plan_for_profile, read_librarie
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.rendered import read_templates
-from tests.unit.charts.policies.own_policy import (DEV, PATTERN, RULE, mine, own_project)
-from tests.unit.project.project_files import (POLICY, write_policy, write_profile, write_project)
+from tests.unit.charts.policies.own_policy import DEV, PATTERN, RULE, mine, own_project
+from tests.unit.project.project_files import POLICY, write_policy, write_profile, write_project
 
 
 @pytest.mark.parametrize(

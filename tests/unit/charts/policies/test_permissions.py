@@ -15,7 +15,7 @@ from chartkit.charts.rbac.requirements import Controller
 from chartkit.errors import ChartkitError
 from chartkit.helm.render import Rendered, dry_run, render_chart
 from chartkit.model import Body
-from tests.unit.project.project_files import (write_policy, write_profile, write_project)
+from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 MATCH = "      match: {any: [{resources: {kinds: [%s]}}]}\n"
 HEAD = (

@@ -8,8 +8,15 @@ import pytest
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.helm.render import Rendered, render_chart
-from tests.unit.charts.policies.policy_forms import (ADMISSION, CEL, CLUSTER, PARAMETERS, POLICY, VALIDATING)
-from tests.unit.project.project_files import (write_policy, write_profile, write_project)
+from tests.unit.charts.policies.policy_forms import (
+    ADMISSION,
+    CEL,
+    CLUSTER,
+    PARAMETERS,
+    POLICY,
+    VALIDATING,
+)
+from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _PROJECT = """\
 profiles: [own.yaml]

@@ -14,8 +14,8 @@ from chartkit.model import Body, Resource
 from chartkit.project.project import read_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
-from tests.unit.library.upstream_files import (DELETING, vendored)
-from tests.unit.project.project_files import (write_profile, write_project)
+from tests.unit.library.upstream_files import DELETING, vendored
+from tests.unit.project.project_files import write_profile, write_project
 
 _PROJECT = """\
 profiles: [./all.yaml]

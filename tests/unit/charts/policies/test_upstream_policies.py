@@ -16,7 +16,17 @@ from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run, lint_chart, render_chart
 from chartkit.model import Body
 from chartkit.project.project import read_project
-from tests.unit.library.upstream_files import (ADMISSION, CLEANUP, CLUSTER_POLICY, DELETING, GUARDED, NAMESPACED, RULES, VALIDATING, vendored)
+from tests.unit.library.upstream_files import (
+    ADMISSION,
+    CLEANUP,
+    CLUSTER_POLICY,
+    DELETING,
+    GUARDED,
+    NAMESPACED,
+    RULES,
+    VALIDATING,
+    vendored,
+)
 
 _POLICIES: Mapping[str, str] = {
     "a/own-action": CLUSTER_POLICY,
@@ -365,7 +375,9 @@ def test_what_the_chart_cannot_take(
     assert caught.value.location is not None
 
 
-def test_upstream_policies_a_policy_of_a_standard_s_name_stands_in_its_place(tmp_path: Path) -> None:
+def test_upstream_policies_a_policy_of_a_standard_s_name_stands_in_its_place(
+    tmp_path: Path,
+) -> None:
     chart = _project(tmp_path, {"pod/disallow-host-path": CLUSTER_POLICY})
     assert "templates/theirs/disallow-host-path.yaml" in chart.files
     assert "templates/baseline/disallow-host-path.yaml" not in chart.files

@@ -15,7 +15,17 @@ from chartkit.helm.references import check_references
 from chartkit.helm.render import dry_run
 from chartkit.model import Body
 from tests.shared import shared
-from tests.unit.charts.policies.upstream_values import (CASES, FILTER, GROUPS, HOST_PATH, STRICT, Check, by_default, chart, render)
+from tests.unit.charts.policies.upstream_values import (
+    CASES,
+    FILTER,
+    GROUPS,
+    HOST_PATH,
+    STRICT,
+    Check,
+    by_default,
+    chart,
+    render,
+)
 
 OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""

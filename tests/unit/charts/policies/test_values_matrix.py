@@ -16,9 +16,9 @@ import pytest
 from chartkit.errors import RenderError
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
-from tests.unit.charts.policies.policy_forms import (FORMS, MINE, chart, chart_folder)
-from tests.unit.charts.policies.said import (said)
-from tests.unit.charts.policies.values_matrix import (CASES, OF_NO_POLICY, Case)
+from tests.unit.charts.policies.policy_forms import FORMS, chart, chart_folder
+from tests.unit.charts.policies.said import said
+from tests.unit.charts.policies.values_matrix import CASES, OF_NO_POLICY, Case
 
 _ALL = [(form, case, f"{form}-{case.name}-{at}") for at, case in enumerate(CASES) for form in FORMS]
 _MATRIX = [pytest.param(form, case, id=name) for form, case, name in _ALL]

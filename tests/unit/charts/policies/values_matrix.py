@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.unit.charts.policies.policy_forms import (ADMISSION, CLUSTER, FORMS, MINE, PLAIN, VALIDATING)
+from tests.unit.charts.policies.policy_forms import (
+    ADMISSION,
+    CLUSTER,
+    FORMS,
+    MINE,
+    PLAIN,
+    VALIDATING,
+)
 
 RULE = f"{MINE}-first"
 NAMESPACES = {"any": [{"resources": {"namespaces": ["sandbox"]}}]}

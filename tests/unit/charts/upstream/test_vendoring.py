@@ -16,9 +16,27 @@ from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
 from tests.hasty import first, hasty
-from tests.unit.charts.upstream.vendored_files import (chart, index, packed_chart, repository, with_subchart)
-from tests.unit.network.downloads.archive_files import (special, tar_of, zeros_bomb)
-from tests.unit.network.downloads.hostile_server import (CALM, STEADY, Answer, body, flood, hang, in_turn, quick, redirect, serving, trickle)
+from tests.unit.charts.upstream.vendored_files import (
+    chart,
+    index,
+    packed_chart,
+    repository,
+    with_subchart,
+)
+from tests.unit.network.downloads.archive_files import special, tar_of, zeros_bomb
+from tests.unit.network.downloads.hostile_server import (
+    CALM,
+    STEADY,
+    Answer,
+    body,
+    flood,
+    hang,
+    in_turn,
+    quick,
+    redirect,
+    serving,
+    trickle,
+)
 
 _ARCHIVE = "/kyverno-3.9.0.tgz"
 _CALM = replace(CALM, archive=3_000_000)

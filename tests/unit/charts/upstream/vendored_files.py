@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Mapping
 from typing import Final
 
-from tests.unit.network.downloads.hostile_server import (Answer, body)
+from tests.unit.network.downloads.hostile_server import Answer, body
 
 PROJECT: Final = """\
 profiles: [pss-baseline]

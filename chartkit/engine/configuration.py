@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped, kind_of
 from chartkit.engine.kubernetes.selectors import (
     LabelSelector,

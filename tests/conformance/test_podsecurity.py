@@ -10,7 +10,7 @@ import pytest
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.model import Resource
 from tests.conformance.engine import read_cases, run_file
 from tests.conformance.engine_policies import run_case

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
-from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
+from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
+from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.json_patch.nodes import PatchError
 from chartkit.engine.ports.cluster import Cluster

@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.podsecurity.checks import CONTROLS, choose, find
-from chartkit.engine.cluster_policy.podsecurity.exclusions import compile_exclusion, lift_all
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.checks import (
+    CONTROLS,
+    choose,
+    compile_exclusion,
+    find,
+    lift_all,
+)
+from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request
 from chartkit.model import Body, Resource, Status

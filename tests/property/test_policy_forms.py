@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.model import Body, Resource, Status
 from tests.pod_security import CHECKS

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers, rules_for_kind
-from chartkit.engine.cluster_policy.background_rule import BackgroundRule
-from chartkit.engine.cluster_policy.compiled_rule import CompiledRule, RuleBody
+from chartkit.engine.cluster_policy.compiled_rule import BackgroundRule, CompiledRule, RuleBody
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.exceptions import (
     BoundException,
@@ -54,7 +53,7 @@ from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.model import Diagnostic, Json, Resource, RuleResult
 
 if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+    from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 
 _BodyKey = tuple[int, str, tuple[str, ...]]
 
@@ -296,7 +295,7 @@ def compile_policy(
 def _webhook(policy: Policy) -> WebhookConditions | None:
     if not policy.match_conditions:
         return None
-    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+    from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 
     return WebhookConditions(policy.match_conditions)
 

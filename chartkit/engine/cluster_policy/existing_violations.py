@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.decision import NO_ELEMENT, Check, Checked
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_match
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request.request import Operation, Request, User

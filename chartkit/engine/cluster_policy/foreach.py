@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.decision import Block, Check, Checked
+from chartkit.engine.cluster_policy.handler import Block, Check, Checked
 from chartkit.engine.cluster_policy.pattern.numbers import go_type
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.jmespath import JMESPathError, compile_expression

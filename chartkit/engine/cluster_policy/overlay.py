@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.decision import Block, Checked
+from chartkit.engine.cluster_policy.handler import Block, Checked
 from chartkit.engine.cluster_policy.pattern import (
     Mismatch,
     MismatchKind,

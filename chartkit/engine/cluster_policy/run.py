@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from chartkit.engine.budget import Budget
     from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
-    from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+    from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.request.run import Run
 
 BACKGROUND_CONTROLLER: Final = "system:serviceaccount:kyverno:kyverno-background-controller"

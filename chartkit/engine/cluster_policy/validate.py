@@ -10,10 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
-from chartkit.engine.cluster_policy.decision import NO_ELEMENT, Block, Check, Checked
 from chartkit.engine.cluster_policy.existing_violations import allow_existing
 from chartkit.engine.cluster_policy.foreach import compile_foreach
-from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Block, Check, Checked, Handler
 from chartkit.engine.cluster_policy.overlay import (
     Judge,
     compile_any_pattern,

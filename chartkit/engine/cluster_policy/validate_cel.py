@@ -1,13 +1,17 @@
-"""`validate.cel`: rules of a ClusterPolicy, judged as Kubernetes judges policies of its own."""
+"""CEL of a ClusterPolicy: `validate.cel`, and the match conditions of its webhook."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from chartkit.engine.cel import types
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.admission.params import read_param_ref
 from chartkit.engine.cel_policies.admission.validations import SKIPPED, AdmissionValidation
 from chartkit.engine.cel_policies.attributes import Attributes
+from chartkit.engine.cel_policies.conditions import failed
 from chartkit.engine.cel_policies.reader import named_expressions, read_validations
 from chartkit.engine.cel_policies.scope import server_scope
 from chartkit.engine.cluster_policy.handler import Handler
@@ -62,3 +66,25 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
         return passed
 
     return handle
+
+
+class WebhookConditions:
+    """Compiled match conditions: a request of which one is false is not sent."""
+
+    __slots__ = ("_conditions",)
+
+    def __init__(self, conditions: Sequence[Body]) -> None:
+        expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
+        self._conditions = [
+            expressions.compile(one.get("expression") or "", (types.BOOL,)) for one in conditions
+        ]
+
+    def hold(self, attributes: Attributes) -> bool:
+        """Return whether all conditions are true; raises EvaluationError where one cannot be
+        evaluated and none is false, for then an API server refuses the request."""
+        scope = server_scope(attributes)
+        scope["namespaceObject"] = None
+        failures = failed(lambda one: one.evaluate(scope), self._conditions)
+        if failures:
+            raise EvaluationError(f"failed to evaluate match conditions: {', '.join(failures)}")
+        return failures is not None

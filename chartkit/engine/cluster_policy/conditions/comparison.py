@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
+import semver
+
+from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.duration import parse_duration
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64, as_float, as_floats
@@ -108,3 +113,193 @@ def in_seconds(nanoseconds: int) -> float:
 
 def _wrap(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
+
+
+def equals(value: Json) -> Compare:
+    """Return whether a key equals the value; null and unknown types never do."""
+    compare_text = _text_with(value)
+
+    def compare(key: Json) -> bool:
+        if isinstance(key, str):
+            return compare_text(key)
+        return key is not None and _other_equals(key, value)
+
+    return compare
+
+
+def not_equals(value: Json) -> Compare:
+    """Return whether a key differs from the value; a null key does not."""
+    same = equals(value)
+
+    def compare(key: Json) -> bool:
+        return key is not None and not same(key)
+
+    return compare
+
+
+def _text_with(value: Json) -> Compare:
+    if isinstance(value, str):
+        return _text_with_text(value)
+    seconds = seconds_of(value)
+    if seconds is None:
+        return never
+    against = in_seconds(seconds)
+
+    def compare(key: Json) -> bool:
+        duration = read_duration(key)
+        return duration is not None and in_seconds(duration) == against
+
+    return compare
+
+
+def _text_with_text(value: str) -> Compare:
+    matches = compile_wildcard(value)
+    against = read_duration(value)
+    quantity = read_quantity(value)
+
+    def compare(key: Json) -> bool:
+        if against is not None:
+            duration = read_duration(key)
+            if duration is not None:
+                return in_seconds(duration) == in_seconds(against)
+        if key == value:
+            return True
+        if key[:1] in _QUANTITY_START:
+            amount = read_quantity(key)
+            if amount is not None:
+                # The empty text is no quantity and matches nothing but itself.
+                return quantity is not None and amount == quantity
+        return matches(key)
+
+    return compare
+
+
+_QUANTITY_START = frozenset("+-.0123456789")
+
+
+def _other_equals(key: Json, value: Json) -> bool:
+    if isinstance(key, bool):
+        return isinstance(value, bool) and key == value
+    if isinstance(key, Int64):
+        return _int_equals(key, value)
+    if is_number(key):
+        return _float_equals(as_float(key), value)
+    if isinstance(key, dict):
+        return isinstance(value, dict) and _deep_equal(key, value)
+    return isinstance(value, list) and _deep_equal(key, value)
+
+
+def _float_equals(key: float, value: Json) -> bool:
+    if isinstance(value, Int64):
+        return key.is_integer() and truncate_to_int64(key) == value
+    if is_number(value):
+        return key == as_float(value)
+    return isinstance(value, str) and read_float(value) == key
+
+
+def _int_equals(key: int, value: Json) -> bool:
+    if isinstance(value, Int64):
+        return key == value
+    if is_number(value):
+        number = as_float(value)
+        return number.is_integer() and truncate_to_int64(number) == key
+    return isinstance(value, str) and read_int(value) == key
+
+
+def _deep_equal(left: Json, right: Json) -> bool:
+    """Go's reflect.DeepEqual: an int64 and a float64 are never equal."""
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and left.keys() == right.keys()
+            and all(_deep_equal(member, right[key]) for key, member in left.items())
+        )
+    if isinstance(left, list):
+        return (
+            isinstance(right, list)
+            and len(left) == len(right)
+            and all(map(_deep_equal, left, right))
+        )
+    if is_number(left) and is_number(right):
+        if isinstance(left, Int64) or isinstance(right, Int64):
+            return isinstance(left, Int64) and isinstance(right, Int64) and left == right
+        return as_float(left) == as_float(right)
+    return type(left) is type(right) and bool(left == right)
+
+
+Holds = Callable[[Any, Any], bool]
+
+_SIGNS: dict[str, Holds] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+}
+
+
+def compare_numbers(sign: str) -> Prepare:
+    """Orders durations, then quantities, then numbers, then versions, by what the key reads as."""
+    holds = _SIGNS[sign]
+
+    def prepare(value: Json) -> Compare:
+        def compare(key: Json) -> bool:
+            if isinstance(key, str):
+                return _text_holds(key, value, holds)
+            return is_number(key) and _number_holds(key, value, holds)
+
+        return compare
+
+    return prepare
+
+
+def compare_durations(sign: str) -> Prepare:
+    """Orders durations; a number is one of whole seconds, its fraction cut off."""
+    holds = _SIGNS[sign]
+
+    def prepare(value: Json) -> Compare:
+        against = _duration(value)
+
+        def compare(key: Json) -> bool:
+            duration = _duration(key)
+            return duration is not None and against is not None and holds(duration, against)
+
+        return compare
+
+    return prepare
+
+
+def _duration(value: Json) -> int | None:
+    return read_any_duration(value) if isinstance(value, str) else seconds_of(value)
+
+
+def _number_holds(key: float, value: Json, holds: Holds) -> bool:
+    if is_number(value):
+        return holds(as_float(key), as_float(value))
+    if not isinstance(value, str):
+        return False
+    durations = pair_durations(key, value)
+    if durations:
+        return holds(*durations)
+    number = read_float(value)
+    return number is not None and holds(as_float(key), number)
+
+
+def _text_holds(key: str, value: Json, holds: Holds) -> bool:
+    durations = pair_durations(key, value)
+    if durations:
+        return holds(*durations)
+    if isinstance(value, str):
+        left, right = read_quantity(key), read_quantity(value)
+        if left is not None and right is not None:
+            return holds(left, right)
+    number = read_float(key)
+    if number is not None:
+        return _number_holds(number, value, holds)
+    return isinstance(value, str) and _versions_hold(key, value, holds)
+
+
+def _versions_hold(key: str, value: str, holds: Holds) -> bool:
+    try:
+        return holds(semver.Version.parse(key), semver.Version.parse(value))
+    except ValueError:
+        return False

@@ -6,16 +6,21 @@ comparison that comes out is called with keys.
 
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.conditions.comparison import Prepare
-from chartkit.engine.cluster_policy.conditions.equality import equals, not_equals
+from chartkit.engine.cluster_policy.conditions.comparison import (
+    Prepare,
+    compare_durations,
+    compare_numbers,
+    equals,
+    not_equals,
+)
 from chartkit.engine.cluster_policy.conditions.membership import (
     all_in,
     all_not_in,
     any_in,
     any_not_in,
+    is_in,
+    is_not_in,
 )
-from chartkit.engine.cluster_policy.conditions.membership_old import is_in, is_not_in
-from chartkit.engine.cluster_policy.conditions.order import compare_durations, compare_numbers
 
 OPERATORS: dict[str, Prepare] = {
     "Equal": equals,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from chartkit.engine.budget import ITERATION, BudgetError
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.foreach import compile_list
-from chartkit.engine.cluster_policy.generate.pattern import compile_pattern
 from chartkit.engine.cluster_policy.generate.store import Store
-from chartkit.engine.cluster_policy.generate.write import CloneListError, Writer
+from chartkit.engine.cluster_policy.generate.write import CloneListError, Writer, compile_pattern
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.context.entries import compile_entries
 from chartkit.errors import ChartkitError, NoSource

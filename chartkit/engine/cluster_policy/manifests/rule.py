@@ -13,8 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from chartkit.engine.cluster_policy.manifests.differences import differences, show_differences
-from chartkit.engine.cluster_policy.manifests.ignored import ignored_fields
+from chartkit.engine.cluster_policy.manifests.differences import (
+    differences,
+    ignored_fields,
+    show_differences,
+)
 from chartkit.engine.cluster_policy.manifests.signed import (
     NoManifest,
     SignedManifest,

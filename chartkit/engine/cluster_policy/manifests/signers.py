@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.engine.cluster_policy.manifests.ignored import matches
+from chartkit.engine.cluster_policy.manifests.differences import matches
 from chartkit.engine.cluster_policy.manifests.signed import SignatureSet
 from chartkit.engine.ports.signatures import BlobSource, LoggedBlob, SignatureError
 from chartkit.errors import EvaluationError, LookupFailed

@@ -14,28 +14,78 @@ from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.mutate.keys import (
     ADDITION,
     CONDITION,
+    CONDITIONS,
     GLOBAL,
     HANDLED,
     anchored,
     has_anchors,
+    is_condition,
     plain_keys,
     rename,
     take,
 )
-from chartkit.engine.cluster_policy.mutate.removal import remove_anchors, remove_top_anchors
 from chartkit.engine.cluster_policy.pattern import Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.anchors import AnchorKind
-from chartkit.engine.cluster_policy.pattern.operators import literal
+from chartkit.engine.cluster_policy.pattern.scalar import literal
 from chartkit.engine.json_patch.nodes import (
     MISSING,
     PatchError,
     copied,
     expect_list,
+    expect_object,
     get_field,
     is_empty,
     scalar_text,
 )
 from chartkit.model import Body, Json
+
+
+def remove_top_anchors(patch: Json) -> None:
+    """Takes them out of a whole patch; raises `PatchError` for one that is no object."""
+    expect_object(patch)
+    for key in list(patch or ()):
+        if remove_anchors(patch[key], is_condition(key)):
+            del patch[key]
+
+
+def remove_anchors(value: Json, is_anchored: bool) -> bool:
+    """Takes them out of a part of a patch; true where nothing of the part is left.
+
+    is_anchored: whether it stands under an anchor, so that a scalar is none of the patch.
+    """
+    if isinstance(value, dict):
+        return _remove_from_object(value)
+    if isinstance(value, list):
+        return _remove_from_list(value)
+    return is_anchored
+
+
+def _remove_from_object(patch: Body) -> bool:
+    left = False
+    for anchor in anchored(patch, CONDITIONS):
+        if remove_anchors(take(patch, anchor), True):
+            del patch[str(anchor)]
+        else:
+            left = True
+    if left:
+        for anchor in anchored(patch, CONDITIONS):
+            rename(patch, str(anchor), anchor.key)
+    for key in list(patch):
+        if remove_anchors(patch[key], False):
+            del patch[key]
+    return not patch
+
+
+def _remove_from_list(patch: list[Json]) -> bool:
+    was_empty = not patch
+    # Kyverno counts on while elements go: what it takes out is not always what it looked at.
+    for index, element in enumerate(list(patch)):
+        if has_anchors(element, HANDLED) or remove_anchors(element, False):
+            if index >= len(patch):
+                raise PatchError("the list loses more elements to anchors than it has")
+            del patch[index]
+    return not patch and not was_empty
+
 
 _MOST_PATTERNS: Final = 1024
 _AT_ONCE: Final = 8

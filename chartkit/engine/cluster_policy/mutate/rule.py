@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
+from chartkit.engine.budget import check_object
+from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.mutate.foreach import compile_foreach
 from chartkit.engine.cluster_policy.mutate.patcher import (
@@ -13,8 +18,17 @@ from chartkit.engine.cluster_policy.mutate.patcher import (
     compile_rule_patcher,
 )
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
+from chartkit.engine.context.entries import ContextEntries, compile_entries
+from chartkit.engine.context.variables import Template, compile_template
+from chartkit.engine.kubernetes.kinds import parse_api_version
+from chartkit.engine.kubernetes.selectors import read_selector
+from chartkit.engine.ports.cluster import Cluster, ObjectKey
 from chartkit.engine.request.request import Operation
-from chartkit.model import Body, Resource, RuleResult, RuleType, Status
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.go.int64 import mark_literals
+from chartkit.go.quoting import quote
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -58,3 +72,175 @@ def _success(body: Body) -> str:
     resource = Resource(body)
     text = f"mutated {resource.kind}/{resource.name}"
     return f"{text} in namespace {resource.namespace}" if resource.namespace else text
+
+
+_VERSION: Final = re.compile(r"v[0-9]((alpha|beta)[0-9])?|\*")
+_SELECTED_BY: Final = ("apiVersion", "kind", "namespace", "name", "selector")
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """One entry of `targets`. selected: what names the objects, variables and all."""
+
+    selected: Template
+    entries: ContextEntries
+    preconditions: Conditions | None
+
+
+def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
+    """The handler of a rule that mutates existing objects; one result for each of them.
+
+    It asks the world for the cluster. A policy of a namespace reaches that namespace alone.
+    """
+    mutate: Body = rule.mutate or {}
+    targets = [_compile_target(body, rule, policy) for body in mutate["targets"]]
+    patch = compile_patch(rule, policy)
+    shows_target = mutate.get("foreach") is None
+
+    def handle(context: Context, _request: Request) -> RuleResult | None:
+        context = context.child()
+        cluster = context.world.api.cluster(policy.key, rule.name)
+        errors: list[str] = []
+        chosen: list[tuple[_Target, Body]] = []
+        for index, target in enumerate(targets):
+            try:
+                found = _find(_selected(target, index, context), policy.namespace, cluster)
+            except ChartkitError as error:
+                errors.append(error.message)
+            else:
+                chosen += [(target, body) for body in found]
+        done = [Patched(Status.ERROR, {}, f": {'; '.join(errors)}")] if errors else []
+        for target, body in chosen:
+            context.set("target", body)
+            unmet = _unmet(target, context)
+            seen = body if shows_target else mark_literals(body)
+            patched = unmet or _patched(patch, context, seen)
+            if shows_target and patched.status is Status.PASS:
+                context.set("target", mark_literals(patched.body))
+            done.append(patched)
+        return _together([_result(one) for one in done])
+
+    def _result(done: Patched) -> RuleResult:
+        changed = as_json(done.body) if done.status is Status.PASS else None
+        text = describe(done)
+        return RuleResult(
+            policy.key, rule.name, RuleType.MUTATION, done.status, text, patched_target=changed
+        )
+
+    return handle
+
+
+def _patched(patch: Patcher, context: Context, body: Body) -> Patched:
+    done = patch(context, body, Workspace(context.budget))
+    if done.status is Status.PASS:
+        check_object(as_json(done.body), "a mutated target")
+    return done
+
+
+def _together(results: list[RuleResult]) -> RuleResult | None:
+    return replace(results[0], others=tuple(results[1:])) if results else None
+
+
+def _compile_target(body: Body, rule: Rule, policy: Policy) -> _Target:
+    conditions = body.get("preconditions")
+    selected = {key: body[key] for key in _SELECTED_BY if body.get(key)}
+    return _Target(
+        compile_template(selected),
+        compile_entries(
+            body.get("context") or (),
+            policy=policy.name,
+            rule=rule.name,
+            namespace=policy.namespace,
+        ),
+        None if conditions is None else compile_conditions(conditions),
+    )
+
+
+def _selected(target: _Target, index: int, context: Context) -> Body:
+    try:
+        selected: Body = target.selected.resolve(context)
+    except ChartkitError as error:
+        raise EvaluationError(
+            f"failed to substitute variables in target[{index}]: {error.message}"
+        ) from error
+    for key, value in selected.items():
+        if key != "selector" and not isinstance(value, str):
+            raise EvaluationError(f"the {key} of target[{index}] didn't resolve to a string")
+    return selected
+
+
+def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
+    """The objects that a target names; raises `EvaluationError` where one by name is missing."""
+    place = namespace or selected.get("namespace", "")
+    name = selected.get("name", "")
+    key = ObjectKey(selected.get("apiVersion", ""), selected.get("kind", ""), place, name)
+    versions = _versions(key, cluster)
+    by_name = place and name and not has_wildcard(place) and not has_wildcard(name)
+    for version in versions:
+        key = key._replace(api_version=version)
+        body = cluster.find(key) if by_name else None
+        found = [body] if body is not None else []
+        if not by_name:
+            found = list(_listed(key, selected.get("selector"), cluster))
+        if found:
+            return found
+    if not by_name:
+        return []
+    group, _ = parse_api_version(key.api_version)
+    kind = ".".join(filter(None, (cluster.plural(key.api_version, key.kind), group)))
+    raise EvaluationError(f"{kind} {quote(name)} not found")
+
+
+def _versions(key: ObjectKey, cluster: Cluster) -> Iterator[str]:
+    """Return the meanings of an apiVersion: itself, and for a bare version or wildcards, others of
+    the kind; raises `EvaluationError` for one that names no kind."""
+    group, slash, version = key.api_version.rpartition("/")
+    names_version = bool(_VERSION.fullmatch(group if slash else version))
+    if "/" in group or names_version is bool(slash):
+        # Kyverno takes `apiVersion/kind` for something else then: a kind and its subresource.
+        raise EvaluationError("not found")
+    return _fitting(key, group if slash else "*", version, cluster)
+
+
+def _fitting(key: ObjectKey, group: str, version: str, cluster: Cluster) -> Iterator[str]:
+    yield key.api_version
+    if not (has_wildcard(group) or has_wildcard(version)):
+        return
+    fits_group, fits_version = compile_wildcard(group), compile_wildcard(version)
+
+    def is_meant(body: Body) -> bool:
+        own_group, own_version = parse_api_version(str(body.get("apiVersion", "")))
+        is_kind = body.get("kind") == key.kind
+        return is_kind and fits_group(own_group) and fits_version(own_version)
+
+    found = {str(body["apiVersion"]) for body in cluster.of_kinds(is_meant)}
+    yield from sorted(found - {key.api_version})
+
+
+def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:
+    fits_namespace = compile_wildcard(key.namespace) if key.namespace else None
+    fits_name = compile_wildcard(key.name) if key.name else None
+    for body in cluster.select(key.api_version, key.kind, "", read_selector(selector)):
+        resource = Resource(body)
+        if fits_namespace is not None and not fits_namespace(resource.namespace):
+            continue
+        if fits_name is None or fits_name(resource.name):
+            yield body
+
+
+def _unmet(target: _Target, context: Context) -> Patched | None:
+    """Return why a target is left as it is; None if it is not."""
+    try:
+        target.entries.attach(context)
+    except ChartkitError as error:
+        return Patched(Status.ERROR, {}, f"failed to load context: {error.message}")
+    if target.preconditions is None:
+        return None
+    try:
+        outcome = target.preconditions.evaluate(context)
+    except ChartkitError as error:
+        return Patched(Status.ERROR, {}, f"failed to evaluate preconditions: {error.message}")
+    if outcome.holds:
+        return None
+    text = "; ".join(filter(None, ("preconditions not met", outcome.message)))
+    return Patched(Status.SKIP, {}, text)

@@ -6,15 +6,154 @@ object; what a patch does not touch is shared by the object before and after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import is_, itemgetter
 from typing import Final, Protocol
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.mutate.key_order import KeyOrder
-from chartkit.engine.cluster_policy.mutate.settled import Settled
+from chartkit.engine.cluster_policy.mutate.schema import Schema
 from chartkit.engine.json_patch.json_document import opened
 from chartkit.engine.json_patch.nodes import copied
 from chartkit.model import Body, Json
+
+
+class KeyOrder:
+    """The objects that the last patch wrote into, and the order of their keys before this one."""
+
+    __slots__ = ("_before", "_written")
+
+    def __init__(self) -> None:
+        self._written: list[Body] = []
+        self._before: list[tuple[Body, list[tuple[str, Json]]]] = []
+
+    def sort(self) -> None:
+        """Puts the keys in order."""
+        self._before = [(body, list(body.items())) for body in self._written]
+        for body, members in self._before:
+            _fill(body, sorted(members, key=_first))
+
+    def restore(self) -> None:
+        """Puts the keys as they were: nothing was changed."""
+        for body, members in self._before:
+            _fill(body, members)
+        self._before = []
+
+    def keep(self, changed: Iterable[Json], written: Json) -> None:
+        """Takes what a patch wrote. changed: containers that were there before; written: values
+        that were not, with all that they hold."""
+        self._before = []
+        objects = (one for one in changed if isinstance(one, dict))
+        self._written = [
+            one for one in chain(objects, _objects(written)) if list(one) != sorted(one)
+        ]
+
+
+def _fill(body: Body, members: list[tuple[str, Json]]) -> None:
+    body.clear()
+    body.update(members)
+
+
+def _objects(value: Json) -> Iterator[Body]:
+    if isinstance(value, dict):
+        yield value
+        for member in value.values():
+            yield from _objects(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _objects(member)
+
+
+_first: Final = itemgetter(0)
+
+
+Texts = tuple[str, ...]
+"""The texts of an element's keys."""
+
+_MOST_LISTS: Final = 16
+
+
+class Indexed:
+    """A list by the keys of its elements, and those of them that are not settled."""
+
+    __slots__ = ("elements", "pending", "source")
+
+    def __init__(
+        self, source: list[Json], elements: dict[Texts, Json], pending: Iterable[Texts]
+    ) -> None:
+        self.source = source
+        self.elements = elements
+        self.pending = tuple(pending)
+
+
+class Settled:
+    """The object that the last merge left, and its parts that the next one leaves alone.
+
+    Containers that a merge is about to change are copied first, so everything else is shared by
+    the object before and after it.
+    """
+
+    __slots__ = ("_base", "_lists", "_order", "_own", "_parts", "_resource")
+
+    def __init__(self) -> None:
+        self._resource: Body | None = None
+        self._base: Json = None
+        self._order = KeyOrder()
+        self._own: list[Json] = []
+        self._parts: dict[int, tuple[Json, Schema | None]] = {}
+        self._lists: dict[int, Indexed] = {}
+
+    def base(self, resource: Body) -> Json:
+        """The resource with its keys sorted, for reading alone."""
+        if resource is not self._resource:
+            self._parts, self._lists, self._order = {}, {}, KeyOrder()
+            self._resource, self._base = resource, copied(resource)
+        self._order.sort()
+        self._own = []
+        return self._base
+
+    def left(self) -> None:
+        """Takes that a merge changed nothing."""
+        self._order.restore()
+
+    def keep(self, patched: Json, patch: Json) -> None:
+        """Takes what a merge made of the resource; patch: what it may have put there."""
+        if isinstance(patched, dict):
+            self._resource = self._base = patched
+            self._order.keep(self._own, patch)
+
+    def own(self, container: Json) -> Json:
+        """A copy of a container, to be changed."""
+        made = container.copy()
+        self._own.append(made)
+        return made
+
+    def knows(self, container: Json, schema: Schema | None) -> bool:
+        """Return whether a merge leaves a container as it is."""
+        found = self._parts.get(id(container))
+        return found is not None and found[1] == schema
+
+    def settle(self, container: Json, schema: Schema | None) -> None:
+        """Takes a container that a merge left as it is."""
+        self._parts[id(container)] = (container, schema)
+
+    def indexed(self, source: Json) -> Indexed | None:
+        """Return the index of a list that a merge produced."""
+        return self._lists.pop(id(source), None)
+
+    def index(self, made: Indexed) -> None:
+        """Takes a list that a merge made."""
+        if len(self._lists) >= _MOST_LISTS:
+            del self._lists[next(iter(self._lists))]
+        self._lists[id(made.source)] = made
+
+
+def unchanged(before: Json, after: Json) -> bool:
+    """Return whether two containers have the very same members in the same order."""
+    if isinstance(before, dict):
+        return list(before) == list(after) and all(map(is_, before.values(), after.values()))
+    return len(before) == len(after) and all(map(is_, before, after))
+
 
 _FEW: Final = 3
 """The number of merges that read the whole object."""

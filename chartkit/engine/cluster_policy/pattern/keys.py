@@ -10,16 +10,14 @@ from chartkit.engine.cluster_policy.pattern.build import (
     LIST,
     Build,
     Check,
+    Failure,
     Places,
     Run,
     Spot,
-    weight_of,
-)
-from chartkit.engine.cluster_policy.pattern.mismatch import (
-    Failure,
     forbidden_key,
     unmet_condition,
     unmet_global,
+    weight_of,
 )
 from chartkit.engine.cluster_policy.pattern.numbers import go_type
 from chartkit.model import Body, Json

@@ -6,19 +6,105 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.pattern.build import (
+    LIST,
     Build,
     Check,
+    Failure,
+    Mismatch,
+    MismatchKind,
     PatternDepthError,
     Places,
     Run,
     Spot,
+    combine,
+    weight_of,
 )
-from chartkit.engine.cluster_policy.pattern.lists import compile_list
-from chartkit.engine.cluster_policy.pattern.mismatch import Failure, Mismatch, MismatchKind
 from chartkit.engine.cluster_policy.pattern.objects import compile_object
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Json
+
+
+def compile_list(pattern: list[Json], spot: Spot, build: Build) -> Check:
+    """Compares a list with a list pattern; its first element decides how."""
+    inner = _compile_inner(pattern, spot, build)
+    path = spot.path
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        if isinstance(value, list):
+            return inner(value, places, run)
+        at = path.at(places)
+        return Failure(
+            at,
+            f"validation rule failed at path {at}, "
+            "resource does not satisfy the expected overlay pattern",
+        )
+
+    return check
+
+
+def _compile_inner(pattern: list[Json], spot: Spot, build: Build) -> Check:
+    if not pattern:
+        path = spot.path
+        return lambda _value, places, _run: Failure(path.at(places), "pattern Array empty")
+    first = pattern[0]
+    if isinstance(first, dict):
+        return _every_object(build.part(first, spot.each(0)), spot, weight_of(first))
+    if isinstance(first, list):
+        return _each_place(pattern, spot, build)
+    return build.part(first, spot)
+
+
+def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
+    path = spot.path
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        skipped: list[Failure] = []
+        budget = run.budget
+        budget.steps -= len(value) * weight
+        if budget.steps < 0:
+            budget.spend(0, LIST)
+        for index, element in enumerate(value):
+            failure = check_one(element, (*places, index), run)
+            if failure is None:
+                continue
+            if not failure.skips:
+                return failure
+            skipped.append(failure)
+        if skipped and len(skipped) == len(value):
+            return combine(skipped, path.at(places))
+        return None
+
+    return check
+
+
+def _each_place(pattern: list[Json], spot: Spot, build: Build) -> Check:
+    path = spot.path
+    checks = [
+        build.part(one, spot.key(str(index), str(index))) for index, one in enumerate(pattern)
+    ]
+
+    def check(value: Json, places: Places, run: Run) -> Failure | None:
+        if len(value) < len(checks):
+            return Failure(
+                "",
+                "validate Array failed, array length mismatch, "
+                f"resource Array len is {len(value)} and pattern Array len is {len(checks)}",
+            )
+        skipped: list[Failure] = []
+        for one, element in zip(checks, value, strict=False):
+            failure = one(element, places, run)
+            if failure is None:
+                continue
+            if not failure.skips:
+                return failure
+            skipped.append(failure)
+        if len(skipped) == len(checks):
+            return combine(skipped, path.at(places))
+        return None
+
+    return check
+
 
 __all__ = ["Pattern", "PatternDepthError", "compile_pattern"]
 

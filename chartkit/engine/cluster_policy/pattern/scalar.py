@@ -2,16 +2,149 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.pattern.numbers import go_number
-from chartkit.engine.cluster_policy.pattern.operators import (
-    Holds,
-    compile_operation,
-    literal,
-    text_of,
-)
+import operator
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
+from chartkit.engine.cluster_policy.pattern.numbers import exponent_text, go_number
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.go.duration import DurationError, parse_duration
 from chartkit.go.int64 import Int64, as_float
+from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
+
+Holds = Callable[[Json], bool]
+
+_NUMBER: Final = r"([-|+]?\d+(?:\.\d+)?[A-Za-z]*)"
+_IN_RANGE: Final = re.compile(f"{_NUMBER}-{_NUMBER}", re.ASCII)
+_NOT_IN_RANGE: Final = re.compile(f"{_NUMBER}!-{_NUMBER}", re.ASCII)
+_PREFIXES: Final = (">=", "<=", ">", "<", "!")
+_COMPARE: Final[dict[str, Callable[[int, int], bool]]] = {
+    "": operator.eq,
+    "!": operator.ne,
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
+}
+
+
+def compile_operation(text: str) -> Holds:
+    """One operator with its operand; text: what stands between `|` and `&`, spaces taken off."""
+    prefix = _prefix(text)
+    if not prefix:
+        match = _NOT_IN_RANGE.fullmatch(text)
+        if match:
+            below, above = _comparison("<", match[1]), _comparison(">", match[2])
+            return lambda value: below(value) or above(value)
+        match = _IN_RANGE.fullmatch(text)
+        if match:
+            least, most = _comparison(">=", match[1]), _comparison("<=", match[2])
+            return lambda value: least(value) and most(value)
+    return _comparison(prefix, text[len(prefix) :])
+
+
+def literal(text: str) -> str | None:
+    """The one text that it holds for; None where it has an operator, a wildcard or a size."""
+    operand = text.strip(GO_SPACE)
+    is_special = (
+        _prefix(text)
+        or has_wildcard(operand)
+        or _duration(operand) is not None
+        or _quantity(operand) is not None
+        or _IN_RANGE.fullmatch(text)
+        or _NOT_IN_RANGE.fullmatch(text)
+    )
+    return None if is_special else operand
+
+
+def text_of(value: Json) -> str | None:
+    """The text of a scalar that wildcards are matched with; None for what has none."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None or isinstance(value, dict | list):
+        return None
+    number = go_number(value)
+    return str(int(number)) if type(number) is Int64 else exponent_text(number)
+
+
+def _prefix(text: str) -> str:
+    # A lone operator is a text like any other.
+    if len(text) < 2:
+        return ""
+    return next((prefix for prefix in _PREFIXES if text.startswith(prefix)), "")
+
+
+def _comparison(prefix: str, operand: str) -> Holds:
+    operand = operand.strip(GO_SPACE)
+    by_text = _by_text(prefix, operand)
+    duration, quantity = _duration(operand), _quantity(operand)
+    if duration is None and quantity is None:
+        return by_text
+    compare = _COMPARE[prefix]
+
+    def holds(value: Json) -> bool:
+        text = _measured(value)
+        if text is not None:
+            if duration is not None:
+                found = _duration(text)
+                if found is not None:
+                    return compare(found, duration)
+            if quantity is not None:
+                amount = _quantity(text)
+                if amount is not None:
+                    return compare(amount.compare(quantity), 0)
+        return by_text(value)
+
+    return holds
+
+
+def _by_text(prefix: str, operand: str) -> Holds:
+    if prefix not in ("", "!"):
+        return lambda _: False
+    matches = compile_wildcard(operand)
+    wanted = not prefix
+
+    def holds(value: Json) -> bool:
+        text = value if type(value) is str else text_of(value)
+        return text is not None and matches(text) is wanted
+
+    return holds
+
+
+def _measured(value: Json) -> str | None:
+    """The text of a value that is read as a duration or quantity; nothing counts as zero."""
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if value is None:
+        return "0"
+    if kind is bool or isinstance(value, dict | list):
+        return None
+    number = go_number(value)
+    return str(int(number)) if type(number) is Int64 else f"{number:f}"
+
+
+@lru_cache(maxsize=4096)
+def _duration(text: str) -> int | None:
+    try:
+        return parse_duration(text)
+    except DurationError:
+        return None
+
+
+def _quantity(text: str) -> Quantity | None:
+    try:
+        return Quantity.parse(text)
+    except QuantityError:
+        return None
 
 
 def compile_scalar(pattern: Json) -> Holds:

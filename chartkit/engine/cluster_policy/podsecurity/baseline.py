@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from chartkit.engine.cluster_policy.podsecurity.finding import (
+from chartkit.engine.cluster_policy.podsecurity.pod import (
+    Container,
     FieldError,
+    Pod,
     Violation,
     counted,
     plural,
     quoted,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import Container, Pod
 from chartkit.model import Body, Json
 
 Judge = Callable[[Pod], Violation | None]

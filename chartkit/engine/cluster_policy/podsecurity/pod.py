@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Final
 
-from chartkit.model import Body
+from chartkit.engine.kubernetes.pod_templates import CRON_JOB, POD_SPECS
+from chartkit.errors import EvaluationError
+from chartkit.go.types import GoTypes
+from chartkit.model import Body, Resource
 
 CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 """In the order in which the checks visit them."""
@@ -78,3 +85,129 @@ def _containers(spec: Body) -> Iterator[Container]:
 def _kept(spec: Body, key: str, wanted: Callable[[str], bool]) -> list[Body]:
     bodies: list[Body] = spec.get(key) or []
     return [body for body in bodies if wanted(body.get("image", ""))]
+
+
+_TEMPLATE: Final = ("spec", "template")
+_JOB_TEMPLATE: Final = ("spec", "jobTemplate")
+
+
+def read_pod(resource: Resource) -> Pod:
+    """The pod of a workload. Raises EvaluationError for other kinds and for wrong types.
+
+    A CronJob's annotations are those of its job template, as Kyverno has it.
+    """
+    kind = resource.kind
+    if kind == "Pod":
+        pod = _types().decode("core/v1.Pod", resource.body)
+        return _pod(pod, pod)
+    if kind == CRON_JOB:
+        job = _at(_types().decode("batch/v1.CronJob", resource.body), _JOB_TEMPLATE)
+        return _pod(job, _at(job, _TEMPLATE))
+    if kind in POD_SPECS:
+        template = _at(_types().decode("apps/v1.Deployment", resource.body), _TEMPLATE)
+        return _pod(template, template)
+    raise EvaluationError("could not find correct resource type")
+
+
+def _pod(described: Body, template: Body) -> Pod:
+    return pod_of(_at(described, ("metadata", "annotations")), _at(template, ("spec",)))
+
+
+def _at(body: Body, steps: tuple[str, ...]) -> Body:
+    found = body
+    for step in steps:
+        found = found.get(step, {})
+    return found
+
+
+@cache
+def _types() -> GoTypes:
+    """The table that `tools/pod_types.py` makes."""
+    text = files(__package__).joinpath("pod_types.json").read_text("utf-8")
+    return GoTypes(json.loads(text)["types"])
+
+
+BadValue = str | bool | int | tuple[str, ...]
+"""The forbidden value of a field; empty text if nothing is to be shown."""
+
+_NUMBER: Final = re.compile(r"[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """A field that breaks a check.
+
+    container: the container's name where the field is one of a container's; is_missing: the
+    field should be there.
+    """
+
+    path: str
+    value: BadValue = ""
+    container: str | None = None
+    is_missing: bool = False
+
+    def __str__(self) -> str:
+        if self.is_missing:
+            return f"{self.path}: Required value"
+        if self.value == "":
+            return f"{self.path}: Forbidden"
+        return f"{self.path} is forbidden, forbidden values found: {_shown(self.value)}"
+
+    @property
+    def pattern(self) -> str:
+        """The path with `*` for every number, as `restrictedField` has it."""
+        return _NUMBER.sub("*", self.path)
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The bad values as text, for wildcards."""
+        if isinstance(self.value, tuple):
+            return self.value
+        return (_shown(self.value),) if self.value != "" else ()
+
+
+def _shown(value: BadValue) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return f"[{' '.join(value)}]"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """The reason why a check forbids a pod.
+
+    detail: names containers and values; errors: None where a check tells no fields.
+    """
+
+    reason: str
+    detail: str
+    errors: tuple[FieldError, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A violation of one check, by the check's id."""
+
+    check: str
+    reason: str
+    detail: str
+    errors: tuple[FieldError, ...] | None
+
+
+def quoted(items: Iterable[str]) -> str:
+    """`"a", "b"`."""
+    text = '", "'.join(items)
+    return f'"{text}"' if text else ""
+
+
+def plural(word: str, count: int) -> str:
+    """The word, with an `s` unless there is one."""
+    return word if count == 1 else f"{word}s"
+
+
+def counted(word: str, items: Iterable[str]) -> str:
+    """`container "a"` or `containers "a", "b"`."""
+    found = list(items)
+    return f"{plural(word, len(found))} {quoted(found)}"

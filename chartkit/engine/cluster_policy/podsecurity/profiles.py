@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge
-from chartkit.engine.cluster_policy.podsecurity.finding import (
+from chartkit.engine.cluster_policy.podsecurity.pod import (
+    Container,
     FieldError,
+    Pod,
     Violation,
     counted,
     plural,
     quoted,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import Container, Pod
 from chartkit.go.fmt import go_json
 from chartkit.model import Body
 

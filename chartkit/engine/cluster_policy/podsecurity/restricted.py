@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.baseline import Judge, added_capabilities
-from chartkit.engine.cluster_policy.podsecurity.finding import (
+from chartkit.engine.cluster_policy.podsecurity.pod import (
+    Container,
     FieldError,
+    Pod,
     Violation,
     counted,
     quoted,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import Container, Pod
 from chartkit.model import Body
 
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from chartkit.engine.cluster_policy.decision import NO_ELEMENT, Check, Checked
 from chartkit.engine.cluster_policy.existing_violations import allow_existing
-from chartkit.engine.cluster_policy.handler import ExceptedHandler
-from chartkit.engine.cluster_policy.podsecurity.checks import CONTROL_OF, choose, find
-from chartkit.engine.cluster_policy.podsecurity.exclusions import (
+from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, ExceptedHandler
+from chartkit.engine.cluster_policy.podsecurity.checks import (
+    CONTROL_OF,
     Exclusion,
+    choose,
     compile_exclusion,
+    find,
     lift_all,
 )
-from chartkit.engine.cluster_policy.podsecurity.finding import Finding
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
 from chartkit.engine.context.images import extract_images
 from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.request.request import Operation

@@ -6,15 +6,15 @@ from __future__ import annotations
 from typing import Final
 
 from chartkit.engine.cluster_policy.autogen import all_rules
-from chartkit.engine.cluster_policy.conditions.check import ConditionsMalformed
+from chartkit.engine.cluster_policy.conditions.parse import ConditionsMalformed
 from chartkit.engine.cluster_policy.policy import Policy
+from chartkit.engine.cluster_policy.policy_check.conflict import overrides_fault
 from chartkit.engine.cluster_policy.policy_check.generation import (
     IsClusterWide,
     nothing_cluster_wide,
 )
 from chartkit.engine.cluster_policy.policy_check.images import images_fault
 from chartkit.engine.cluster_policy.policy_check.kinds import kinds_fault
-from chartkit.engine.cluster_policy.policy_check.overrides import overrides_fault
 from chartkit.engine.cluster_policy.policy_check.rule import rule_fault
 from chartkit.engine.cluster_policy.policy_check.spec import spec_faults
 from chartkit.engine.cluster_policy.policy_check.variables import variables_fault

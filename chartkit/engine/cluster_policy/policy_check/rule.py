@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from chartkit.engine.cluster_policy.conditions.check import check_conditions
+from chartkit.engine.cluster_policy.conditions.parse import check_conditions
 from chartkit.engine.cluster_policy.policy import ResourceFilter, Rule, RuleKind
-from chartkit.engine.cluster_policy.policy_check.actions import action_fault, same_kind_fault
-from chartkit.engine.cluster_policy.policy_check.json_patches import json_patch_fault
-from chartkit.engine.cluster_policy.policy_check.kinds import METADATA_ONLY
-from chartkit.engine.cluster_policy.policy_check.metadata import labels_are_text, only_metadata
+from chartkit.engine.cluster_policy.policy_check.actions import (
+    action_fault,
+    json_patch_fault,
+    same_kind_fault,
+)
+from chartkit.engine.cluster_policy.policy_check.kinds import (
+    METADATA_ONLY,
+    labels_are_text,
+    only_metadata,
+)
 from chartkit.engine.context.entries import check_entries
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.model import Body, Json

@@ -1,23 +1,184 @@
-"""The entries of `verifyImages`: which images they speak of and what they ask of them."""
+"""The entries of `verifyImages`: which images they speak of, and the signers and attestors that
+they require, as requests to a verifier.
+
+What an attestor leaves open has the value that Kyverno gives it (`pkg/engine/internal/
+imageverifier.go`, `buildCosignVerifier`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
-from chartkit.engine.cluster_policy.verify_images.attestors import (
-    AttestingSet,
-    AttestorSet,
-    attesting_set,
-    base_question,
-    signing_set,
-)
 from chartkit.engine.context.variables import Template, compile_template
-from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES
+from chartkit.engine.ports.attestor_types import ATTESTOR_TYPES, METHODS, expanded, nested_set
 from chartkit.engine.ports.signatures import Credentials, VerificationRequest, read_credentials
 from chartkit.engine.scalars.wildcard import compile_wildcard
+from chartkit.errors import EvaluationError
 from chartkit.model import Body
+
+NOTARY: Final = "Notary"
+_PUBLIC_LOG: Final = "https://rekor.sigstore.dev"
+_NO_CERTIFICATES: Final = "certificates are required for type Notary"
+
+
+@dataclass(frozen=True, slots=True)
+class Attestor:
+    """One who signs. place: what follows the entry's path in errors; question: what is asked of
+    an image, which is not named yet."""
+
+    place: str
+    question: VerificationRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An entry that cannot be asked. fault: why; is_refusal: whether that counts as not signed,
+    as by Kyverno, or nothing can be said."""
+
+    fault: str
+    is_refusal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttestorSet:
+    """required: how many of the entries must have signed."""
+
+    required: int
+    entries: tuple[Attestor | AttestorSet | Unusable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttestingSet:
+    """The same of an attestation, where sets are not nested."""
+
+    required: int
+    entries: tuple[Attestor | Unusable, ...]
+
+
+def base_question(block: Body) -> VerificationRequest:
+    """Return the common part of all attestors of an entry of `verifyImages`."""
+    kind = block.get("type") or "Cosign"
+    credentials = read_credentials(block.get("imageRegistryCredentials"))
+    if kind == NOTARY:
+        return VerificationRequest("", kind, credentials=credentials)
+    return VerificationRequest(
+        "",
+        kind,
+        repository=block.get("repository") or "",
+        roots=block.get("roots") or "",
+        annotations=block.get("annotations") or {},
+        oci11=bool(block.get("cosignOCI11")),
+        credentials=credentials,
+    )
+
+
+def signing_set(body: Body, base: VerificationRequest, path: str) -> AttestorSet:
+    """A set whose attestors sign an image; path: where it stands, as errors show it."""
+    entries = expanded(body.get("entries") or ())
+    read = [_entry(one, base, f"{path}.entries[{at}]") for at, one in enumerate(entries)]
+    return AttestorSet(_required(body, entries), tuple(read))
+
+
+def attesting_set(body: Body, base: VerificationRequest) -> AttestingSet:
+    """A set whose attestors attest of an image: neither several keys nor nested sets are seen."""
+    entries: list[Body] = body.get("entries") or []
+    read = [_attestor(one, replace(base, ignores_sct=True)) for one in entries]
+    return AttestingSet(_required(body, entries), tuple(read))
+
+
+def _required(body: Body, entries: Sequence[Body]) -> int:
+    return body.get("count") or len(entries)
+
+
+def _entry(entry: Body, base: VerificationRequest, path: str) -> Attestor | AttestorSet | Unusable:
+    nested = entry.get("attestor")
+    if nested is None:
+        return _attestor(entry, base)
+    try:
+        body = nested_set(nested, path)
+    except EvaluationError as error:
+        return Unusable(error.message, is_refusal=True)
+    return signing_set(body, base, f"{path}.attestor")
+
+
+def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
+    if base.kind == NOTARY:
+        return _notary(entry, base)
+    question = replace(base, algorithm=entry.get("signatureAlgorithm") or "")
+    place = ""
+    method = next((name for name in METHODS if entry.get(name) is not None), None)
+    if method is not None:
+        place = f".{method}"
+        question = _READERS[method](_logged(question, entry[method]), entry[method])
+    return Attestor(place, _overridden(question, entry))
+
+
+def _notary(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
+    body = entry.get("certificates")
+    if body is None:
+        return Unusable(_NO_CERTIFICATES, is_refusal=False)
+    return Attestor("", _overridden(_by_certificates(base, body), entry))
+
+
+def _overridden(question: VerificationRequest, entry: Body) -> VerificationRequest:
+    """An entry may name a repository and annotations of its own."""
+    if entry.get("repository"):
+        question = replace(question, repository=entry["repository"])
+    if entry.get("annotations") is not None:
+        question = replace(question, annotations=entry["annotations"])
+    return question
+
+
+def _logged(question: VerificationRequest, body: Body) -> VerificationRequest:
+    """Return a request with the settings of the logs that saw a signature."""
+    rekor: Body = {"url": _PUBLIC_LOG} if body.get("rekor") is None else body["rekor"]
+    log: Body = body.get("ctlog") or {}
+    return replace(
+        question,
+        rekor_url=rekor.get("url") or "",
+        rekor_key=rekor.get("pubkey") or "",
+        ignores_log=bool(rekor.get("ignoreTlog")),
+        ignores_sct=bool(log.get("ignoreSCT")),
+        ctlog_key=log.get("pubkey") or "",
+        tsa_chain=log.get("tsaCertChain") or "",
+    )
+
+
+def _by_keys(question: VerificationRequest, body: Body) -> VerificationRequest:
+    secret = body.get("secret")
+    key = body.get("publicKeys") or ""
+    if not key and secret is not None:
+        key = f"k8s://{secret.get('namespace') or ''}/{secret.get('name') or ''}"
+    return replace(
+        question,
+        key=key or body.get("kms") or "",
+        algorithm=body.get("signatureAlgorithm") or "",
+    )
+
+
+def _by_certificates(question: VerificationRequest, body: Body) -> VerificationRequest:
+    return replace(question, cert=body.get("cert") or "", cert_chain=body.get("certChain") or "")
+
+
+def _keyless(question: VerificationRequest, body: Body) -> VerificationRequest:
+    return replace(
+        question,
+        roots=body.get("roots") or "",
+        issuer=body.get("issuer") or "",
+        issuer_regexp=body.get("issuerRegExp") or "",
+        subject=body.get("subject") or "",
+        subject_regexp=body.get("subjectRegExp") or "",
+        extensions=body.get("additionalExtensions") or {},
+    )
+
+
+_READERS: Final[Mapping[str, Callable[[VerificationRequest, Body], VerificationRequest]]] = {
+    "keys": _by_keys,
+    "certificates": _by_certificates,
+    "keyless": _keyless,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from chartkit.engine.budget import ITERATION, Budget
 from chartkit.engine.cluster_policy.compiled_rule import CompiledRule
 from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.cluster_policy.policy import Policy, Rule
-from chartkit.engine.cluster_policy.verify_images.attested import AttestationCheck
 from chartkit.engine.cluster_policy.verify_images.blocks import ImageBlock, read_blocks
 from chartkit.engine.cluster_policy.verify_images.extract import (
     Extract,
@@ -21,7 +20,12 @@ from chartkit.engine.cluster_policy.verify_images.extract import (
     pull_secrets,
 )
 from chartkit.engine.cluster_policy.verify_images.recorded import recorded_status, with_record
-from chartkit.engine.cluster_policy.verify_images.signed import Finding, Verifier, check_attestors
+from chartkit.engine.cluster_policy.verify_images.signed import (
+    AttestationCheck,
+    Finding,
+    Verifier,
+    check_attestors,
+)
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import with_images
 from chartkit.engine.context.variables import Template, compile_template

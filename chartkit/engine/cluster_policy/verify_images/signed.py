@@ -1,11 +1,25 @@
-"""The signatures of an image by the attestors of an entry: sets, counts, and faults."""
+"""The signatures and attestations of an image as the attestors of an entry give them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from chartkit.engine.cluster_policy.verify_images.attestors import Attestor, AttestorSet, Unusable
+from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.verify_images.blocks import (
+    Attestation,
+    AttestingSet,
+    Attestor,
+    AttestorSet,
+    ImageBlock,
+    ImageValidation,
+    Unusable,
+)
+from chartkit.engine.cluster_policy.verify_images.extract import Image
+from chartkit.engine.context.context import Context
+from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.ports.signatures import (
     Credentials,
     SignatureError,
@@ -14,8 +28,9 @@ from chartkit.engine.ports.signatures import (
     VerificationRequest,
     Verified,
 )
-from chartkit.errors import LookupFailed, NoSource
-from chartkit.model import Status
+from chartkit.errors import ChartkitError, EvaluationError, LookupFailed, NoSource
+from chartkit.go.fmt import UnsupportedValueError, go_json, go_sprint
+from chartkit.model import Body, Json, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,3 +150,182 @@ def _check_entry(
         return verifier.signature(entry.question, image)
     except LookupFailed as error:
         return [fault_of(error).under(path + entry.place)]
+
+
+_NOT_TEXT: Final = "the produced message didn't resolve to a string, check your policy definition."
+
+
+class AttestationCheck:
+    """The check of one image's attestations. What they say stays in the context, for conditions
+    over all of them."""
+
+    __slots__ = ("_context", "_digest", "_image", "_verifier")
+
+    def __init__(self, context: Context, verifier: Verifier, image: Image, digest: str) -> None:
+        """digest: of the image, as its signature says it; empty where it is not known."""
+        self._context = context
+        self._verifier = verifier
+        self._image = image
+        self._digest = image.digest or digest
+
+    @property
+    def _reference(self) -> str:
+        return self._image.at(self._digest)
+
+    def run(self, block: ImageBlock, rule: str, validations: Sequence[ImageValidation]) -> Finding:
+        """Return the finding about an entry's attestations, and about the denials of all entries.
+
+        rule: its name; validations: of all entries of the rule.
+        """
+        for at, attestation in enumerate(block.attestations):
+            path = f".attestations[{at}]"
+            if not attestation.type:
+                return Finding(Status.FAIL, f"{path}: missing type")
+            found = self._check(attestation, path, at)
+            if found is not None:
+                return found
+        if not validations:
+            text = f"verified image attestations for {self._reference}"
+            return Finding(Status.PASS, text, self._digest)
+        for validation in validations:
+            denied = self._denied(validation)
+            if denied is not None:
+                text = f"validation in verifyImages failed: {denied}"
+                return Finding(Status.FAIL, text, self._digest)
+        text = f"verifyImages validation is passed in {rule} rule"
+        return Finding(Status.PASS, text, self._digest)
+
+    def _check(self, attestation: Attestation, path: str, index: int) -> Finding | None:
+        """Return the fault of one attestation; None if every set of attestors is satisfied."""
+        faults: list[Fault] = []
+        for at, wanted in enumerate(attestation.sets):
+            # Kyverno numbers the entries with the attestation's own index.
+            place = f"{path}.attestors[{at}].entries[{index}]"
+            verified = self._count(attestation, wanted, place, faults)
+            if verified < wanted.required:
+                return self._too_few(verified, wanted.required, faults)
+        return None
+
+    def _too_few(self, verified: int, required: int, faults: Sequence[Fault]) -> Finding:
+        if any(fault.is_open for fault in faults):
+            text = f"failed to verify image {self._reference}: {joined(faults)}"
+            return Finding(Status.ERROR, text, is_open=True)
+        text = (
+            f"image attestations verification failed, verifiedCount: {verified}, requiredCount: "
+            f"{required}, error: {joined(faults) or 'attestations verification failed'}"
+        )
+        return Finding(worst(faults), text)
+
+    def _count(
+        self, attestation: Attestation, wanted: AttestingSet, place: str, faults: list[Fault]
+    ) -> int:
+        """Return the number of a set's attestors that attest; stops when they are enough."""
+        verified = 0
+        for entry in wanted.entries:
+            fault = self._ask(attestation, entry, place)
+            if fault is not None:
+                faults.append(fault)
+                continue
+            verified += 1
+            if verified >= wanted.required:
+                break
+        return verified
+
+    def _ask(
+        self, attestation: Attestation, entry: Attestor | Unusable, place: str
+    ) -> Fault | None:
+        if isinstance(entry, Unusable):
+            return unusable_fault(entry).under(place)
+        try:
+            found = self._verifier.attestations(entry.question, self._reference)
+        except LookupFailed as error:
+            # Kyverno fails here whatever the reason is, the network's faults among them.
+            fault = fault_of(error)
+            return fault if fault.is_open else replace(fault, status=Status.FAIL)
+        try:
+            self._see(attestation.name, found)
+        except ChartkitError as error:
+            return Fault(error.message)
+        self._digest = self._digest or found.digest
+        wrong = self._wrong(attestation, found.statements)
+        return None if wrong is None else Fault(wrong).under(place + entry.place)
+
+    def _see(self, name: str, found: Verified) -> None:
+        """Puts the first predicate under an attestation's name."""
+        predicates = (one.get("predicate") for one in found.statements)
+        predicate = next((one for one in predicates if isinstance(one, dict)), None)
+        if predicate is None:
+            raise EvaluationError("predicate not found in any statement")
+        try:
+            size = len(go_json(predicate).encode())
+        except UnsupportedValueError as error:
+            raise EvaluationError(str(error)) from error
+        self._context.count(size)
+        self._context.add((name,), predicate)
+
+    def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:
+        """Return why statements do not satisfy the attestation; None if they do."""
+        matching = [one for one in statements if one.get("type") == attestation.type]
+        if not matching:
+            return f"attestions not found for predicate type {attestation.type}"
+        conditions = attestation.conditions
+        if conditions is None:
+            return None
+        for statement in matching:
+            try:
+                message = _unmet(conditions, statement, self._context)
+            except ChartkitError as error:
+                return f"failed to check attestations: {error.message}"
+            if message is not None:
+                return (
+                    f"attestation checks failed for {self._reference} and predicate "
+                    f"{attestation.type}: {message}"
+                )
+        return None
+
+    def _denied(self, validation: ImageValidation) -> str | None:
+        if validation.deny is None:
+            return None
+        try:
+            outcome = validation.deny.evaluate(self._context)
+        except EvaluationError as error:
+            return f"failed to check deny conditions: {error.message}"
+        if not outcome.holds:
+            return None
+        if not validation.message and not outcome.message:
+            return "validation error: imageVerify  failed"
+        text = "; ".join(filter(None, (validation.message, outcome.message)))
+        try:
+            shown = compile_template(text).resolve(self._context)
+        except SubstitutionError:
+            return outcome.message
+        return shown if isinstance(shown, str) else _NOT_TEXT
+
+
+def _unmet(conditions: Template, statement: Body, context: Context) -> str | None:
+    """Return why a statement's predicate does not meet the conditions, each of which must hold;
+    None if it does. Raises ChartkitError for conditions that cannot be evaluated."""
+    predicate = statement.get("predicate")
+    if not isinstance(predicate, dict):
+        text = go_sprint(statement)
+        raise EvaluationError(f"failed to extract predicate from statement: {text}")
+    seen = context.child()
+    seen.add((), predicate)
+    for body in _resolved(conditions, seen):
+        outcome = compile_conditions(body).evaluate(seen)
+        if not outcome.holds:
+            return outcome.message
+    return None
+
+
+def _resolved(conditions: Template, context: Context) -> Sequence[Json]:
+    """All conditions with their variables replaced, before any of them is asked; Kyverno decodes
+    them anew."""
+    try:
+        made: list[Json] = json.loads(go_json(conditions.resolve(context)))
+    except SubstitutionError as error:
+        text = "failed to substitute variables in attestation conditions"
+        raise EvaluationError(f"{text}: {error.message}") from error
+    except UnsupportedValueError as error:
+        raise EvaluationError(str(error)) from error
+    return made

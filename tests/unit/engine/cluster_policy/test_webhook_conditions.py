@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel_policies.attributes import Attributes
-from chartkit.engine.cluster_policy.webhook_conditions import WebhookConditions
+from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 from chartkit.engine.request.request import Request
 from chartkit.errors import EvaluationError
 from tests.unit.engine.cel_policies.policies import conditions, pod

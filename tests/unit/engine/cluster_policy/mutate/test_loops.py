@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
-from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch
-from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
+from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
+from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.request.request import Request

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.mutate.patch_text import compile_json_patch, patch_problem
+from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch, patch_problem
 from chartkit.engine.json_patch.nodes import PatchError
 
 BODY: dict[str, Any] = {"kind": "W", "spec": {"a": "1", "l": ["x", "y"], "n": None}}

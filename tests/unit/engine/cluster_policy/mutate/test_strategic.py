@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.mutate.strategic import compile_merge
+from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.json_patch.nodes import PatchError
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cluster_policy.pattern.mismatch import (
+from chartkit.engine.cluster_policy.pattern.build import (
     Failure,
     combine,
     forbidden_key,

@@ -13,8 +13,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     choose,
     find,
 )
-from chartkit.engine.cluster_policy.podsecurity.finding import Finding
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
 from chartkit.model import Body, Resource
 
 SECURE: Body = {

@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.podsecurity.checks import choose, find
-from chartkit.engine.cluster_policy.podsecurity.exclusions import compile_exclusion, lift_all
-from chartkit.engine.cluster_policy.podsecurity.workload import read_pod
+from chartkit.engine.cluster_policy.podsecurity.checks import (
+    choose,
+    compile_exclusion,
+    find,
+    lift_all,
+)
+from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.model import Body, Resource
 
 PRIVILEGED = {"securityContext": {"privileged": True}}

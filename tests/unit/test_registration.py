@@ -25,9 +25,9 @@ CEL_MODULES = [
     for module in walk_packages(package.__path__, f"{package.__name__}.")
 ]
 FUNCTION = """
-from chartkit.engine.jmespath.declaration import STRING, function
+from chartkit.engine.jmespath.declaration import function
 
-@function("shout", STRING, returns=STRING, doc="In capitals.", example="shout('a')")
+@function("shout(string) string", "shout('a')")
 def shout(text: str) -> str:
     return text.upper()
 """

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import repeat
+from operator import or_
 from typing import Any, Final
 
 from chartkit.engine.budget import Budget
@@ -98,6 +100,15 @@ EXPRESSION = Type(("expref",), frozenset({ExpressionReference}))
 ANY = Type(("any",), None)
 
 
+_TYPES = {
+    one.names[0]: one
+    for one in (
+        *(STRING, NUMBER, BOOLEAN, ARRAY, OBJECT, EXPRESSION, ANY),
+        *(ARRAY_OF_NUMBERS, ARRAY_OF_STRINGS),
+    )
+}
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
     """One function of the language.
@@ -106,44 +117,47 @@ class FunctionSpec:
     first argument and counts what it makes, before it makes it: one that can return many times
     what it is given, or looks at more than its members, must.
 
-    parameters: the types it takes; variadic: the last one may stand any number of times (and
-    Kyverno then checks no types); returns: the type of its result; doc: what it does, in one
-    sentence; example: a call; implementation: takes the checked arguments.
+    signature: as the documentation shows it, `trim(string, string) string`; parameters: the types
+    it takes; variadic: the last one may stand any number of times (and Kyverno then checks no
+    types); example: a call; implementation: takes the checked arguments.
     """
 
     name: str
+    signature: str
     parameters: tuple[Type, ...]
-    returns: Type
-    doc: str
     example: str
     variadic: bool
     counts: bool
     implementation: Callable[..., Json]
 
     @property
-    def signature(self) -> str:
-        """The function as the documentation shows it: `trim(string, string) string`."""
-        last = "..." if self.variadic else ""
-        return f"{self.name}({', '.join(map(str, self.parameters))}{last}) {self.returns}"
+    def doc(self) -> str:
+        """What it does, in one sentence."""
+        return self.implementation.__doc__ or ""
 
 
-def function(
-    name: str,
-    *parameters: Type,
-    returns: Type,
-    doc: str,
-    example: str,
-    variadic: bool = False,
-    counts: bool = False,
-) -> Callable[[Callable[..., Any]], FunctionSpec]:
-    """Declares a function; the decorated name becomes its `FunctionSpec`."""
+def function(signature: str, example: str) -> Callable[[Callable[..., Any]], FunctionSpec]:
+    """Declare a function; the decorated name becomes its `FunctionSpec`.
+
+    signature: name, types and result, as in `join(string, array[string]) string`; `...` stands
+    after a last type that may be repeated, `|` between types. The docstring is its documentation,
+    and a first parameter `budget` makes it one that counts.
+    """
+    name, _, listed = signature.rpartition(")")[0].partition("(")
+    types = [reduce(or_, map(_TYPES.__getitem__, text.split("|"))) for text in _texts(listed)]
 
     def declare(implementation: Callable[..., Any]) -> FunctionSpec:
+        counts = implementation.__code__.co_varnames[:1] == ("budget",)
+        variadic = listed.endswith("...")
         return FunctionSpec(
-            name, parameters, returns, doc, example, variadic, counts, implementation
+            name, signature, tuple(types), example, variadic, counts, implementation
         )
 
     return declare
+
+
+def _texts(listed: str) -> list[str]:
+    return listed.removesuffix("...").split(", ") if listed else []
 
 
 def is_number(value: Json) -> bool:

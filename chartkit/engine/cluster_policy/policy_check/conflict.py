@@ -1,5 +1,5 @@
 """Conflicts in a policy: an exclude that removes all that match names (Kyverno's
-`ValidateMatchExcludeConflict`), and overrides that tell a namespace both to enforce and to audit."""
+`ValidateMatchExcludeConflict`), and overrides that both enforce and audit in a namespace."""
 
 from __future__ import annotations
 

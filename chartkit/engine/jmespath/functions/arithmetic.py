@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 
 from chartkit.engine.jmespath.declaration import (
-    ANY,
-    ARRAY,
-    ARRAY_OF_NUMBERS,
-    NUMBER,
     ItemsList,
     function,
     is_number,
@@ -98,26 +94,15 @@ def _quantity_text(first: Quantity, second: Quantity, sign: int) -> str:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "add",
-    ANY,
-    ANY,
-    returns=ANY,
-    doc="Adds two numbers, two quantities or two durations.",
-    example="add('1Gi', '512Mi')",
-)
+@function("add(any, any) any", "add('1Gi', '512Mi')")
 def add(left: Json, right: Json) -> Json:
+    """Adds two numbers, two quantities or two durations."""
     return _sum(left, right, "add")
 
 
-@function(
-    "sum",
-    ARRAY,
-    returns=ANY,
-    doc="Adds up a list of numbers, of quantities or of durations.",
-    example="sum(request.object.spec.containers[].resources.limits.cpu)",
-)
+@function("sum(array) any", "sum(request.object.spec.containers[].resources.limits.cpu)")
 def sum_(items: list[Json]) -> Json:
+    """Adds up a list of numbers, of quantities or of durations."""
     if items.__class__ is ItemsList:
         raise _mismatch("sum")
     if not items:
@@ -128,15 +113,9 @@ def sum_(items: list[Json]) -> Json:
     return total
 
 
-@function(
-    "subtract",
-    ANY,
-    ANY,
-    returns=ANY,
-    doc="Subtracts the second number, quantity or duration from the first.",
-    example="subtract('1h', '20m30s')",
-)
+@function("subtract(any, any) any", "subtract('1h', '20m30s')")
 def subtract(left: Json, right: Json) -> Json:
+    """Subtracts the second number, quantity or duration from the first."""
     first, second = _operand(left, "subtract"), _operand(right, "subtract")
     if isinstance(first, Quantity) and isinstance(second, Quantity):
         return _quantity_text(first, second, -1)
@@ -147,15 +126,9 @@ def subtract(left: Json, right: Json) -> Json:
     raise _mismatch("subtract")
 
 
-@function(
-    "multiply",
-    ANY,
-    ANY,
-    returns=ANY,
-    doc="Multiplies two numbers, or a quantity or duration with a number.",
-    example="multiply('250m', `4`)",
-)
+@function("multiply(any, any) any", "multiply('250m', `4`)")
 def multiply(left: Json, right: Json) -> Json:
+    """Multiplies two numbers, or a quantity or duration with a number."""
     first, second = _operand(left, "multiply"), _operand(right, "multiply")
     if isinstance(first, float):
         if isinstance(second, float):
@@ -168,15 +141,9 @@ def multiply(left: Json, right: Json) -> Json:
     return _from_seconds(_seconds(int(first)) * second)
 
 
-@function(
-    "divide",
-    ANY,
-    ANY,
-    returns=ANY,
-    doc="Divides numbers, quantities or durations by their like, or the latter by a number.",
-    example="divide('2Gi', '512Mi')",
-)
+@function("divide(any, any) any", "divide('2Gi', '512Mi')")
 def divide(left: Json, right: Json) -> Json:
+    """Divides numbers, quantities or durations by their like, or the latter by a number."""
     first, second = _operand(left, "divide"), _operand(right, "divide")
     if isinstance(first, float):
         if not isinstance(second, float):
@@ -210,15 +177,9 @@ def _quantity_quotient(first: Quantity, second: Quantity) -> str:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "modulo",
-    ANY,
-    ANY,
-    returns=ANY,
-    doc="The remainder of a division of whole numbers, whole quantities or durations.",
-    example="modulo(`10`, `3`)",
-)
+@function("modulo(any, any) any", "modulo(`10`, `3`)")
 def modulo(left: Json, right: Json) -> Json:
+    """The remainder of a division of whole numbers, whole quantities or durations."""
     first, second = _operand(left, "modulo"), _operand(right, "modulo")
     if isinstance(first, _Duration) and isinstance(second, _Duration):
         if not second:
@@ -246,15 +207,9 @@ def _remainder(dividend: int, divisor: int) -> int:
     return -remainder if dividend < 0 else remainder
 
 
-@function(
-    "round",
-    NUMBER,
-    NUMBER,
-    returns=NUMBER,
-    doc="Rounds a number to so many decimals, halves away from zero.",
-    example="round(`3.14159`, `2`)",
-)
+@function("round(number, number) number", "round(`3.14159`, `2`)")
 def round_(number: float, decimals: float) -> float:
+    """Rounds a number to so many decimals, halves away from zero."""
     if not math.isfinite(decimals) or decimals != truncate_to_int64(decimals):
         raise function_error("round", "Non-integer argument(s) passed for round off")
     if decimals < 0:
@@ -286,61 +241,36 @@ def _half_away(number: float) -> float:
     return math.copysign(whole, number)
 
 
-@function(
-    "abs",
-    NUMBER,
-    returns=NUMBER,
-    doc="A number without its sign.",
-    example="abs(`-3`)",
-)
+@function("abs(number) number", "abs(`-3`)")
 def abs_(number: float) -> float:
+    """A number without its sign."""
     return abs(number)
 
 
-@function(
-    "ceil",
-    NUMBER,
-    returns=NUMBER,
-    doc="The next whole number, upwards.",
-    example="ceil(`1.2`)",
-)
+@function("ceil(number) number", "ceil(`1.2`)")
 def ceil(number: float) -> float:
+    """The next whole number, upwards."""
     return math.copysign(math.ceil(number), number) if math.isfinite(number) else number
 
 
-@function(
-    "floor",
-    NUMBER,
-    returns=NUMBER,
-    doc="The next whole number, downwards.",
-    example="floor(`1.8`)",
-)
+@function("floor(number) number", "floor(`1.8`)")
 def floor(number: float) -> float:
+    """The next whole number, downwards."""
     return math.copysign(math.floor(number), number) if math.isfinite(number) else number
 
 
-@function(
-    "avg",
-    ARRAY_OF_NUMBERS,
-    returns=NUMBER,
-    doc="The average of a list of numbers.",
-    example="avg(`[1, 2, 3]`)",
-)
+@function("avg(array[number]) number", "avg(`[1, 2, 3]`)")
 def avg(numbers: list[float]) -> float:
+    """The average of a list of numbers."""
     total = 0.0
     for number in numbers:
         total += number
     return total / len(numbers) if numbers else math.nan
 
 
-@function(
-    "to_number",
-    ANY,
-    returns=NUMBER,
-    doc="The number that a text stands for; null where it stands for none.",
-    example="to_number('1.5')",
-)
+@function("to_number(any) number", "to_number('1.5')")
 def to_number(value: Json) -> Json:
+    """The number that a text stands for; null where it stands for none."""
     if is_number(value):
         return value
     if isinstance(value, str):

@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
-    ANY,
-    ARRAY,
-    ARRAY_OF_STRINGS,
-    BOOLEAN,
-    NUMBER,
-    OBJECT,
-    STRING,
     ExpressionReference,
     ItemsList,
     deep_equal,
@@ -62,27 +55,18 @@ def as_text(value: Json) -> str | None:
     return format_float32(value) if kind in (int, float) else None
 
 
-@function(
-    "length",
-    STRING | ARRAY | OBJECT,
-    returns=NUMBER,
-    doc="The number of characters, elements or members.",
-    example="length(request.object.spec.containers)",
-)
+@function("length(string|array|object) number", "length(request.object.spec.containers)")
 def length(value: Json) -> int:
+    """The number of characters, elements or members."""
     return len(value)
 
 
 @function(
-    "contains",
-    ARRAY | STRING,
-    ANY,
-    returns=BOOLEAN,
-    counts=True,
-    doc="Whether a list holds a scalar, or a text another text.",
-    example="contains(request.object.metadata.finalizers, 'kyverno.io/cleanup')",
+    "contains(array|string, any) bool",
+    "contains(request.object.metadata.finalizers, 'kyverno.io/cleanup')",
 )
 def contains(budget: Budget, where: Json, what: Json) -> bool:
+    """Return whether a list holds a scalar, or a text another text."""
     if isinstance(where, str):
         return isinstance(what, str) and what in where
     kind = what.__class__
@@ -94,37 +78,21 @@ def contains(budget: Budget, where: Json, what: Json) -> bool:
     return False
 
 
-@function(
-    "keys",
-    OBJECT,
-    returns=ARRAY,
-    doc="The names of an object's members, in the order they stand in.",
-    example="keys(request.object.metadata.labels)",
-)
+@function("keys(object) array", "keys(request.object.metadata.labels)")
 def keys(value: Body) -> list[Json]:
+    """The names of an object's members, in the order they stand in."""
     return list(value)
 
 
-@function(
-    "values",
-    OBJECT,
-    returns=ARRAY,
-    doc="The values of an object's members, in the order they stand in.",
-    example="values(request.object.metadata.labels)",
-)
+@function("values(object) array", "values(request.object.metadata.labels)")
 def values(value: Body) -> list[Json]:
+    """The values of an object's members, in the order they stand in."""
     return list(value.values())
 
 
-@function(
-    "merge",
-    OBJECT,
-    returns=OBJECT,
-    variadic=True,
-    doc="One object of several; later members take the place of earlier ones.",
-    example='merge(request.object.metadata.labels, `{"team": "a"}`)',
-)
+@function("merge(object...) object", 'merge(request.object.metadata.labels, `{"team": "a"}`)')
 def merge(*objects: Json) -> Body:
+    """One object of several; later members take the place of earlier ones."""
     merged: Body = {}
     for value in objects:
         if not isinstance(value, dict):
@@ -133,37 +101,21 @@ def merge(*objects: Json) -> Body:
     return merged
 
 
-@function(
-    "reverse",
-    ARRAY | STRING,
-    returns=ARRAY | STRING,
-    doc="A list or text from its end to its beginning.",
-    example="reverse(`[1, 2, 3]`)",
-)
+@function("reverse(array|string) array|string", "reverse(`[1, 2, 3]`)")
 def reverse(value: Json) -> Json:
+    """A list or text from its end to its beginning."""
     return value[::-1] if isinstance(value, str) else plain_list(value)[::-1]
 
 
-@function(
-    "to_array",
-    ANY,
-    returns=ARRAY,
-    doc="A list as it is; anything else as a list of one.",
-    example="to_array('a')",
-)
+@function("to_array(any) array", "to_array('a')")
 def to_array(value: Json) -> list[Json]:
+    """A list as it is; anything else as a list of one."""
     return value if value.__class__ is list else [value]
 
 
-@function(
-    "not_null",
-    ANY,
-    returns=ANY,
-    variadic=True,
-    doc="The first argument that is not null.",
-    example="not_null(request.object.metadata.namespace, 'default')",
-)
+@function("not_null(any...) any", "not_null(request.object.metadata.namespace, 'default')")
 def not_null(*given: Json) -> Json:
+    """The first argument that is not null."""
     return next((value for value in given if value is not None), None)
 
 
@@ -178,43 +130,28 @@ _TYPE_NAMES = {
 }
 
 
-@function(
-    "type",
-    ANY,
-    returns=STRING,
-    doc="The name of a value's type.",
-    example="type(request.object.spec)",
-)
+@function("type(any) string", "type(request.object.spec)")
 def type_(value: Json) -> str:
+    """The name of a value's type."""
     name = _TYPE_NAMES.get(value.__class__)
     if name is None:
         raise FunctionError("unknown type")
     return name
 
 
-@function(
-    "join",
-    STRING,
-    ARRAY_OF_STRINGS,
-    returns=STRING,
-    counts=True,
-    doc="The texts of a list put together, with another text between them.",
-    example="join(', ', keys(request.object.metadata.labels))",
-)
+@function("join(string, array[string]) string", "join(', ', keys(request.object.metadata.labels))")
 def join(budget: Budget, separator: str, texts: list[str]) -> str:
+    """The texts of a list put together, with another text between them."""
     budget.take(sum(map(len, texts)) + len(separator) * len(texts), "join()")
     return separator.join(texts)
 
 
 @function(
-    "lookup",
-    OBJECT | ARRAY,
-    STRING | NUMBER,
-    returns=ANY,
-    doc="The member of an object or the element of a list; null where there is none.",
-    example="lookup(request.object.metadata.labels, 'app.kubernetes.io/name')",
+    "lookup(object|array, string|number) any",
+    "lookup(request.object.metadata.labels, 'app.kubernetes.io/name')",
 )
 def lookup(where: Json, key: Json) -> Json:
+    """The member of an object or the element of a list; null where there is none."""
     if where.__class__ is dict:
         if not isinstance(key, str):
             raise function_error("lookup", "argument #2 is not of type String")
@@ -240,16 +177,11 @@ def _whole(number: float) -> int:
 
 
 @function(
-    "items",
-    OBJECT | ARRAY,
-    STRING,
-    STRING,
-    returns=ARRAY,
-    counts=True,
-    doc="The members of an object or list as a list of objects with a key and a value.",
-    example="items(request.object.metadata.labels, 'key', 'value')",
+    "items(object|array, string, string) array",
+    "items(request.object.metadata.labels, 'key', 'value')",
 )
 def items(budget: Budget, value: Json, key_name: str, value_name: str) -> ItemsList:
+    """The members of an object or list as a list of objects with a key and a value."""
     if value.__class__ is ItemsList:
         raise function_error("items", "argument #1 is not of type Object or Array")
     budget.spend(3 * len(value), "items()")
@@ -257,15 +189,9 @@ def items(budget: Budget, value: Json, key_name: str, value_name: str) -> ItemsL
     return ItemsList({key_name: key, value_name: member} for key, member in pairs)
 
 
-@function(
-    "object_from_lists",
-    ARRAY,
-    ARRAY,
-    returns=OBJECT,
-    doc="An object with its names from one list and its values from another.",
-    example='object_from_lists(`["a", "b"]`, `[1, 2]`)',
-)
+@function("object_from_lists(array, array) object", 'object_from_lists(`["a", "b"]`, `[1, 2]`)')
 def object_from_lists(names: list[Json], members: list[Json]) -> Body:
+    """An object with its names from one list and its values from another."""
     for index, given in enumerate((names, members), 1):
         if given.__class__ is ItemsList:
             raise function_error("object_from_lists", f"argument #{index} is not of type Array")
@@ -280,13 +206,9 @@ def object_from_lists(names: list[Json], members: list[Json]) -> Body:
 
 
 @function(
-    "label_match",
-    OBJECT,
-    OBJECT,
-    returns=BOOLEAN,
-    counts=True,
-    doc="Whether the second object has every member of the first, with the same value.",
-    example='label_match(`{"app": "web"}`, request.object.metadata.labels)',
+    "label_match(object, object) bool",
+    'label_match(`{"app": "web"}`, request.object.metadata.labels)',
 )
 def label_match(budget: Budget, wanted: Body, labels: Body) -> bool:
+    """Return whether the second object has every member of the first, with the same value."""
     return all(name in labels and deep_equal(labels[name], wanted[name], budget) for name in wanted)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.jmespath.declaration import ANY, STRING, FunctionSpec, function, to_json
+from chartkit.engine.jmespath.declaration import FunctionSpec, function, to_json
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.errors import InputError
 from chartkit.go.base64_text import Base64Error, decode_base64
@@ -27,40 +27,27 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-@function(
-    "base64_decode",
-    STRING,
-    returns=STRING,
-    doc="The text that Base64 stands for.",
-    example="base64_decode('aGVsbG8=')",
-)
+@function("base64_decode(string) string", "base64_decode('aGVsbG8=')")
 def base64_decode(text: str) -> str:
+    """The text that Base64 stands for."""
     try:
         return decode_base64(text).decode("utf-8", "surrogateescape")
     except Base64Error as error:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "base64_encode",
-    STRING,
-    returns=STRING,
-    doc="A text in Base64.",
-    example="base64_encode('hello')",
-)
+@function("base64_encode(string) string", "base64_encode('hello')")
 def base64_encode(text: str) -> str:
+    """A text in Base64."""
     return base64.b64encode(_bytes(text)).decode("ascii")
 
 
 def _digest(name: str, make: Callable[[bytes], str], bits: str) -> FunctionSpec:
-    declare = function(
-        name,
-        STRING,
-        returns=STRING,
-        doc=f"The {bits} digest of a text, in hexadecimal.",
-        example=f"{name}('hello')",
-    )
-    return declare(lambda text: make(_bytes(text)))
+    def digest(text: str) -> str:
+        return make(_bytes(text))
+
+    digest.__doc__ = f"The {bits} digest of a text, in hexadecimal."
+    return function(f"{name}(string) string", f"{name}('hello')")(digest)
 
 
 sha256 = _digest("sha256", lambda data: hashlib.sha256(data).hexdigest(), "SHA-256")
@@ -68,29 +55,18 @@ sha1 = _digest("sha1", lambda data: hashlib.sha1(data, usedforsecurity=False).he
 md5 = _digest("md5", lambda data: hashlib.md5(data, usedforsecurity=False).hexdigest(), "MD5")
 
 
-@function(
-    "parse_json",
-    STRING,
-    returns=ANY,
-    doc="The value of a JSON text.",
-    example="parse_json('{\"a\": 1}')",
-)
+@function("parse_json(string) any", "parse_json('{\"a\": 1}')")
 def parse_json(text: str) -> Json:
+    """The value of a JSON text."""
     try:
         return read_json(text)
     except JsonError as error:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "parse_yaml",
-    STRING,
-    returns=ANY,
-    counts=True,
-    doc="The value of a YAML text, read as Kubernetes reads YAML.",
-    example="parse_yaml('a: 1')",
-)
+@function("parse_yaml(string) any", "parse_yaml('a: 1')")
 def parse_yaml(budget: Budget, text: str) -> Json:
+    """The value of a YAML text, read as Kubernetes reads YAML."""
     from chartkit.documents.reader import parse_yaml as read_yaml
 
     budget.spend(_YAML * len(text), "parse_yaml()")
@@ -100,15 +76,9 @@ def parse_yaml(budget: Budget, text: str) -> Json:
         raise FunctionError(yaml_problem(text) or f"yaml: {error.message}") from error
 
 
-@function(
-    "to_string",
-    ANY,
-    returns=STRING,
-    counts=True,
-    doc="A text as it is; anything else as JSON.",
-    example="to_string(request.object.metadata.labels)",
-)
+@function("to_string(any) string", "to_string(request.object.metadata.labels)")
 def to_string(budget: Budget, value: Json) -> str:
+    """A text as it is; anything else as JSON."""
     if isinstance(value, str):
         return value
     budget.weigh(value, "to_string()")

@@ -6,7 +6,7 @@ import ipaddress
 
 from semver import Version
 
-from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, function
+from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError, function_error
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
@@ -19,15 +19,9 @@ _PRIVATE = tuple(
 )
 
 
-@function(
-    "semver_compare",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether a semantic version is in a range; a text that is no version counts as 0.0.0.",
-    example="semver_compare('1.27.3', '>=1.26.0 <1.28.0')",
-)
+@function("semver_compare(string, string) bool", "semver_compare('1.27.3', '>=1.26.0 <1.28.0')")
 def semver_compare(version: str, version_range: str) -> bool:
+    """Return whether a version is in a range; a text that is no version counts as 0.0.0."""
     try:
         parsed = parse_version(version)
     except SemverError:
@@ -38,28 +32,18 @@ def semver_compare(version: str, version_range: str) -> bool:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "image_normalize",
-    STRING,
-    returns=STRING,
-    doc="An image's full name, with its registry and its tag or digest.",
-    example="image_normalize('nginx')",
-)
+@function("image_normalize(string) string", "image_normalize('nginx')")
 def image_normalize(image: str) -> str:
+    """An image's full name, with its registry and its tag or digest."""
     try:
         return str(parse_image(image))
     except ImageReferenceError as error:
         raise function_error("image_normalize", str(error)) from error
 
 
-@function(
-    "is_external_url",
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether a URL's host is neither this machine nor in a private network.",
-    example="is_external_url('https://10.0.0.1/')",
-)
+@function("is_external_url(string) bool", "is_external_url('https://10.0.0.1/')")
 def is_external_url(url: str) -> bool:
+    """Return whether a URL's host is neither this machine nor in a private network."""
     try:
         host = host_name(url)
     except UrlError as error:

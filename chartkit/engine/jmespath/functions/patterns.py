@@ -7,9 +7,6 @@ from typing import Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
-    BOOLEAN,
-    NUMBER,
-    STRING,
     function,
 )
 from chartkit.engine.jmespath.errors import FunctionError, function_error
@@ -32,15 +29,11 @@ def _compile(pattern: str, name: str) -> Regex:
 
 
 @function(
-    "regex_match",
-    STRING,
-    STRING | NUMBER,
-    returns=BOOLEAN,
-    counts=True,
-    doc="Whether a regular expression is found in a text.",
-    example="regex_match('^[a-z]+$', request.object.metadata.name)",
+    "regex_match(string, string|number) bool",
+    "regex_match('^[a-z]+$', request.object.metadata.name)",
 )
 def regex_match(budget: Budget, pattern: str, text: Json) -> bool:
+    """Return whether a regular expression is found in a text."""
     try:
         regex = compile_regex(pattern)
     except RegexError as error:
@@ -56,16 +49,11 @@ def _searched(regex: Regex, text: Json, name: str, budget: Budget) -> str:
 
 
 @function(
-    "regex_replace_all",
-    STRING,
-    STRING | NUMBER,
-    STRING | NUMBER,
-    returns=STRING,
-    counts=True,
-    doc="Replaces every match of a regular expression; `$1` stands for its first group.",
-    example="regex_replace_all('([a-z]+)-([0-9]+)', 'web-1', '$2-$1')",
+    "regex_replace_all(string, string|number, string|number) string",
+    "regex_replace_all('([a-z]+)-([0-9]+)', 'web-1', '$2-$1')",
 )
 def regex_replace_all(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
+    """Replaces every match of a regular expression; `$1` stands for its first group."""
     name = "regex_replace_all"
     regex = _compile(pattern, name)
     searched = _searched(regex, text, f"{name}()", budget)
@@ -78,16 +66,11 @@ def _made(budget: Budget, name: str, size: int) -> None:
 
 
 @function(
-    "regex_replace_all_literal",
-    STRING,
-    STRING | NUMBER,
-    STRING | NUMBER,
-    returns=STRING,
-    counts=True,
-    doc="Replaces every match of a regular expression by a text as it is.",
-    example="regex_replace_all_literal('[0-9]+', 'web-1', '$1')",
+    "regex_replace_all_literal(string, string|number, string|number) string",
+    "regex_replace_all_literal('[0-9]+', 'web-1', '$1')",
 )
 def regex_replace_all_literal(budget: Budget, pattern: str, text: Json, replacement: Json) -> str:
+    """Replaces every match of a regular expression by a text as it is."""
     name = "regex_replace_all_literal"
     regex = _compile(pattern, name)
     searched = _searched(regex, text, f"{name}()", budget)
@@ -96,25 +79,17 @@ def regex_replace_all_literal(budget: Budget, pattern: str, text: Json, replacem
 
 
 @function(
-    "pattern_match",
-    STRING,
-    STRING | NUMBER,
-    returns=BOOLEAN,
-    doc="Whether a text matches a pattern with the wildcards `*` and `?`.",
-    example="pattern_match('web-*', request.object.metadata.name)",
+    "pattern_match(string, string|number) bool",
+    "pattern_match('web-*', request.object.metadata.name)",
 )
 def pattern_match(pattern: str, text: Json) -> bool:
+    """Return whether a text matches a pattern with the wildcards `*` and `?`."""
     return compile_wildcard(pattern)(as_text(text) or "")
 
 
-@function(
-    "random",
-    STRING,
-    returns=STRING,
-    doc="A text made at random that matches a regular expression of the POSIX kind.",
-    example="random('[0-9a-z]{8}')",
-)
+@function("random(string) string", "random('[0-9a-z]{8}')")
 def random(pattern: str) -> str:
+    """A text made at random that matches a regular expression of the POSIX kind."""
     if not pattern:
         raise FunctionError("no pattern provided")
     try:

@@ -7,11 +7,6 @@ from functools import partial
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
-    ANY,
-    ARRAY,
-    ARRAY_OF_NUMBERS,
-    ARRAY_OF_STRINGS,
-    EXPRESSION,
     ExpressionReference,
     function,
     is_number,
@@ -21,49 +16,27 @@ from chartkit.engine.jmespath.functions.collections import plain_list
 from chartkit.model import Json
 
 
-@function(
-    "max",
-    ARRAY_OF_NUMBERS | ARRAY_OF_STRINGS,
-    returns=ANY,
-    doc="The greatest of a list of numbers or of texts; null for an empty list.",
-    example="max(`[3, 1, 2]`)",
-)
+@function("max(array[number]|array[string]) any", "max(`[3, 1, 2]`)")
 def max_(members: list[Json]) -> Json:
+    """The greatest of a list of numbers or of texts; null for an empty list."""
     return max(members, default=None)
 
 
-@function(
-    "min",
-    ARRAY_OF_NUMBERS | ARRAY_OF_STRINGS,
-    returns=ANY,
-    doc="The least of a list of numbers or of texts; null for an empty list.",
-    example="min(`[3, 1, 2]`)",
-)
+@function("min(array[number]|array[string]) any", "min(`[3, 1, 2]`)")
 def min_(members: list[Json]) -> Json:
+    """The least of a list of numbers or of texts; null for an empty list."""
     return min(members, default=None)
 
 
-@function(
-    "sort",
-    ARRAY_OF_STRINGS | ARRAY_OF_NUMBERS,
-    returns=ARRAY,
-    doc="A list of numbers or of texts in rising order.",
-    example="sort(keys(request.object.metadata.labels))",
-)
+@function("sort(array[string]|array[number]) array", "sort(keys(request.object.metadata.labels))")
 def sort(members: list[Json]) -> list[Json]:
+    """A list of numbers or of texts in rising order."""
     return sorted(members)
 
 
-@function(
-    "map",
-    EXPRESSION,
-    ARRAY,
-    returns=ARRAY,
-    counts=True,
-    doc="What an expression finds in each element; unlike a projection it keeps nulls.",
-    example="map(&name, request.object.spec.containers)",
-)
+@function("map(expref, array) array", "map(&name, request.object.spec.containers)")
 def map_(budget: Budget, expression: ExpressionReference, members: list[Json]) -> list[Json]:
+    """The result of an expression for each element; unlike a projection it keeps nulls."""
     return list(expression.found(plain_list(members), budget))
 
 
@@ -98,42 +71,21 @@ def _is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-@function(
-    "max_by",
-    ARRAY,
-    EXPRESSION,
-    returns=ANY,
-    counts=True,
-    doc="The element for which an expression finds the greatest number or text.",
-    example="max_by(request.object.spec.containers, &length(name))",
-)
+@function("max_by(array, expref) any", "max_by(request.object.spec.containers, &length(name))")
 def max_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> Json:
+    """The element for which an expression finds the greatest number or text."""
     return _best_by(budget, members, expression, partial(max))
 
 
-@function(
-    "min_by",
-    ARRAY,
-    EXPRESSION,
-    returns=ANY,
-    counts=True,
-    doc="The element for which an expression finds the least number or text.",
-    example="min_by(request.object.spec.containers, &length(name))",
-)
+@function("min_by(array, expref) any", "min_by(request.object.spec.containers, &length(name))")
 def min_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> Json:
+    """The element for which an expression finds the least number or text."""
     return _best_by(budget, members, expression, partial(min))
 
 
-@function(
-    "sort_by",
-    ARRAY,
-    EXPRESSION,
-    returns=ARRAY,
-    counts=True,
-    doc="A list in the rising order of what an expression finds in each element.",
-    example="sort_by(request.object.spec.containers, &name)",
-)
+@function("sort_by(array, expref) array", "sort_by(request.object.spec.containers, &name)")
 def sort_by(budget: Budget, members: list[Json], expression: ExpressionReference) -> list[Json]:
+    """A list in the rising order of what an expression finds in each element."""
     elements = plain_list(members)
     if len(elements) < 2:
         return elements

@@ -6,10 +6,6 @@ import posixpath
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.declaration import (
-    ARRAY_OF_STRINGS,
-    BOOLEAN,
-    NUMBER,
-    STRING,
     function,
 )
 from chartkit.engine.jmespath.errors import function_error
@@ -18,43 +14,22 @@ from chartkit.go.int64 import Int64
 from chartkit.go.strconv import truncate_to_int64
 
 
-@function(
-    "compare",
-    STRING,
-    STRING,
-    returns=NUMBER,
-    doc="-1, 0 or 1: whether the first text sorts before, with or after the second.",
-    example="compare('a', 'b')",
-)
+@function("compare(string, string) number", "compare('a', 'b')")
 def compare(first: str, second: str) -> Int64:
     # Kyverno's result is Go's int, which equals no number of the language.
+    """-1, 0 or 1: whether the first text sorts before, with or after the second."""
     return Int64((first > second) - (first < second))
 
 
-@function(
-    "equal_fold",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether two texts are equal but for upper and lower case.",
-    example="equal_fold('Go', 'GO')",
-)
+@function("equal_fold(string, string) bool", "equal_fold('Go', 'GO')")
 def equal_fold(first: str, second: str) -> bool:
+    """Return whether two texts are equal but for upper and lower case."""
     return letters.equal_fold(first, second)
 
 
-@function(
-    "replace",
-    STRING,
-    STRING,
-    STRING,
-    NUMBER,
-    returns=STRING,
-    counts=True,
-    doc="Replaces so many occurrences of a text; all of them where the number is negative.",
-    example="replace('a-b-c', '-', '.', `1`)",
-)
+@function("replace(string, string, string, number) string", "replace('a-b-c', '-', '.', `1`)")
 def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
+    """Replaces so many occurrences of a text; all of them where the number is negative."""
     most = max(-1, truncate_to_int64(count))
     found = text.count(old)
     made = found if most < 0 else min(found, most)
@@ -62,123 +37,64 @@ def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
     return text.replace(old, new, most)
 
 
-@function(
-    "replace_all",
-    STRING,
-    STRING,
-    STRING,
-    returns=STRING,
-    counts=True,
-    doc="Replaces every occurrence of a text.",
-    example="replace_all('a-b-c', '-', '.')",
-)
+@function("replace_all(string, string, string) string", "replace_all('a-b-c', '-', '.')")
 def replace_all(budget: Budget, text: str, old: str, new: str) -> str:
+    """Replaces every occurrence of a text."""
     budget.take(len(text) + text.count(old) * len(new), "replace_all()")
     return text.replace(old, new)
 
 
-@function(
-    "to_upper",
-    STRING,
-    returns=STRING,
-    doc="The text in upper case.",
-    example="to_upper('abc')",
-)
+@function("to_upper(string) string", "to_upper('abc')")
 def to_upper(text: str) -> str:
+    """The text in upper case."""
     return letters.to_upper(text)
 
 
-@function(
-    "to_lower",
-    STRING,
-    returns=STRING,
-    doc="The text in lower case.",
-    example="to_lower('ABC')",
-)
+@function("to_lower(string) string", "to_lower('ABC')")
 def to_lower(text: str) -> str:
+    """The text in lower case."""
     return letters.to_lower(text)
 
 
-@function(
-    "trim",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="The text without the second one's characters at both ends.",
-    example="trim('--a--', '-')",
-)
+@function("trim(string, string) string", "trim('--a--', '-')")
 def trim(text: str, characters: str) -> str:
+    """The text without the second one's characters at both ends."""
     return text.strip(characters)
 
 
-@function(
-    "trim_prefix",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="The text without a prefix, where it has it.",
-    example="trim_prefix('v1.2.3', 'v')",
-)
+@function("trim_prefix(string, string) string", "trim_prefix('v1.2.3', 'v')")
 def trim_prefix(text: str, prefix: str) -> str:
+    """The text without a prefix, where it has it."""
     return text.removeprefix(prefix)
 
 
-@function(
-    "split",
-    STRING,
-    STRING,
-    returns=ARRAY_OF_STRINGS,
-    doc="The parts of a text between the occurrences of another.",
-    example="split('a,b,c', ',')",
-)
+@function("split(string, string) array[string]", "split('a,b,c', ',')")
 def split(text: str, separator: str) -> list[str]:
+    """The parts of a text between the occurrences of another."""
     return text.split(separator) if separator else list(text)
 
 
-@function(
-    "starts_with",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether a text begins with another.",
-    example="starts_with(request.object.metadata.name, 'kube-')",
-)
+@function("starts_with(string, string) bool", "starts_with(request.object.metadata.name, 'kube-')")
 def starts_with(text: str, prefix: str) -> bool:
+    """Return whether a text begins with another."""
     return text.startswith(prefix)
 
 
-@function(
-    "ends_with",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether a text ends with another.",
-    example="ends_with(request.object.metadata.name, '-prod')",
-)
+@function("ends_with(string, string) bool", "ends_with(request.object.metadata.name, '-prod')")
 def ends_with(text: str, suffix: str) -> bool:
+    """Return whether a text ends with another."""
     return text.endswith(suffix)
 
 
-@function(
-    "truncate",
-    STRING,
-    NUMBER,
-    returns=STRING,
-    doc="The first characters of a text.",
-    example="truncate(request.object.metadata.name, `9`)",
-)
+@function("truncate(string, number) string", "truncate(request.object.metadata.name, `9`)")
 def truncate(text: str, length: float) -> str:
+    """The first characters of a text."""
     return text[: max(0, truncate_to_int64(max(length, 0)))]
 
 
-@function(
-    "to_boolean",
-    STRING,
-    returns=BOOLEAN,
-    doc="The boolean that the texts true and false stand for, in any case of letters.",
-    example="to_boolean('True')",
-)
+@function("to_boolean(string) bool", "to_boolean('True')")
 def to_boolean(text: str) -> bool:
+    """The boolean that the texts true and false stand for, in any case of letters."""
     lower = letters.to_lower(text)
     if lower not in ("true", "false"):
         expected = "lowercase argument must be 'true' or 'false'"
@@ -186,14 +102,9 @@ def to_boolean(text: str) -> bool:
     return lower == "true"
 
 
-@function(
-    "path_canonicalize",
-    STRING,
-    returns=STRING,
-    doc="A path without `.`, `..` and doubled slashes.",
-    example="path_canonicalize('/var//lib/../run')",
-)
+@function("path_canonicalize(string) string", "path_canonicalize('/var//lib/../run')")
 def path_canonicalize(path: str) -> str:
+    """A path without `.`, `..` and doubled slashes."""
     if not path:
         return ""
     # POSIX keeps two leading slashes apart from one; Go does not.

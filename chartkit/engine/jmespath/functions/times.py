@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.jmespath.declaration import BOOLEAN, STRING, function
+from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.engine.jmespath.sources import current_sources
 from chartkit.go.calendar import Moment
@@ -30,75 +30,46 @@ def _now() -> Moment:
 
 
 @function(
-    "time_since",
-    STRING,
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="How long a time is before another, or before now; both in a layout or in RFC 3339.",
-    example="time_since('', request.object.metadata.creationTimestamp, '')",
+    "time_since(string, string, string) string",
+    "time_since('', request.object.metadata.creationTimestamp, '')",
 )
 def time_since(layout: str, start: str, end: str) -> str:
+    """The duration from a time to another, or to now; both in a layout or in RFC 3339."""
     first = _read(start, layout or RFC3339)
     last = _read(end, layout or RFC3339) if end else _now()
     return format_duration(last.minus(first))
 
 
-@function(
-    "time_now",
-    returns=STRING,
-    doc="The time now; the engine's clock runs in UTC.",
-    example="time_now()",
-)
+@function("time_now() string", "time_now()")
 def time_now() -> str:
+    """The time now; the engine's clock runs in UTC."""
     return str(_now())
 
 
-@function(
-    "time_now_utc",
-    returns=STRING,
-    doc="The time now in UTC.",
-    example="time_now_utc()",
-)
+@function("time_now_utc() string", "time_now_utc()")
 def time_now_utc() -> str:
+    """The time now in UTC."""
     return str(_now())
 
 
-@function(
-    "time_to_cron",
-    STRING,
-    returns=STRING,
-    doc="The cron expression of a time.",
-    example="time_to_cron('2024-05-06T07:08:00Z')",
-)
+@function("time_to_cron(string) string", "time_to_cron('2024-05-06T07:08:00Z')")
 def time_to_cron(text: str) -> str:
+    """The cron expression of a time."""
     moment = _read(text)
     hour, minute = moment.hour_and_minute
     _, month, day = moment.date
     return f"{minute} {hour} {day} {month} {moment.weekday}"
 
 
-@function(
-    "time_add",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="A time so much later.",
-    example="time_add(time_now_utc(), '4h')",
-)
+@function("time_add(string, string) string", "time_add(time_now_utc(), '4h')")
 def time_add(text: str, duration: str) -> str:
+    """A time so much later."""
     return str(_read(text).plus(_read_duration(duration)))
 
 
-@function(
-    "time_parse",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="A time in a layout, or in seconds since 1970 where the layout is a number, in RFC 3339.",
-    example="time_parse('2006-01-02', '2024-05-06')",
-)
+@function("time_parse(string, string) string", "time_parse('2006-01-02', '2024-05-06')")
 def time_parse(layout: str, text: str) -> str:
+    """A time in a layout, or in seconds since 1970 where the layout is a number, in RFC 3339."""
     try:
         parse_int(layout)
     except NumberError:
@@ -109,76 +80,45 @@ def time_parse(layout: str, text: str) -> str:
         raise FunctionError(str(error)) from error
 
 
-@function(
-    "time_utc",
-    STRING,
-    returns=STRING,
-    doc="A time shown in UTC.",
-    example="time_utc('2024-05-06T07:08:00+02:00')",
-)
+@function("time_utc(string) string", "time_utc('2024-05-06T07:08:00+02:00')")
 def time_utc(text: str) -> str:
+    """A time shown in UTC."""
     return str(_read(text).utc())
 
 
 @function(
-    "time_diff",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="How long the first time is before the second.",
-    example="time_diff('2024-05-06T07:00:00Z', '2024-05-06T08:30:00Z')",
+    "time_diff(string, string) string", "time_diff('2024-05-06T07:00:00Z', '2024-05-06T08:30:00Z')"
 )
 def time_diff(start: str, end: str) -> str:
+    """The duration from the first time to the second."""
     first = _read(start)
     return format_duration(_read(end).minus(first))
 
 
-@function(
-    "time_before",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether the first time is before the second.",
-    example="time_before('2024-05-06T07:00:00Z', time_now_utc())",
-)
+@function("time_before(string, string) bool", "time_before('2024-05-06T07:00:00Z', time_now_utc())")
 def time_before(first: str, second: str) -> bool:
+    """Return whether the first time is before the second."""
     return _read(first).nanoseconds < _read(second).nanoseconds
 
 
-@function(
-    "time_after",
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether the first time is after the second.",
-    example="time_after(time_now_utc(), '2024-05-06T07:00:00Z')",
-)
+@function("time_after(string, string) bool", "time_after(time_now_utc(), '2024-05-06T07:00:00Z')")
 def time_after(first: str, second: str) -> bool:
+    """Return whether the first time is after the second."""
     return _read(first).nanoseconds > _read(second).nanoseconds
 
 
 @function(
-    "time_between",
-    STRING,
-    STRING,
-    STRING,
-    returns=BOOLEAN,
-    doc="Whether a time is after the second and before the third.",
-    example="time_between(time_now_utc(), '2024-05-06T07:00:00Z', '2024-05-06T08:00:00Z')",
+    "time_between(string, string, string) bool",
+    "time_between(time_now_utc(), '2024-05-06T07:00:00Z', '2024-05-06T08:00:00Z')",
 )
 def time_between(text: str, start: str, end: str) -> bool:
+    """Return whether a time is after the second and before the third."""
     moment, first, last = _read(text), _read(start), _read(end)
     return first.nanoseconds < moment.nanoseconds < last.nanoseconds
 
 
-@function(
-    "time_truncate",
-    STRING,
-    STRING,
-    returns=STRING,
-    doc="A time rounded down to a multiple of a duration.",
-    example="time_truncate('2024-05-06T07:08:09Z', '1h')",
-)
+@function("time_truncate(string, string) string", "time_truncate('2024-05-06T07:08:09Z', '1h')")
 def time_truncate(text: str, duration: str) -> str:
+    """A time rounded down to a multiple of a duration."""
     moment = _read(text)
     return str(moment.truncated(_read_duration(duration)))

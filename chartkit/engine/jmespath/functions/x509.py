@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from chartkit.engine.jmespath.declaration import OBJECT, STRING, function
+from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
 from chartkit.go.x509.pem import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
 
 @function(
-    "x509_decode",
-    STRING,
-    returns=OBJECT,
-    doc="The fields of an RSA certificate or certificate request in PEM.",
-    example='x509_decode(base64_decode(request.object.data."tls.crt")).Subject.CommonName',
+    "x509_decode(string) object",
+    'x509_decode(base64_decode(request.object.data."tls.crt")).Subject.CommonName',
 )
 def x509_decode(text: str) -> Body:
+    """The fields of an RSA certificate or certificate request in PEM."""
     try:
         kind, fields = decode_pem(text)
     except CertificateError as error:

@@ -103,13 +103,18 @@ def argument(text: str, pick: Pick) -> str:
 
 def _written(documents: Sequence[Any], pick: Pick) -> str:
     if len(documents) == 1 and pick.random() < 0.4:
-        return json.dumps(documents[0], default=str)
+        return _as_json(documents[0])
     try:
         return yaml.dump_all(
             documents, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True
         )
     except (yaml.YAMLError, UnicodeEncodeError, RecursionError):
-        return json.dumps(documents[0], default=str)
+        return _as_json(documents[0])
+
+
+def _as_json(document: Any) -> str:
+    """Return a document as JSON; keys that JSON has no text for (bytes, lists) are left out."""
+    return json.dumps(document, default=str, skipkeys=True)
 
 
 def _changed(document: Any, donors: Sequence[Any], pick: Pick) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.model import Body, Diagnostic, Json, mapping_at
+from chartkit.model import Body, Diagnostic, Json, mapping_at, mappings_at
 from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.subject import Subject
 
@@ -51,14 +51,13 @@ def _excludes(selector: Body) -> bool:
     labels = selector.get("matchLabels")
     if isinstance(labels, dict) and labels.get(_NAME_LABEL, _SYSTEM) != _SYSTEM:
         return True
-    expressions = selector.get("matchExpressions")
-    return any(_requires_other(each) for each in expressions or () if isinstance(each, dict))
+    return any(map(_requires_other, mappings_at(selector, "matchExpressions")))
 
 
 def _requires_other(expression: Body) -> bool:
-    values: Json = expression.get("values") or ()
+    values: Json = expression.get("values")
     if expression.get("key") != _NAME_LABEL:
         # Another label may exclude it: which labels the cluster's namespaces have is not known.
         return expression.get("operator") in ("In", "Exists")
-    there = _SYSTEM in values
+    there = isinstance(values, list) and _SYSTEM in values
     return there if expression.get("operator") == "NotIn" else not there

@@ -3,15 +3,19 @@ reports and of what it leaves alone."""
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from functools import cache
+from operator import attrgetter
 
 import pytest
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.documents.reader import Document, Source, read_text
-from chartkit.model import Body
+from chartkit.model import Body, Json
 from chartkit.values.lint import VALUES_RULES, Subject, lint
+from chartkit.values.lint.rules import RULES
 
 
 @cache
@@ -122,3 +126,28 @@ def test_left_alone(rule: str, text: str) -> None:
 
 def test_defaults_have_none_of_them() -> None:
     assert findings("") == []
+
+
+def _with_one_odd(value: Json, odd: Json) -> Iterator[Json]:
+    yield odd
+    if not isinstance(value, dict | list):
+        return
+    for key, member in list(value.items() if isinstance(value, dict) else enumerate(value)):
+        for changed in _with_one_odd(member, odd):
+            made = copy.deepcopy(value)
+            made[key] = changed
+            yield made
+
+
+@pytest.mark.parametrize("rule", sorted(REPORTED))
+def test_values_of_any_type_are_findings_and_no_bug(rule: str) -> None:
+    defaults, schema = chart()
+    for text in REPORTED[rule][:3]:
+        (document,) = read_text(text, "mine.yaml")
+        for odd in (1.5, [[1]]):
+            for body in _with_one_odd(document.body, odd):
+                if isinstance(body, dict):
+                    overlay = read_text(json.dumps(body), "mine.yaml")[0]
+                    list(lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES))
+                    for each in filter(attrgetter("fixes"), RULES):
+                        each.fix(copy.deepcopy(body), defaults.body)

@@ -14,9 +14,9 @@ from chartkit.network.cluster.installed import (
     entries_there,
     exceptions_there,
     joined,
+    kinds_to_read,
     policies_there,
 )
-from chartkit.network.cluster.kinds import kinds_to_read
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recorded_calls import services_of
 from chartkit.network.cluster.recording import RecordedSource, recorder

@@ -10,13 +10,11 @@ from typing import Final
 from chartkit.catalog.vendoring.strip_root import strip_root
 from chartkit.errors import InputError
 from chartkit.model import Location
-from chartkit.network.downloads.archives import unpack
+from chartkit.network.downloads.archives import read_archive, read_folder, unpack
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
-from chartkit.network.downloads.download import download
-from chartkit.network.downloads.folders import read_archive, read_folder
+from chartkit.network.downloads.download import checked_url, download
 from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, digest, digest_of_all
-from chartkit.network.downloads.urls import checked_url
 from chartkit.network.http.urls import is_url, shown_source
 
 _SUFFIX: Final = re.compile(r"\.(tar\.gz|tgz|zip|git)$", re.IGNORECASE)

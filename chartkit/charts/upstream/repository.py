@@ -14,10 +14,9 @@ from chartkit.charts.upstream.chart_files import plain_version
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
-from chartkit.network.downloads.download import download
+from chartkit.network.downloads.download import checked_url, download
 from chartkit.network.downloads.limits import Limits
 from chartkit.network.downloads.lockfile import digest
-from chartkit.network.downloads.urls import checked_url
 from chartkit.network.http.urls import shown_url
 
 INDEX: Final = "index.yaml"

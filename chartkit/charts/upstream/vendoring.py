@@ -15,9 +15,8 @@ from chartkit.charts.upstream.vendored import folder_of, kyverno_of
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from chartkit.model import Location
-from chartkit.network.downloads.archives import unpack
-from chartkit.network.downloads.download import download
-from chartkit.network.downloads.folders import read_archive, read_folder
+from chartkit.network.downloads.archives import read_archive, read_folder, unpack
+from chartkit.network.downloads.download import checked_url, download
 from chartkit.network.downloads.limits import DEFAULT, Limits
 from chartkit.network.downloads.lockfile import (
     LOCK_FILE,
@@ -29,7 +28,6 @@ from chartkit.network.downloads.lockfile import (
     read_lock,
 )
 from chartkit.network.downloads.paths import is_left_out
-from chartkit.network.downloads.urls import checked_url
 from chartkit.network.downloads.vendored_folder import (
     from_project,
     held,

@@ -1,5 +1,5 @@
 """Child processes with limits, in which the code of strangers runs.
 
-`process` is the parent's side, with `limits`; `confine`, `launch`, `helm_worker` and `exits` run in
-the child, which starts without site packages: they import the standard library and each other.
+`process` is the parent's side, with `limits`; `confine` and `helm_worker` run in the child, which
+starts without site packages: they import the standard library and each other.
 """

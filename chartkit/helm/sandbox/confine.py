@@ -1,4 +1,5 @@
-"""Takes rights away from the process that calls it: memory, files, the network.
+"""Takes rights away from the process that calls it (memory, files, the network), and executes a
+program without them.
 
 Python's standard library has no call for Landlock and seccomp: their system calls are made by
 ctypes. Whatever the system does not have is left out; docs/security.md names what is left then.
@@ -10,11 +11,23 @@ Sources: Linux, `include/uapi/linux/{landlock,seccomp,prctl,filter,audit}.h`.
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import struct
 import sys
 from collections.abc import Iterable, Sequence
+from enum import IntEnum
 from typing import Final
+
+
+class Exit(IntEnum):
+    """The exit code with which a child reports why it stopped itself; Go's runtime uses 2, shells
+    126 and above."""
+
+    CPU = 101
+    MEMORY = 102
+    NOT_STARTED = 103
+
 
 _SET_NO_NEW_PRIVILEGES: Final = 38
 _SET_SECCOMP: Final = 22
@@ -157,3 +170,19 @@ def _refuse_sockets(system: ctypes.CDLL) -> None:
     held = ctypes.create_string_buffer(code, len(code))
     program = struct.pack("@HP", len(steps), ctypes.addressof(held))
     system.prctl(_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0)
+
+
+def main(settings: str, program: str, arguments: list[str]) -> None:
+    """Executes a program; ends with NOT_STARTED and the system's reason where that fails.
+
+    settings: JSON with what `confine` takes, and the parent's process id.
+    """
+    given = json.loads(settings)
+    die_with_parent(given.pop("parent"))
+    confine(**given)
+    try:
+        os.execv(program, [program, *arguments])
+    except OSError as error:
+        sys.stderr.write(error.strerror or str(error))
+        sys.stderr.flush()
+        os._exit(Exit.NOT_STARTED)

@@ -15,8 +15,7 @@ import time
 from collections.abc import Callable
 from typing import Any, BinaryIO, Final
 
-from chartkit.helm.sandbox.confine import confine
-from chartkit.helm.sandbox.exits import Exit
+from chartkit.helm.sandbox.confine import Exit, confine
 
 HEADER: Final = struct.Struct("=cQ")
 """The kind of a frame and the number of bytes that follow."""

@@ -1,12 +1,16 @@
-"""Kyverno's objects in a cluster: policies, exceptions, entries of the global context."""
+"""Kyverno's objects in a cluster (policies, exceptions, entries of the global context), and the
+kinds that policies can match."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 from chartkit.engine import (
     NO_ATTACHMENTS,
     PolicyAttachments,
+    Request,
+    RunnablePolicy,
     is_exception,
     is_policy,
     read_exceptions,
@@ -19,7 +23,7 @@ from chartkit.engine.context.global_context import (
 )
 from chartkit.errors import CompileError
 from chartkit.model import Diagnostic, Resource
-from chartkit.network.cluster.discovery import ApiResource, sample
+from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
 from chartkit.network.cluster.reader import Reader
 
 _MANAGED_BY = "app.kubernetes.io/managed-by"
@@ -93,3 +97,35 @@ def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
     if served.namespaced and not is_exception(Resource(sample(served))):
         return list(reader.objects(served))
     return list(reader.everywhere(served))
+
+
+PASSED_OVER_GROUPS: Final = frozenset(
+    ("events.k8s.io", "wgpolicyk8s.io", "openreports.io", "reports.kyverno.io")
+)
+PASSED_OVER: Final = frozenset((("", "Event"), ("apps", "ReplicaSet")))
+"""As `resourceFilters` of Kyverno's chart has it: events and reports, and what Deployments make."""
+
+
+def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:
+    """Return the resources of which any policy may say something, in the order they are served.
+
+    Of a kind with several versions the one that the server prefers is read, and another only for a
+    policy that does not speak of that one.
+    """
+    policies = [one for one in policies if not one.judges_json]
+    chosen: list[ApiResource] = []
+    spoken: dict[tuple[str, str], set[int]] = {}
+    for served in discovery.all:
+        group, _, kind = served.kind
+        if group in PASSED_OVER_GROUPS or (group, kind) in PASSED_OVER:
+            continue
+        speaking = {index for index, one in enumerate(policies) if _concerns(one, served)}
+        known = spoken.setdefault((group, kind), set())
+        if speaking - known:
+            known |= speaking
+            chosen.append(served)
+    return chosen
+
+
+def _concerns(policy: RunnablePolicy, served: ApiResource) -> bool:
+    return policy.concerns(Request(Resource(sample(served)), plural=served.plural))

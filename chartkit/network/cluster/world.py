@@ -10,18 +10,26 @@ from typing import Final
 from chartkit.engine import OFFLINE, World
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
-from chartkit.engine.ports import Cluster, Mocks, NoMocks, ObjectKey, Recorded, labels_of
+from chartkit.engine.ports import (
+    Cluster,
+    Mocks,
+    NoMocks,
+    ObjectKey,
+    Recorded,
+    UnknownKeyError,
+    labels_of,
+)
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer
-from chartkit.network.cluster.discovery import ApiResource, Discovery, sample
-from chartkit.network.cluster.listing import listed
-from chartkit.network.cluster.reader import Reader, config_map_path
-from chartkit.network.cluster.secret_keys import LiveKeys
+from chartkit.network.cluster.discovery import SECRETS, ApiResource, Discovery, sample
+from chartkit.network.cluster.reader import Reader, config_map_path, listed
+from chartkit.network.cluster.recording import Recorder
 from chartkit.network.cluster.source import FORBIDDEN, MISSING, TOO_LARGE, RefusedError
-from chartkit.network.http.deadline import pauses
+from chartkit.network.http.limits import pauses
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
+from chartkit.network.signatures.trust.secret_keys import held_key, not_found
 
 MOST_REMEMBERED: Final = 10_000
 """Objects in answers that are remembered; the last answer always is."""
@@ -228,3 +236,30 @@ def live_world(
         blobs=LocalBlobs(keys, trusted_by(given.signatures)),
         global_context=LiveGlobalContext(entries, api, given),
     )
+
+
+class LiveKeys:
+    """The engine's port for keys; of a Secret nothing but `cosign.pub` is kept, here and in a
+    recording."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def public_key(self, namespace: str, name: str, /) -> bytes | None:
+        path = SECRETS.path(namespace, name)
+        source = self._reader.source
+        if isinstance(source, Recorder):
+            source.keep_public_key(path)
+        what = f"the Secret {namespace}/{name}"
+        try:
+            secret = source.get(path)
+        except RefusedError as error:
+            if error.status == MISSING:
+                raise not_found(name) from None
+            self._reader.note(path, error)
+            raise UnknownKeyError(f"{what} could not be read: {error.message}") from None
+        found = held_key(secret)
+        if self._reader.is_recorded and found == b"":
+            hint = "record it again"
+            raise UnknownKeyError(f"{what} is recorded without its public key", hint=hint)
+        return found

@@ -8,10 +8,9 @@ from http import HTTPStatus
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.limits import Limits
-from chartkit.network.downloads.urls import checked_url
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.transport import Request, Transport
-from chartkit.network.http.urls import shown_url
+from chartkit.network.http.urls import Url, UrlError, read_url, shown_url
 
 _AGAIN = "try again later, or download it yourself and vendor the file"
 _HINTS = {
@@ -59,3 +58,19 @@ def _words(error: NetworkError, limits: Limits) -> str:
     if error.fault is Fault.TOO_LARGE:
         return f"is larger than {limits.archive:,} bytes"
     return error.words(limits)
+
+
+_SHAPE = "give a URL of http or https, or a path"
+_SECRET = "the lock file would contain it: keep it in ~/.netrc, or download the file yourself"
+
+
+def checked_url(url: str) -> Url:
+    """Return a URL of http or https; raises InputError for any other, or with a password."""
+    place = Location(shown_url(url))
+    try:
+        found = read_url(url)
+    except UrlError:
+        raise InputError("is not an http or https URL", place, _SHAPE) from None
+    if found.authorization:
+        raise InputError("a URL must not contain a name or password", place, _SECRET)
+    return found

@@ -1,7 +1,9 @@
 """Connections to addresses that were looked at: the one that was checked is the one that is asked.
 
 A name is resolved once, and where any of its addresses is one that is never asked, none is. The
-address that was reached is looked at again before anything is sent.
+address that was reached is looked at again before anything is sent. A URL of the user leads
+anywhere but to forbidden addresses, a redirect never from outside into the user's own network.
+Proxies and passwords of the environment are those of `requests` and `curl`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from urllib3 import ProxyManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
@@ -20,10 +23,11 @@ from chartkit.network.http.addresses import (
     is_forbidden,
     is_forbidden_host,
     is_inside,
+    is_loopback,
     literal,
 )
 from chartkit.network.http.errors import DialError, Fault, NetworkError
-from chartkit.network.http.urls import Place, Url
+from chartkit.network.http.urls import Place, Url, basic_authorization
 
 Resolver = Callable[[str, int], Sequence[str]]
 """The addresses of a name."""
@@ -126,3 +130,64 @@ def pool(url: Url, dial: Dial, trust: Callable[[], ssl.SSLContext]) -> HTTPConne
     if url.scheme == "http":
         return _PlainPool(host, port, dial=dial)
     return _EncryptedPool(host, port, dial=dial, ssl_context=trust())
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A URL that was asked, and the way to it."""
+
+    url: Url
+    dial: Dial
+
+
+def anywhere(here: Url, path: Sequence[Hop]) -> Dial:
+    """Return the way to a URL; raises NetworkError for a redirect that is not followed.
+
+    To another host a redirect leads to no private address, and to none by a name either, unless
+    the host that redirects is in a private network itself.
+    """
+    if not path or path[0].url.place.host == here.place.host:
+        return Dial(here.place)
+    if here.authorization:
+        raise NetworkError(Fault.REDIRECT, "a URL with a name or password")
+    address = literal(here.place.host)
+    if is_loopback(here.place.host) or (address is not None and address.is_private):
+        raise NetworkError(Fault.INSIDE, here.host)
+    first = path[0].dial.reached
+    comes_from_outside = first is not None and not is_inside(first)
+    return Dial(here.place, outside=comes_from_outside or address is not None)
+
+
+def encrypted(here: Url, path: Sequence[Hop]) -> Dial:
+    """Return the way as `anywhere` does; raises NetworkError for a redirect to plain HTTP, too."""
+    if path and here.scheme != "https":
+        raise NetworkError(Fault.REDIRECT, here.scheme)
+    return anywhere(here, path)
+
+
+def proxy_of(url: Url) -> str:
+    """Return the URL of the environment's proxy for a URL; empty for none, and for this machine."""
+    if is_loopback(url.place.host):
+        return ""
+    from requests.utils import get_environ_proxies, select_proxy
+
+    found = select_proxy(url.text, get_environ_proxies(url.text)) or ""
+    return found if not found or "://" in found else f"http://{found}"
+
+
+def through(proxy: str, trust: ssl.SSLContext) -> ProxyManager:
+    """Return connections through a proxy, which resolves names by itself; raises ValueError for a
+    proxy that is none."""
+    from requests.utils import get_auth_from_url
+
+    name, password = get_auth_from_url(proxy)
+    sent = {"Proxy-Authorization": basic_authorization(f"{name}:{password}")} if name else {}
+    return ProxyManager(proxy, proxy_headers=sent, ssl_context=trust, proxy_ssl_context=trust)
+
+
+def login_of(url: Url) -> str:
+    """Return the Authorization header that `~/.netrc` has for a URL's host; empty for none."""
+    from requests.utils import get_netrc_auth
+
+    found = get_netrc_auth(url.text)
+    return basic_authorization(":".join(found)) if found else ""

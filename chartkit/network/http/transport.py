@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import math
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,13 +19,9 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
 from chartkit import __version__
-from chartkit.network.http.body import announced_length, read_body
-from chartkit.network.http.connections import Dial, pool
-from chartkit.network.http.deadline import within
+from chartkit.network.http.connections import Dial, Hop, anywhere, login_of, pool, proxy_of, through
 from chartkit.network.http.errors import Fault, NetworkError, failure
-from chartkit.network.http.limits import Limits
-from chartkit.network.http.proxies import login_of, proxy_of, through
-from chartkit.network.http.routes import Hop, anywhere
+from chartkit.network.http.limits import Limits, within
 from chartkit.network.http.trust import system_trust
 from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
 
@@ -299,3 +296,39 @@ def _retry_after(outcome: Response | NetworkError) -> float | None:
         return None
     zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (zoned - datetime.now(UTC)).total_seconds())
+
+
+_CHUNK: Final = 65536
+_DIGITS: Final = 19
+
+
+def read_body(
+    response: BaseHTTPResponse, most: int, seconds: float = math.inf
+) -> tuple[bytes, NetworkError | None]:
+    """Return the body as it was sent, without any decoding, and why it is not whole; None if it is.
+
+    most: bytes beyond which nothing more is read, and nothing at all where the server says how
+    much will come; seconds: for all of it.
+    """
+    announced = announced_length(response)
+    if announced is not None and announced > most:
+        return b"", NetworkError(Fault.TOO_LARGE)
+    deadline = time.monotonic() + seconds
+    content = bytearray()
+    try:
+        while chunk := response.read(_CHUNK, decode_content=False):
+            content += chunk
+            if len(content) > most:
+                return bytes(content[:most]), NetworkError(Fault.TOO_LARGE)
+            if time.monotonic() > deadline:
+                return bytes(content), NetworkError(Fault.OVERDUE)
+    except (OSError, HTTPError, http.client.HTTPException) as error:
+        return bytes(content), failure(error)
+    return bytes(content), None
+
+
+def announced_length(response: BaseHTTPResponse) -> int | None:
+    """Return the bytes that a server says it sends; None where it does not say."""
+    length = response.headers.get("Content-Length", "")
+    # Python reads no number of thousands of digits, and nobody reads so many bytes.
+    return int(length[:_DIGITS]) if length.isascii() and length.isdigit() else None

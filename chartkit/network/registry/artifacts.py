@@ -16,10 +16,18 @@ from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.quoting import quote
 from chartkit.model import Body, Json
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.registry.cache import is_digest
-from chartkit.network.registry.client import Client, Document, check_blob, read_json
-from chartkit.network.registry.diagnostics import printable
+from chartkit.network.registry.client import (
+    DOCKER_INDEX,
+    OCI_INDEX,
+    Client,
+    Document,
+    check_blob,
+    is_digest,
+    read_json,
+)
 from chartkit.network.registry.errors import MissingError, RegistryError
+from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.transport import printable
 
 _DIGITS: Final = "0123456789abcdef"
 
@@ -134,3 +142,52 @@ def _check_digest(value: Json) -> None:
         raise RegistryError(f"unsupported hash: {quote(printable(algorithm))}")
     if not is_digest(text):
         raise RegistryError(f"wrong number of hex digits for sha256: {printable(digits)}")
+
+
+_INDEXES: Final = frozenset({OCI_INDEX, DOCKER_INDEX})
+_SCHEMA_1: Final = "application/vnd.docker.distribution.manifest.v1"
+_PLATFORM: Final = ("linux", "amd64")
+
+
+def image_of(
+    artifacts: Artifacts,
+    repository: RegistryReference,
+    document: Document,
+    name: str,
+    depth: int = Limits().depth,
+) -> tuple[Json, Document]:
+    """Return the index, None where a document is none, and the manifest of the platform.
+
+    name: of the document, in messages; depth: how many indexes may stand in one another. Raises
+    MissingError or RegistryError.
+    """
+    index: Json = None
+    for _ in range(depth):
+        if document.media_type not in _INDEXES:
+            break
+        listed = read_json(document.content, "the image index")
+        index = listed if index is None else index
+        document = artifacts.manifest(repository, _child(listed, name))
+    if document.media_type in _INDEXES:
+        raise RegistryError(f"more than {depth} indexes are nested")
+    if document.media_type.startswith(_SCHEMA_1):
+        raise RegistryError(f'unsupported MediaType: "{document.media_type}"')
+    return index, document
+
+
+def _child(index: Json, name: str) -> str:
+    """Return the digest of the platform's image in an index; raises RegistryError."""
+    listed = index.get("manifests") if isinstance(index, dict) else None
+    for one in listed if isinstance(listed, list) else ():
+        if not isinstance(one, dict):
+            continue
+        platform = one.get("platform")
+        if platform is None:
+            named: tuple[Json, Json] = _PLATFORM
+        else:
+            at = platform if isinstance(platform, dict) else {}
+            named = (at.get("os"), at.get("architecture"))
+        digest = one.get("digest")
+        if named == _PLATFORM and isinstance(digest, str) and digest.startswith("sha256:"):
+            return digest
+    raise RegistryError(f"no child with platform {'/'.join(_PLATFORM)} in index {name}")

@@ -15,9 +15,8 @@ from chartkit.network.http.addresses import is_forbidden_host, is_inside, litera
 from chartkit.network.http.transport import Request, Response
 from chartkit.network.http.urls import shown_url
 from chartkit.network.registry.credentials import Login
-from chartkit.network.registry.diagnostics import diagnosis, printable
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.transport import Transport, form_request
+from chartkit.network.registry.transport import Transport, diagnosis, form_request, printable
 
 _SCHEME: Final = re.compile(r"(?:\A|,)\s*(?P<scheme>bearer|basic)(?=\s|\Z)", re.IGNORECASE)
 _PARAMETER: Final = re.compile(r'([A-Za-z]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')

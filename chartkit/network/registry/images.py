@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.model import Body, Json
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, ResolvedReference
+from chartkit.network.registry.artifacts import (
+    Artifacts,
+    NoReferenceError,
+    ResolvedReference,
+    image_of,
+)
 from chartkit.network.registry.cel_documents import config_shape, manifest_shape
 from chartkit.network.registry.client import read_json
 from chartkit.network.registry.errors import RegistryError
-from chartkit.network.registry.platforms import image_of
 from chartkit.network.registry.settings import Limits
 
 

@@ -1,5 +1,6 @@
 """Credentials in Secrets of a cluster, as policies name them (`kubernetes.io/dockerconfigjson` and
-`kubernetes.io/dockercfg`), found for a repository as Kubernetes finds them for an image."""
+`kubernetes.io/dockercfg`), found for a repository as Kubernetes finds them for an image; with the
+user's own they make the keychain of a policy."""
 
 from __future__ import annotations
 
@@ -7,15 +8,16 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
 from urllib.parse import urlsplit
 
+from chartkit.engine.ports import Credentials
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body, Json
-from chartkit.network.registry.credentials import Login, read_login
+from chartkit.network.registry.credentials import DockerConfig, Login, read_login
 from chartkit.network.registry.errors import RegistryError
 
 KYVERNO_NAMESPACE: Final = "kyverno"
@@ -126,3 +128,44 @@ def _covers(name: str, target: str) -> bool:
         glob is not None and label is not None and compile_wildcard(glob)(label)
         for glob, label in labels
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Keychain:
+    """secrets: asked first; config: the user's own, None where only the Secrets count."""
+
+    secrets: tuple[PullSecret, ...]
+    config: DockerConfig | None
+
+    def find(self, registry: str, repository: str, private: bool = True) -> Login | None:
+        """Return the login to a registry, None for none. Raises RegistryError.
+
+        private: whether the connection is encrypted or the user wants it plain; without it, the
+        user's own password is not sent.
+        """
+        found = find_login(self.secrets, registry, repository)
+        if found is None and self.config is not None and private:
+            return self.config.find(registry, repository)
+        return found
+
+    @property
+    def owner(self) -> str:
+        """A name for the rights of this keychain; empty for the user's own."""
+        if not self.secrets and self.config is not None:
+            return ""
+        texts = [secret.fingerprint for secret in self.secrets]
+        return hashlib.sha256(f"{texts}{self.config is None}".encode()).hexdigest()
+
+
+def keychain_for(
+    credentials: Credentials, secrets: Mapping[str, PullSecret], config: DockerConfig
+) -> Keychain:
+    """Return the keychain that a policy asks for. secrets: the known ones, by `namespace/name`.
+
+    The user's configuration takes the place of a missing Secret and of the clouds' own programs
+    (`providers`). It is also the provider `default`, and used where a policy names nothing.
+    """
+    places = [place_of(name) for name in credentials.secrets]
+    found = tuple(secrets[place] for place in places if place in secrets)
+    alone = bool(places) and len(found) == len(places) and not credentials.providers
+    return Keychain(found, None if alone else config)

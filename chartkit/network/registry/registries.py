@@ -10,8 +10,11 @@ from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.client import Client
 from chartkit.network.registry.credentials import read_docker_config
 from chartkit.network.registry.images import Images
-from chartkit.network.registry.keychain import keychain_for
-from chartkit.network.registry.pull_secrets import PullSecret, read_pull_secret
+from chartkit.network.registry.pull_secrets import (
+    PullSecret,
+    keychain_for,
+    read_pull_secret,
+)
 from chartkit.network.registry.settings import Settings
 from chartkit.network.registry.transport import Transport
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import http
+import json
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
 from urllib.parse import urlencode
 
+from chartkit.go.fmt import go_sprint
+from chartkit.model import Json
 from chartkit.network.http import transport
+from chartkit.network.http.connections import encrypted
 from chartkit.network.http.errors import Fault, NetworkError
 from chartkit.network.http.limits import Limits
-from chartkit.network.http.routes import encrypted
 from chartkit.network.http.transport import Request, Response
 from chartkit.network.http.trust import system_trust
 from chartkit.network.http.urls import shown_url
@@ -71,3 +75,49 @@ def _words(error: NetworkError, request: Request, limits: Limits) -> str:
         f"{request.size}",
     }
     return words.get(error.fault) or error.words(limits)
+
+
+_LONGEST: Final = 400
+"""Characters of a diagnosis that are shown."""
+
+
+def diagnosis(answer: Response) -> str:
+    """Return the diagnostics of a response, or its status and body where it has none."""
+    try:
+        body = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        body = None
+    errors = body.get("errors") if isinstance(body, dict) else None
+    if isinstance(errors, list) and errors:
+        texts = [_diagnostic(one) for one in errors[:5] if isinstance(one, dict)]
+        many = "multiple errors returned: " if len(texts) > 1 else ""
+        return printable(many + "; ".join(texts))
+    text = _status(answer)
+    raw = answer.body.decode(errors="replace")
+    return printable(f"{text}: {raw}" if raw.strip() else text)
+
+
+def head_diagnosis(answer: Response) -> str:
+    """Return the diagnosis of the same response without its body."""
+    return f"{_status(answer)} (HEAD responses have no body, use GET for details)"
+
+
+def _status(answer: Response) -> str:
+    try:
+        phrase = http.HTTPStatus(answer.status).phrase
+    except ValueError:
+        phrase = ""
+    return f"unexpected status code {answer.status} {phrase}"
+
+
+def _diagnostic(body: Mapping[str, Json]) -> str:
+    text = f"{body.get('code', '')}: {body.get('message', '')}"
+    detail = body.get("detail")
+    return text if detail is None else f"{text}; {go_sprint(detail)}"
+
+
+def printable(text: str) -> str:
+    """Return a text in one line, cut and without control characters."""
+    line = " ".join(text.split())
+    line = "".join(letter if letter.isprintable() else "�" for letter in line)
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

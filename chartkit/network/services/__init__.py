@@ -1,6 +1,5 @@
 """Calls of the services that policies ask, over HTTP, to hosts that the user names."""
 
-from chartkit.network.services.client import Services
-from chartkit.network.services.hosts import read_hosts
+from chartkit.network.services.client import Services, read_hosts
 
 __all__ = ["Services", "read_hosts"]

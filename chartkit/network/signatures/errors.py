@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final
 
 from chartkit.engine.ports import SignatureError, UnknownKeyError
@@ -48,6 +50,33 @@ def joined(errors: Sequence[LookupFailed], separator: str) -> str:
     return separator.join(texts)
 
 
-def within(prefix: str, error: SignatureError) -> SignatureError:
-    """Return the same verdict with words before it."""
-    return SignatureError(f"{prefix}: {error.message}", hint=error.hint)
+@contextmanager
+def within(prefix: str, joint: str = ": ") -> Iterator[None]:
+    """Put words before the message of any verdict (SignatureError) of the block."""
+    try:
+        yield
+    except SignatureError as error:
+        raise SignatureError(f"{prefix}{joint}{error.message}", hint=error.hint) from None
+
+
+_LIBRARIES: Final = frozenset(
+    ("cbor2", "cryptography", "jwt", "rfc3161_client", "rfc8785", "sigstore", "sigstore_models")
+)
+_NOT_INSTALLED: Final = (
+    "the libraries that verify signatures are not installed: "
+    "pip install '.[signatures]' where chartkit's source is"
+)
+
+
+@contextmanager
+def installed() -> Iterator[None]:
+    """Raise LookupFailed with an instruction where the libraries are missing, and hide their
+    warnings about certificates, which the user cannot change."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _LIBRARIES:
+            raise
+        raise LookupFailed(_NOT_INSTALLED) from None

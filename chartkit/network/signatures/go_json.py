@@ -10,7 +10,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.types import kind_of
 from chartkit.model import Body, Json
-from chartkit.network.registry.depth import is_deeper
+from chartkit.network.registry.client import is_deeper
 
 _DEEPEST: Final = 200
 _SHOWN: Final = 1 << 16

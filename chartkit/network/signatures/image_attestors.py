@@ -29,8 +29,7 @@ from chartkit.network.signatures.cosign.checks import CheckOptions
 from chartkit.network.signatures.cosign.identities import Identity
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import public_key
-from chartkit.network.signatures.trust.key_references import load_key
-from chartkit.network.signatures.trust.keys import HASHES, KeyVerifier
+from chartkit.network.signatures.trust.keys import HASHES, KeyVerifier, load_key
 from chartkit.network.signatures.trust.timestamps import read_authority
 from chartkit.network.signatures.trust.trusted_root import Trust, TrustedRoots, read_trusted_root
 
@@ -72,10 +71,8 @@ def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
     Raises SignatureError in Kyverno's words; LookupFailed for a key or trusted root that stands
     elsewhere.
     """
-    try:
+    with within(_OPTIONS):
         return _read(body, trust)
-    except SignatureError as error:
-        raise within(_OPTIONS, error) from None
 
 
 def _read(body: Body, trust: TrustedRoots) -> Attestor:
@@ -115,10 +112,8 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
             f"{_LARGEST} bytes"
         )
     if own:
-        try:
+        with within(f"{what}: parsing inline trustedRoot JSON"):
             return read_trusted_root(own)
-        except SignatureError as error:
-            raise within(f"{what}: parsing inline trustedRoot JSON", error) from None
     if body.get("tuf") and trust.given is None:
         raise LookupFailed(
             "the trusted root of the policy's own TUF repository is not fetched",

@@ -90,11 +90,9 @@ def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Bod
     digest, found = asked(lambda: bundles.find_bundles(artifacts, image, wanted.repository))
     if not found:
         return None
-    try:
+    with within(_FAILED):
         envelopes = bundles.verify_bundles(found, digest, wanted.bundled)
         return [attested_statement(one.payload) for one in envelopes]
-    except SignatureError as error:
-        raise within(_FAILED, error) from None
 
 
 def _classic(
@@ -103,17 +101,16 @@ def _classic(
     """Return the signatures or attestations that hold, and whether a log's promise was verified."""
     checks = wanted.checks
     suffix = "att" if checks.attests else "sig"
-    try:
-        place, digest = resolve(artifacts, image)
-        place = wanted.repository or place
-        layers = tagged_layers(artifacts, place, digest, suffix, wanted.prefix)
-        verify = verify_layers if checks.attests else verify_signatures
-        found = verify(artifacts, layers, digest, checks)
-    except NotThereError as error:
-        tag = "" if checks.attests else "image tag not found: "
-        raise SignatureError(f"{_FAILED}: {tag}{error.message}") from None
-    except SignatureError as error:
-        raise within(_FAILED, error) from None
+    with within(_FAILED):
+        try:
+            place, digest = resolve(artifacts, image)
+            place = wanted.repository or place
+            layers = tagged_layers(artifacts, place, digest, suffix, wanted.prefix)
+            verify = verify_layers if checks.attests else verify_signatures
+            found = verify(artifacts, layers, digest, checks)
+        except NotThereError as error:
+            tag = "" if checks.attests else "image tag not found: "
+            raise SignatureError(f"{tag}{error.message}") from None
     if found.unknown and checks.attests:
         raise found.unknown[0]
     return found.layers, found.is_logged

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.engine.ports import UNASKED, KeySource, LoggedBlob, SignatureError, SignatureSource
 from chartkit.errors import LookupFailed
-from chartkit.network.signatures.libraries import installed
+from chartkit.network.signatures.errors import installed
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class LocalBlobs:
 
     def _loaded(self, key: str) -> PublicKey:
         """Return a public key that a policy names; raises LookupFailed for what leads to none."""
-        from chartkit.network.signatures.trust.key_references import load_key
-        from chartkit.network.signatures.trust.keys import read_public_key
+        from chartkit.network.signatures.trust.keys import load_key, read_public_key
 
         try:
             if key.startswith(_PEM):

@@ -25,7 +25,7 @@ from chartkit.model import Body, Json, Location
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry import Registries
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.signatures.libraries import installed
+from chartkit.network.signatures.errors import installed
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 
 if TYPE_CHECKING:

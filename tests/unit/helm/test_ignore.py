@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.helm.ignore import IgnoreRules
+from chartkit.helm.chart_folder import IgnoreRules
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from chartkit.network.signatures.bundles.protojson import MessageError, load
 from chartkit.network.signatures.bundles.reader import (
     IN_TOTO,
     Bundle,
-    BundleError,
     Envelope,
     read_bundle,
 )
@@ -31,8 +30,7 @@ from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock, ve
 from chartkit.network.signatures.cosign.attestor_checks import verifier_of
 from chartkit.network.signatures.cosign.layers import asked, manifest_at
 from chartkit.network.signatures.errors import joined, within
-from chartkit.network.signatures.trust.key_references import load_key
-from chartkit.network.signatures.trust.keys import HASHES, read_public_key
+from chartkit.network.signatures.trust.keys import HASHES, load_key, read_public_key
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 from chartkit.network.signatures.trust.timestamps import TimestampAuthority
 from chartkit.network.signatures.trust.trusted_root import Authority, Trust
@@ -74,7 +72,8 @@ def verify_cluster_policy(
     except RegistryError as error:
         raise error.worded(f"failed to fetch bundles: {image}: {error.message}") from None
     except SignatureError as error:
-        raise within(f"failed to fetch bundles: {image}", error) from None
+        text = f"failed to fetch bundles: {image}: {error.message}"
+        raise SignatureError(text, hint=error.hint) from None
     checks = _checks(question, trust, keys)
     digest = resolved.document.digest
     holding = [one for one in found if _holds(one.bundle, digest, checks)]
@@ -125,10 +124,8 @@ def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> lis
             content = _content(artifacts, reference, layers[0])
             if (size := size + len(content)) > _ALL:
                 raise LookupFailed(f"the bundles of the image are larger than {_ALL:,} bytes")
-            try:
+            with within("failed to unmarshal bundle"):
                 bundles.append(read_bundle(content))
-            except BundleError as error:
-                raise within("failed to unmarshal bundle", error) from None
     if not wanted:
         return [_AttachedBundle(one, {}) for one in bundles]
     pairs = ((one, _statement(one)) for one in bundles)
@@ -138,10 +135,8 @@ def _find(artifacts: Artifacts, resolved: ResolvedReference, wanted: str) -> lis
 
 
 def _layers(artifacts: Artifacts, reference: RegistryReference, digest: str) -> Sequence[Body]:
-    try:
+    with within("failed to fetch referrer image"):
         manifest = manifest_at(artifacts, reference, digest)
-    except SignatureError as error:
-        raise within("failed to fetch referrer image", error) from None
     layers = manifest.get("layers") if isinstance(manifest, dict) else None
     return [one for one in layers if isinstance(one, dict)] if isinstance(layers, list) else []
 
@@ -152,11 +147,9 @@ def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) ->
         raise SignatureError("failed to fetch referrer layer: the layer has no size and digest")
     if size > _LARGEST:
         raise SignatureError(f"layer size {size} exceeds {_LARGEST}")
-    try:
+    with within("failed to fetch referrer layer"):
         data = layer.get("data")
         return _unpacked(asked(lambda: artifacts.blob(reference, digest, size, _LARGEST, data)))
-    except SignatureError as error:
-        raise within("failed to fetch referrer layer", error) from None
 
 
 def _unpacked(content: bytes) -> bytes:
@@ -216,10 +209,8 @@ def _checks(
         identity = Identity(
             question.subject, question.subject_regexp, question.issuer, question.issuer_regexp
         )
-        try:
+        with within(f"failed to build policy: {image}"):
             identity.check()
-        except SignatureError as error:
-            raise within(f"failed to build policy: {image}", error) from None
     material = f"failed to get trusted material: {image}"
     if key and (subject or issuer):
         raise SignatureError(f"{material}: {exclusive}")
@@ -252,10 +243,8 @@ def _signer(question: VerificationRequest, material: str, keys: KeySource) -> Si
     if "PUBLIC KEY" not in question.key:
         key = load_key(question.key, keys, what)
     else:
-        try:
+        with within(f"{what}: pem to public key"):
             key = read_public_key(question.key)
-        except SignatureError as error:
-            raise within(f"{what}: pem to public key", error) from None
     verifier_of(key, question.algorithm, what)
     return Signer(key, (question.algorithm,))
 
@@ -344,19 +333,19 @@ def verify_bundles(
 
 def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelope:
     if wanted.trust is None and wanted.key is None:
-        raise BundleError("a trusted root is required for identity-based verification")
+        raise SignatureError("a trusted root is required for identity-based verification")
     if len(wanted.identities) > 1:
-        raise BundleError("unsupported: multiple identities are not supported at this time")
+        raise SignatureError("unsupported: multiple identities are not supported at this time")
     identity = wanted.identities[0] if wanted.identities else None
     if identity is not None:
         identity.check()
     statement = verify(bundle, digest, _wanted_checks(bundle, wanted, identity))
     if bundle.envelope is None:
-        raise BundleError("bundle does not contain a DSSE envelope")
+        raise SignatureError("bundle does not contain a DSSE envelope")
     subjects: Sequence[Mapping[str, Json]] = statement.get("subject") or []
     named = [(one.get("digest") or {}).get("sha256") for one in subjects]
     if digest.partition(":")[2] not in named:
-        raise BundleError("no matching subject digest found")
+        raise SignatureError("no matching subject digest found")
     return bundle.envelope
 
 

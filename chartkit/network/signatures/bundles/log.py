@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body
 from chartkit.network.signatures.bundles.entries import REKOR_2, InclusionProof, LogEntry
-from chartkit.network.signatures.bundles.reader import Bundle, BundleError
+from chartkit.network.signatures.bundles.reader import Bundle
 from chartkit.network.signatures.bundles.signers import Signer, encode
 from chartkit.network.signatures.trust.keys import PublicKey, key_der
 from chartkit.network.signatures.trust.sigstore_library import (
@@ -71,16 +71,16 @@ def verify_entries(
     """
     names = [(one.log, one.index) for one in bundle.entries]
     if len(set(names)) != len(names):
-        raise BundleError("duplicate tlog entries found")
+        raise SignatureError("duplicate tlog entries found")
     seen: list[LogTime] = []
     for entry in bundle.entries:
         if entry.logged.fault:
-            raise BundleError(entry.logged.fault)
+            raise SignatureError(entry.logged.fault)
         log = logs.get(entry.log)
         if log is not None:
             seen += _verify(entry, bundle, signer, log)
     if not seen:
-        raise BundleError("not enough verified log entries from transparency log: 0 < 1")
+        raise SignatureError("not enough verified log entries from transparency log: 0 < 1")
     return seen
 
 
@@ -88,9 +88,9 @@ def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) ->
     """Return the times of an entry; none where the log's promise does not hold."""
     is_new = entry.logged.kind == REKOR_2
     if not entry.promise and entry.proof is None:
-        raise BundleError("entry must contain an inclusion proof and/or promise")
+        raise SignatureError("entry must contain an inclusion proof and/or promise")
     if is_new and entry.proof is None:
-        raise BundleError("rekor v2 entries must have an inclusion proof")
+        raise SignatureError("rekor v2 entries must have an inclusion proof")
     if entry.promise and (is_new or not _is_promised(entry, log)):
         return []
     if entry.proof is not None:
@@ -104,7 +104,7 @@ def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) ->
         _compare(entry, bundle, signer)
     at = _time(entry)
     if at is not None and (signer is None or not signer.is_valid_at(at)):
-        raise BundleError("integrated time outside certificate validity")
+        raise SignatureError("integrated time outside certificate validity")
     return [LogTime(entry.log, at if entry.promise else None)]
 
 
@@ -112,7 +112,7 @@ def _time(entry: LogEntry) -> datetime | None:
     if not entry.integrated:
         return None
     if not 0 < entry.integrated <= _LATEST:
-        raise BundleError("integrated time outside certificate validity")
+        raise SignatureError("integrated time outside certificate validity")
     return datetime.fromtimestamp(entry.integrated, UTC)
 
 
@@ -146,13 +146,13 @@ def _verify_proof(entry: LogEntry, proof: InclusionProof, log: Log) -> None:
 
 def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, root: bytes) -> None:
     if not 0 <= index < size:
-        raise BundleError(f"index is beyond size: {index} >= {size}")
+        raise SignatureError(f"index is beyond size: {index} >= {size}")
     try:
         verify_inclusion(
             body=body, log_index=index, tree_size=size, root_hash=root, hashes=proof.hashes
         )
     except SignatureError:
-        raise BundleError(
+        raise SignatureError(
             "the inclusion proof does not lead from the entry to the tree's root"
         ) from None
 
@@ -161,27 +161,27 @@ def _check_note(checkpoint: str) -> None:
     """Require a text and signatures, and nothing else."""
     _, separator, signatures = checkpoint.partition("\n\n")
     if not separator or _SIGNATURES.fullmatch(signatures) is None:
-        raise BundleError("unmarshalling signed note: malformed note")
+        raise SignatureError("unmarshalling signed note: malformed note")
 
 
 def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:
     """Verify a proof of Rekor 2, whose checkpoints bear the log's host name: the entry is made from
     the bundle, whatever the bundle says it is."""
     if not log.url:
-        raise BundleError(
+        raise SignatureError(
             "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
         )
     failed = "verifying log entry: unverified checkpoint signature"
     host = _host(log.url)
     lines = proof.checkpoint.split("\n")
     if len(lines) < _LINES or lines[0] != host:
-        raise BundleError(f"{failed}: the checkpoint is not {host}'s")
+        raise SignatureError(f"{failed}: the checkpoint is not {host}'s")
     if not any(line.startswith(f"\u2014 {host} ") for line in lines):
-        raise BundleError(f"{failed}: it is not signed by {host}")
+        raise SignatureError(f"{failed}: it is not signed by {host}")
     try:
         size, root = int(lines[1]), base64.b64decode(lines[2], validate=True)
     except ValueError:
-        raise BundleError(f"{failed}: malformed checkpoint") from None
+        raise SignatureError(f"{failed}: malformed checkpoint") from None
     verify_checkpoint(
         checkpoint=proof.checkpoint, root_hash=root, log_id=_note_key(host, log.key), key=log.key
     )
@@ -192,7 +192,7 @@ def _host(url: str) -> str:
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
-        raise BundleError(f"the address of the transparency log is none: {url[:100]}") from None
+        raise SignatureError(f"the address of the transparency log is none: {url[:100]}") from None
 
 
 def _note_key(host: str, key: PublicKey) -> bytes:
@@ -212,14 +212,16 @@ def _raw(key: ed25519.Ed25519PublicKey) -> bytes:
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:
     """Return the entry that a bundle leads to in Rekor 2, in canonical JSON."""
     if signer is None:
-        raise BundleError("public key not found in trusted material: public key verifier not found")
+        raise SignatureError(
+            "public key not found in trusted material: public key verifier not found"
+        )
     key, kind = signer.key, ""
     if isinstance(key, ec.EllipticCurvePublicKey):
         kind = key.curve.name
     else:
         kind = f"rsa {key.key_size}" if isinstance(key, rsa.RSAPublicKey) else "ed25519"
     if kind not in _DETAILS:
-        raise BundleError("getting algorithm details from bundle key: unsupported key")
+        raise SignatureError("getting algorithm details from bundle key: unsupported key")
     details, algorithm, hash_name = _DETAILS[kind]
     if bundle.envelope is not None:
         digest = hashlib.new(hash_name, encode(bundle.envelope)).digest()
@@ -253,33 +255,33 @@ def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
     """Require an entry of Rekor 1 to match its bundle."""
     logged = entry.logged
     if logged.signature != bundle.signature:
-        raise BundleError("transparency log signature does not match")
+        raise SignatureError("transparency log signature does not match")
     if signer is None or not signer.is_logged_as(logged.verifier):
-        raise BundleError("transparency log certificate does not match")
+        raise SignatureError("transparency log certificate does not match")
     if bundle.envelope is not None:
         found = hashlib.sha256(bundle.envelope.payload).hexdigest()
         if not logged.is_payload:
-            raise BundleError(
+            raise SignatureError(
                 "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
             )
         if found != logged.digest.lower():
-            raise BundleError(
+            raise SignatureError(
                 f"transparency log dsse/intoto entry payload hash {found} does not match envelope "
                 f"payload hash {logged.digest[:128]}"
             )
         return
     message = bundle.message
     if message is None or not logged.is_hash:
-        raise BundleError("transparency log entry is not a hashedrekord or missing digest")
+        raise SignatureError("transparency log entry is not a hashedrekord or missing digest")
     if not message.algorithm:
-        raise BundleError("unsupported digest algorithm")
+        raise SignatureError("unsupported digest algorithm")
     if message.algorithm != logged.algorithm:
-        raise BundleError(
+        raise SignatureError(
             "transparency log hashedrekord entry digest algorithm mismatch: "
             f"{message.algorithm} != {logged.algorithm}"
         )
     if message.digest.hex() != logged.digest.lower():
-        raise BundleError(
+        raise SignatureError(
             f"transparency log hashedrekord entry digest {logged.digest[:128]} does not match "
             f"artifact {message.digest.hex()}"
         )

@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from chartkit.model import Body, Json
-from chartkit.network.registry.depth import is_deeper
+from chartkit.network.registry.client import is_deeper
 
 _BOUNDARY: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9]\d{0,18})")

@@ -14,6 +14,7 @@ from typing import Final
 from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.bundles.entries import LogEntry, read_entry
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
+from chartkit.network.signatures.errors import within
 
 IN_TOTO: Final = "application/vnd.in-toto+json"
 _BASE: Final = "application/vnd.dev.sigstore.bundle"
@@ -46,10 +47,6 @@ _HASH_NUMBERS: Final = tuple(
         "SHA3_384",
     )
 )
-
-
-class BundleError(SignatureError):
-    """A bundle that is none, or that does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,44 +88,44 @@ class Bundle:
 
 
 def read_bundle(content: bytes) -> Bundle:
-    """Return a bundle of its JSON; raises BundleError."""
+    """Return a bundle of its JSON; raises SignatureError."""
     try:
         return _read(Message(load(content), "the bundle", _ROOT_FIELDS, (_CONTENT,)))
     except MessageError as error:
-        raise BundleError(f"proto: {error}") from None
+        raise SignatureError(f"proto: {error}") from None
 
 
 def _read(root: Message) -> Bundle:
     version = _version(root.text("mediaType"))
     if version < (0, 1, 0):
-        raise BundleError(f"{_named(root)} is not supported")
+        raise SignatureError(f"{_named(root)} is not supported")
     envelope, message = _envelope(root), _message(root)
     material = root.message("verificationMaterial", _MATERIAL_FIELDS, (_KEYS,))
     if envelope is None and message is None:
-        raise BundleError("invalid bundle: validation error: missing bundle content")
+        raise SignatureError("invalid bundle: validation error: missing bundle content")
     if material is None or not any(material.has(name) for name in _KEYS):
-        raise BundleError("invalid bundle: validation error: missing verification material")
+        raise SignatureError("invalid bundle: validation error: missing verification material")
     certificate = _certificate(material)
     timestamps = _timestamps(material)
     entries = _entries(material)
     if version == (0, 1, 0):
         if entries and not any(one.promise for one in entries):
-            raise BundleError("inclusion promises missing in bundle (required for bundle v0.1)")
+            raise SignatureError("inclusion promises missing in bundle (required for bundle v0.1)")
     elif entries and not any(one.proof for one in entries):
-        raise BundleError("inclusion proof missing in bundle (required for bundle v0.2)")
+        raise SignatureError("inclusion proof missing in bundle (required for bundle v0.2)")
     if version >= (0, 3, 0) and material.has("x509CertificateChain"):
-        raise BundleError(
+        raise SignatureError(
             "verification material cannot be X.509 certificate chain (for bundle v0.3)"
         )
     if version >= (0, 4, 0):
-        raise BundleError(f"{_named(root)} is not yet supported")
+        raise SignatureError(f"{_named(root)} is not yet supported")
     return Bundle(version, certificate, entries, timestamps, envelope, message)
 
 
 def _version(media_type: str) -> tuple[int, int, int]:
     found = _NEW.fullmatch(media_type)
     if found is None and media_type not in _OLD:
-        raise BundleError(
+        raise SignatureError(
             "error getting bundle version: validation error: unsupported media type: "
             f"{media_type[:100]}"
         )
@@ -207,10 +204,8 @@ _ENTRY_FIELDS: Final[Collection[str]] = (
 def _entries(material: Message) -> tuple[LogEntry, ...]:
     listed = material.messages("tlogEntries", _ENTRY_FIELDS)
     if len(listed) > _MOST_ENTRIES:
-        raise BundleError(
+        raise SignatureError(
             f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
         )
-    try:
+    with within("validation error"):
         return tuple(read_entry(one) for one in listed)
-    except SignatureError as error:
-        raise BundleError(f"validation error: {error.message}") from None

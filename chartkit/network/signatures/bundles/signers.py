@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, ssh_key_finge
 
 from chartkit.engine.ports import SignatureError
 from chartkit.go.regexp import Regex, RegexError, compile_regex
-from chartkit.network.signatures.bundles.reader import Bundle, BundleError, Envelope
+from chartkit.network.signatures.bundles.reader import Bundle, Envelope
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
     alternative_names,
     public_key,
@@ -71,11 +72,11 @@ class Signer:
     def verify_envelope(self, envelope: Envelope) -> None:
         """Require a DSSE envelope to have one valid signature; raises SignatureError."""
         if len(envelope.signatures) != 1:
-            raise BundleError("exactly one signature is required")
+            raise SignatureError("exactly one signature is required")
         name, signature = envelope.signatures[0]
         rejected = "could not verify envelope: accepted signatures do not match threshold"
         if name and name != _fingerprint(self.key):
-            raise BundleError(f"{rejected}, Found: 0, Expected 1")
+            raise SignatureError(f"{rejected}, Found: 0, Expected 1")
         signed = encode(envelope)
         for algorithm in self.algorithms:
             try:
@@ -83,12 +84,12 @@ class Signer:
             except SignatureError:
                 continue
             return
-        raise BundleError(f"{rejected}, Found: 0, Expected 1")
+        raise SignatureError(f"{rejected}, Found: 0, Expected 1")
 
     def verify_digest(self, signature: bytes, digest: bytes) -> None:
         """Require a valid signature of a digest's content; raises SignatureError."""
         if not isinstance(self.key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey):
-            raise BundleError(
+            raise SignatureError(
                 "message signatures with ed25519 signatures can only be verified with artifacts, "
                 "and not just their digest"
             )
@@ -100,7 +101,7 @@ class Signer:
             except SignatureError:
                 continue
             return
-        raise BundleError("could not verify message: failed to verify signature")
+        raise SignatureError("could not verify message: failed to verify signature")
 
 
 def encode(envelope: Envelope) -> bytes:
@@ -124,7 +125,7 @@ def find_signer(bundle: Bundle, key: Signer | None) -> Signer | None:
     if bundle.certificate is None:
         return key
     if not bundle.certificate:
-        raise BundleError(
+        raise SignatureError(
             "failed to fetch verification content: validation error: missing verification material"
         )
     certificate = read_certificate(bundle.certificate)
@@ -136,10 +137,10 @@ def _algorithms(key: PublicKey) -> Sequence[str]:
     if isinstance(key, ec.EllipticCurvePublicKey):
         algorithms = _CURVES.get(key.curve.name)
         if algorithms is None:
-            raise BundleError("failed to get signature verifier: unsupported elliptic curve")
+            raise SignatureError("failed to get signature verifier: unsupported elliptic curve")
         return algorithms
     if isinstance(key, rsa.RSAPublicKey) and key.key_size not in _RSA_SIZES:
-        raise BundleError("failed to get signature verifier: unsupported RSA key size")
+        raise SignatureError("failed to get signature verifier: unsupported RSA key size")
     return ("sha256",)
 
 
@@ -158,38 +159,36 @@ class Identity:
         _compile(self.subject_regexp)
         _compile(self.issuer_regexp)
         if not self.subject and not self.subject_regexp:
-            raise BundleError(
+            raise SignatureError(
                 "when verifying a certificate identity, there must be subject alternative name "
                 "criteria"
             )
         if not self.issuer and not self.issuer_regexp:
-            raise BundleError("when verifying a certificate identity, must specify Issuer criteria")
+            raise SignatureError(
+                "when verifying a certificate identity, must specify Issuer criteria"
+            )
 
     def match(self, certificate: x509.Certificate) -> None:
         """Raises SignatureError where a certificate is for somebody else."""
         subject, issuer = summary(certificate)
-        try:
+        failed = "failed to verify certificate identity: no matching CertificateIdentity found"
+        with within(f"{failed}, last error"):
             _match("SAN", subject, self.subject, self.subject_regexp)
             _match("issuer", issuer, self.issuer, self.issuer_regexp)
-        except BundleError as error:
-            raise BundleError(
-                "failed to verify certificate identity: no matching CertificateIdentity found, "
-                f"last error: {error.message}"
-            ) from None
 
 
 def _match(what: str, found: str, wanted: str, pattern: str) -> None:
     if wanted and found != wanted:
-        raise BundleError(f'expected {what} value "{wanted}", got "{found}"')
+        raise SignatureError(f'expected {what} value "{wanted}", got "{found}"')
     if pattern and not _compile(pattern).matches(found):
-        raise BundleError(f'expected {what} value to match regex "{pattern}", got "{found}"')
+        raise SignatureError(f'expected {what} value to match regex "{pattern}", got "{found}"')
 
 
 def _compile(pattern: str) -> Regex:
     try:
         return compile_regex(pattern)
     except RegexError as error:
-        raise BundleError(str(error)) from None
+        raise SignatureError(str(error)) from None
 
 
 def summary(certificate: x509.Certificate) -> tuple[str, str]:
@@ -206,7 +205,7 @@ def summary(certificate: x509.Certificate) -> tuple[str, str]:
             text = _text(value.value)
             issuer = text if identifier == _ISSUER_V2 else issuer
     if not (subject := _subject(certificate)):
-        raise BundleError("failed to summarize certificate: no Subject Alternative Name found")
+        raise SignatureError("failed to summarize certificate: no Subject Alternative Name found")
     return subject, issuer
 
 
@@ -216,7 +215,7 @@ def _text(value: bytes) -> str:
             return read(value)
         except ValueError:
             continue
-    raise BundleError(
+    raise SignatureError(
         "failed to summarize certificate: unexpected error unmarshalling DER-encoded string"
     )
 

@@ -18,16 +18,14 @@ from chartkit.engine.ports import SignatureError
 from chartkit.model import Json
 from chartkit.network.signatures.bundles.log import LogTime, verify_entries
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
-from chartkit.network.signatures.bundles.reader import IN_TOTO, Bundle, BundleError, Envelope
+from chartkit.network.signatures.bundles.reader import IN_TOTO, Bundle, Envelope
 from chartkit.network.signatures.bundles.signers import Identity, Signer, find_signer, summary
-from chartkit.network.signatures.errors import joined
-from chartkit.network.signatures.trust.certificate_logs import verify_sct
+from chartkit.network.signatures.errors import joined, within
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
-    TimestampError,
     verify_timestamp,
 )
-from chartkit.network.signatures.trust.trusted_root import Authority, Trust, verify_leaf
+from chartkit.network.signatures.trust.trusted_root import Authority, Trust, verify_leaf, verify_sct
 
 _MOST_TIMESTAMPS = 32
 _MOST_SUBJECTS = 1024
@@ -71,24 +69,24 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
     Raises SignatureError with the first of its faults.
     """
     if checks.key is None and checks.identity is None:
-        raise BundleError(
+        raise SignatureError(
             "failed to build policy: can't verify identities without providing at least one "
             "identity"
         )
     signer = find_signer(bundle, checks.key)
     times = _times(bundle, signer, checks)
     if signer is None:
-        raise BundleError("signature time outside of public key validity window")
+        raise SignatureError("signature time outside of public key validity window")
     if signer.certificate is not None:
         _check_certificate(signer.certificate, times, checks)
     elif checks.promised:
-        raise BundleError(
+        raise SignatureError(
             "SCTs required but bundle is signed with a public key, which cannot contain SCTs"
         )
     statement = _check_signature(bundle, signer, digest)
     if checks.identity is not None:
         if signer.certificate is None:
-            raise BundleError(
+            raise SignatureError(
                 "can't verify certificate identities: entity was not signed with a certificate"
             )
         checks.identity.match(signer.certificate)
@@ -99,10 +97,8 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
     """Return the times at which trusted sources saw the signature."""
     logged: Sequence[datetime] = ()
     if checks.logged:
-        try:
+        with within("failed to verify log inclusion"):
             seen = verify_entries(bundle, signer, checks.trust.logs)
-        except SignatureError as error:
-            raise BundleError(f"failed to verify log inclusion: {error.message}") from None
         logged = _promised(seen)
     clock = checks.clock
     if clock is Clock.NONE:
@@ -112,7 +108,7 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
     failed = "failed to verify timestamps"
     if clock is Clock.LOGGED:
         if not logged:
-            raise BundleError(
+            raise SignatureError(
                 f"{failed}: threshold not met for verified log entry integrated timestamps: 0 < 1"
             )
         return logged
@@ -122,7 +118,7 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
         kind = "signed & log entry integrated" if clock is Clock.OBSERVED else "signed"
         # Go prints this for an error that is not there.
         said = joined(errors, "\n") or "%!w(<nil>)"
-        raise BundleError(
+        raise SignatureError(
             f"{failed}: threshold not met for verified {kind} timestamps: 0 < 1; error: {said}"
         )
     return times
@@ -142,7 +138,7 @@ def _stamped(
 ) -> tuple[Sequence[datetime], Sequence[SignatureError]]:
     """Return a time for each authority, and the errors of the other time stamps."""
     if (found := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
-        raise BundleError(
+        raise SignatureError(
             f"failed to verify timestamps: too many signed timestamps: {found} > {_MOST_TIMESTAMPS}"
         )
     times: dict[str, datetime] = {}
@@ -155,7 +151,7 @@ def _stamped(
             continue
         if address in times:
             text = f"duplicate timestamps from the same authority, ignoring {address}"
-            errors.append(TimestampError(text))
+            errors.append(SignatureError(text))
         else:
             times[address] = at
     return tuple(times.values()), errors
@@ -171,14 +167,14 @@ def _stamp(
         try:
             at = verify_timestamp(response, signature, trusted).time
             if one.start is not None and at < one.start:
-                raise TimestampError("timestamp is before the validity period start")
+                raise SignatureError("timestamp is before the validity period start")
             if one.end is not None and at > one.end:
-                raise TimestampError("timestamp is after the validity period end")
+                raise SignatureError("timestamp is after the validity period end")
         except SignatureError as error:
             errors.append(error)
         else:
             return one.uri, at
-    raise TimestampError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
+    raise SignatureError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
 
 
 def _check_certificate(
@@ -186,42 +182,35 @@ def _check_certificate(
 ) -> None:
     """Require a certificate of a trusted authority, at every known time."""
     if checks.key is not None:
-        raise BundleError("expected key signature, not certificate")
+        raise SignatureError("expected key signature, not certificate")
     if checks.clock is Clock.NONE:
-        raise BundleError("must provide timestamp to verify certificate")
+        raise SignatureError("must provide timestamp to verify certificate")
     summary(certificate)
     chain: Sequence[x509.Certificate] = ()
     for at in times:
         chain = _chain(certificate, at, checks.trust.authorities)
     if checks.promised:
-        try:
+        with within("failed to verify signed certificate timestamp"):
             verify_sct(certificate, chain[1:], checks.trust.ct_logs)
-        except SignatureError as error:
-            text = f"failed to verify signed certificate timestamp: {error.message}"
-            raise BundleError(text) from None
 
 
 def _chain(
     certificate: x509.Certificate, at: datetime, authorities: Sequence[Authority]
 ) -> Sequence[x509.Certificate]:
-    try:
+    with within("failed to verify leaf certificate"):
         return verify_leaf(certificate, authorities, at)
-    except SignatureError as error:
-        raise BundleError(f"failed to verify leaf certificate: {error.message}") from None
 
 
 def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
     """Require a signature of this image; returns the statement, None for none."""
-    try:
+    with within("failed to verify signature"):
         wanted = bytes.fromhex(digest.partition(":")[2])
         if bundle.envelope is not None:
             signer.verify_envelope(bundle.envelope)
             return _check_statement(bundle.envelope, digest)
         if bundle.message is None or bundle.message.digest != wanted:
-            raise BundleError("artifact does not match digest")
+            raise SignatureError("artifact does not match digest")
         signer.verify_digest(bundle.message.signature, wanted)
-    except SignatureError as error:
-        raise BundleError(f"failed to verify signature: {error.message}") from None
     return None
 
 
@@ -240,7 +229,9 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
     """Return the statement of an envelope that is about a digest."""
     failed = "could not verify artifact: unable to extract statement from envelope"
     if envelope.payload_type != IN_TOTO:
-        raise BundleError(f"{failed}: unsupported DSSE payload type: {envelope.payload_type[:100]}")
+        raise SignatureError(
+            f"{failed}: unsupported DSSE payload type: {envelope.payload_type[:100]}"
+        )
     try:
         statement = load(envelope.payload)
         message = Message(
@@ -252,7 +243,7 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
             raise MessageError("predicate is not an object")
         subjects = [_digests(one) for one in message.messages("subject", _RESOURCE)]
     except MessageError as error:
-        raise BundleError(f"{failed}: parsing in-toto statement: {error}") from None
+        raise SignatureError(f"{failed}: parsing in-toto statement: {error}") from None
     _check_subjects(subjects, digest)
     return statement
 
@@ -273,18 +264,18 @@ def _digests(subject: Message) -> dict[str, str]:
 
 def _check_subjects(subjects: Sequence[dict[str, str]], digest: str) -> None:
     if len(subjects) > _MOST_SUBJECTS:
-        raise BundleError(f"too many subjects: {len(subjects)} > {_MOST_SUBJECTS}")
+        raise SignatureError(f"too many subjects: {len(subjects)} > {_MOST_SUBJECTS}")
     if (most := max(map(len, subjects), default=0)) > _MOST_DIGESTS:
-        raise BundleError(f"too many digests: {most} > {_MOST_DIGESTS}")
+        raise SignatureError(f"too many digests: {most} > {_MOST_DIGESTS}")
     algorithm, _, wanted = digest.partition(":")
     known: list[bytes] = []
     for subject in subjects:
         for name, value in subject.items():
             known += [octets] if (octets := _hexadecimal(value)) and name == algorithm else []
     if not any(algorithm in subject for subject in subjects):
-        raise BundleError("provided artifact digests does not match digests in statement")
+        raise SignatureError("provided artifact digests does not match digests in statement")
     if bytes.fromhex(wanted) not in known:
-        raise BundleError("provided artifact digest does not match any digest in statement")
+        raise SignatureError("provided artifact digest does not match any digest in statement")
 
 
 def _hexadecimal(text: str) -> bytes:
@@ -293,4 +284,4 @@ def _hexadecimal(text: str) -> bytes:
             raise ValueError
         return bytes.fromhex(text)
     except ValueError:
-        raise BundleError("could not verify artifact: unable to decode subject digest") from None
+        raise SignatureError("could not verify artifact: unable to decode subject digest") from None

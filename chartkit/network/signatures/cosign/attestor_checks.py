@@ -15,12 +15,12 @@ from chartkit.network.signatures.cosign.checks import CheckOptions, verify_certi
 from chartkit.network.signatures.cosign.layers import from_base64
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import public_key, read_certificates, read_pool
-from chartkit.network.signatures.trust.key_references import load_key
 from chartkit.network.signatures.trust.keys import (
     HASHES,
     KeyVerifier,
     PublicKey,
     key_verifier,
+    load_key,
     read_public_key,
 )
 from chartkit.network.signatures.trust.timestamps import read_authority
@@ -88,10 +88,8 @@ def _key(question: VerificationRequest, keys: KeySource) -> KeyVerifier:
 def read_verifier(pem: str, algorithm: str) -> KeyVerifier:
     """Return a key of a policy; algorithm: one of `HASHES`. Raises SignatureError."""
     what = "failed to load public key from PEM"
-    try:
+    with within(f"{what}: pem to public key"):
         key = read_public_key(pem)
-    except SignatureError as error:
-        raise within(f"{what}: pem to public key", error) from None
     return verifier_of(key, algorithm, what)
 
 
@@ -101,27 +99,21 @@ def verifier_of(key: PublicKey, algorithm: str, what: str) -> KeyVerifier:
 
     Raises SignatureError.
     """
-    try:
+    with within(what):
         return key_verifier(key, algorithm)
-    except SignatureError as error:
-        raise within(what, error) from None
 
 
 def read_signer(text: str) -> x509.Certificate:
     """Return the first certificate of a PEM text, which may be in base64; raises SignatureError."""
+    failed = f"failed to load certificate from {text}"
     try:
         pem = from_base64(text).decode(errors="replace")
     except SignatureError:
         pem = text
-    try:
+    with within(f"{failed}: failed to unmarshal certificate from PEM format"):
         found = read_certificates(pem)
-    except SignatureError as error:
-        raise SignatureError(
-            f"failed to load certificate from {text}: failed to unmarshal certificate from PEM "
-            f"format: {error.message}"
-        ) from None
     if not found:
-        raise SignatureError(f"failed to load certificate from {text}: no certs found in pem file")
+        raise SignatureError(f"{failed}: no certs found in pem file")
     return found[0]
 
 
@@ -134,10 +126,8 @@ def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str
     """
     count = chain_pem.count(_BEGIN_CERTIFICATE)
     if count <= _MOST:
-        try:
+        with within("failed to load certificate chain"):
             chain = read_certificates(chain_pem)
-        except SignatureError as error:
-            raise within("failed to load certificate chain", error) from None
         count = len(chain)
     if count > _MOST:
         raise SignatureError(f"certificate chain too long ({count}), maximum allowed is {_MOST}")
@@ -145,39 +135,29 @@ def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str
     if not chain:
         raise SignatureError(f"{what}: no chain provided to validate certificate")
     checked = replace(checks, roots=chain[-1:], intermediates=chain[:-1])
-    try:
+    with within(what):
         verify_certificate(certificate, checked)
-    except SignatureError as error:
-        raise within(what, error) from None
     return replace(checked, verifier=KeyVerifier(public_key(certificate)))
 
 
 def pool_of(pem: str, what: str) -> Sequence[x509.Certificate]:
     """Return the roots of a policy; what: the words before the reason. Raises SignatureError."""
-    try:
+    with within(what):
         return read_pool(pem)
-    except SignatureError as error:
-        raise within(what, error) from None
 
 
 def _rekor(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
     if not question.rekor_key:
         return trust().logs
-    try:
+    with within("failed to load Rekor public keys: failed to get rekor public keys"):
         return single_log(question.rekor_key)
-    except SignatureError as error:
-        what = "failed to load Rekor public keys: failed to get rekor public keys"
-        raise within(what, error) from None
 
 
 def _ct(question: VerificationRequest, trust: TrustedRoots) -> Mapping[bytes, Log]:
     if not question.ctlog_key:
         return trust().ct_logs
-    try:
+    with within("failed to load CTLogs public keys: failed to get transparency log public keys"):
         return single_log(question.ctlog_key)
-    except SignatureError as error:
-        what = "failed to load CTLogs public keys: failed to get transparency log public keys"
-        raise within(what, error) from None
 
 
 def repository_of(text: str) -> RegistryReference | None:

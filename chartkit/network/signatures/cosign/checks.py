@@ -22,7 +22,6 @@ from chartkit.network.signatures.cosign.payloads import (
 )
 from chartkit.network.signatures.cosign.transparency import check_entry
 from chartkit.network.signatures.errors import UndecidedError, joined, not_logged, within
-from chartkit.network.signatures.trust.certificate_logs import verify_sct
 from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
     certificate_pem,
@@ -38,7 +37,13 @@ from chartkit.network.signatures.trust.sigstore_library import (
 )
 from chartkit.network.signatures.trust.timestamps import TimestampAuthority
 from chartkit.network.signatures.trust.timestamps import verify_timestamp as verify_stamp
-from chartkit.network.signatures.trust.trusted_root import Authority, Log, Trust, verify_leaf
+from chartkit.network.signatures.trust.trusted_root import (
+    Authority,
+    Log,
+    Trust,
+    verify_leaf,
+    verify_sct,
+)
 
 _NO_CTFE: Final = (
     "ctfe public key not found for payload. Check your TUF root (see cosign initialize) or set a "
@@ -132,10 +137,8 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
     stamped = _stamped(layer, checks)
     logged, is_unknown = None, False
     if not checks.ignores_log:
-        try:
+        with within("error verifying bundle"):
             logged = logged_at(layer, checks)
-        except SignatureError as error:
-            raise within("error verifying bundle", error) from None
         if logged is None:
             if not checks.asks_log:
                 raise SignatureError("offline verification failed")
@@ -167,11 +170,9 @@ def _stamped(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
     """Return the time stamp of the policy's authority; None for none."""
     if checks.clock is None or layer.timestamp is None:
         return None
-    try:
+    with within("unable to verify RFC3161 timestamp bundle"):
         message = layer.raw_signature or layer.payload
         return _stamp(layer.timestamp, message, checks.clock, checks.trust)
-    except SignatureError as error:
-        raise within("unable to verify RFC3161 timestamp bundle", error) from None
 
 
 def _stamp(
@@ -206,7 +207,11 @@ def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
         raise SignatureError("no trusted rekor public keys provided")
     check_entry(layer, _signer_pem(layer, checks), promise.body)
     try:
-        log = _log(promise.log, checks, datetime.fromtimestamp(promise.at, UTC))
+        at = datetime.fromtimestamp(promise.at, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise SignatureError("the entry's time is invalid") from None
+    with within("" if checks.trust is None else "verifying bundle with trusted root: ", ""):
+        log = _log(promise.log, checks, at)
         verify_promise(
             body=from_base64(str(promise.body)),
             integrated_time=promise.at,
@@ -215,13 +220,7 @@ def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
             promise=promise.signature,
             key=log.key,
         )
-    except SignatureError as error:
-        if checks.trust is None:
-            raise
-        raise within("verifying bundle with trusted root", error) from None
-    except (ValueError, OverflowError, OSError):
-        raise SignatureError("the entry's time is invalid") from None
-    return datetime.fromtimestamp(promise.at, UTC)
+    return at
 
 
 def _log(name: str, checks: CheckOptions, at: datetime) -> Log:
@@ -331,10 +330,8 @@ def _check_times(
     """Require a certificate to be valid at the time of the signature, or now."""
     for at, what in ((stamped, "timestamp"), (logged, "bundle")):
         if at is not None:
-            try:
+            with within(f"checking expiry on certificate with {what}"):
                 check_expiry(certificate, issuers, at)
-            except SignatureError as error:
-                raise within(f"checking expiry on certificate with {what}", error) from None
     if stamped is None and logged is None:
         try:
             check_expiry(certificate, issuers, checks.now)

@@ -22,6 +22,7 @@ from chartkit.network.signatures.cosign.layers import (
     tagged_layers,
 )
 from chartkit.network.signatures.cosign.payloads import SimplePayload, read_simple, read_statement
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
 _UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
@@ -101,10 +102,8 @@ def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> V
     payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
     for layer in layers:
         if question.type:
-            try:
+            with within("failed to decode type"):
                 statement = read_statement(layer.payload)
-            except SignatureError as error:
-                raise SignatureError(f"failed to decode type: {error.message}") from None
             if statement["type"] == question.type:
                 match_signatures([layer], question)
     _check_annotations(payloads, question)

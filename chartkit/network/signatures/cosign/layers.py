@@ -13,11 +13,10 @@ from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.model import Body, Json
-from chartkit.network.registry.artifacts import Artifacts
+from chartkit.network.registry.artifacts import Artifacts, image_of
 from chartkit.network.registry.client import read_json
 from chartkit.network.registry.errors import MissingError, RegistryError
-from chartkit.network.registry.platforms import image_of
-from chartkit.network.signatures.errors import UndecidedError
+from chartkit.network.signatures.errors import UndecidedError, within
 from chartkit.network.signatures.go_json import field, read_object, struct
 from chartkit.network.signatures.trust.certificates import read_certificates
 
@@ -247,10 +246,8 @@ def _octets(body: Body, key: str, what: str) -> bytes:
     value = field(body, key)
     if not isinstance(value or "", str):
         raise SignatureError(f"{what}: {key} is no text")
-    try:
+    with within(what):
         return from_base64(value or "")
-    except SignatureError as error:
-        raise SignatureError(f"{what}: {error.message}") from None
 
 
 def from_base64(text: str) -> bytes:

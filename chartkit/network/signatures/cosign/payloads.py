@@ -10,7 +10,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.go.fmt import go_sprint
 from chartkit.model import Body, Json
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64
-from chartkit.network.signatures.errors import UndecidedError
+from chartkit.network.signatures.errors import UndecidedError, within
 from chartkit.network.signatures.go_json import (
     field,
     mapping,
@@ -40,7 +40,7 @@ def read_simple(content: bytes, what: str = "") -> SimplePayload:
     what: the words before the reason.
     """
     body = read_object(content, what, "payload.SimpleContainerImage")
-    try:
+    with within(what, ""):
         critical = struct(
             body, "critical", "SimpleContainerImage.critical of type payload.Critical"
         )
@@ -51,8 +51,6 @@ def read_simple(content: bytes, what: str = "") -> SimplePayload:
         optional = mapping(body, "optional", "SimpleContainerImage.optional")
         _text(identity, "docker-reference", "Identity.critical.identity")
         _text(critical, "type", "Critical.critical")
-    except SignatureError as error:
-        raise SignatureError(what + error.message) from None
     return SimplePayload(digest, optional)
 
 
@@ -180,10 +178,8 @@ def read_statement(content: bytes) -> Body:
     if "payload" not in body:
         raise SignatureError(f"missing payload in {go_sprint(body)}")
     text = content.decode(errors="replace")
-    try:
+    with within(f"failed to decode statement {text}"):
         statement = _statement(_payload_of(body))
-    except SignatureError as error:
-        raise SignatureError(f"failed to decode statement {text}: {error.message}") from None
     return {**statement, "type": statement["predicateType"]}
 
 

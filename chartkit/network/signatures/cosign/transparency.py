@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.cosign.layers import SignedLayer, from_base64
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.go_json import read_object
 from chartkit.network.signatures.trust.certificates import public_key, read_certificate
 from chartkit.network.signatures.trust.keys import (
@@ -57,10 +58,8 @@ def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None
     if not isinstance(entry_body, str):
         raise SignatureError("bundle payload body is not a string")
     what = "signature" if layer.signature else "key"
-    try:
+    with within(f"failed to extract {what} from bundle"):
         entry = read_entry(entry_body)
-    except SignatureError as error:
-        raise SignatureError(f"failed to extract {what} from bundle: {error.message}") from None
     if layer.signature and entry.signature and entry.signature != layer.signature:
         raise SignatureError("signature in bundle does not match signature being verified")
     _compare_keys(verifier_pem, entry.verifier)
@@ -102,10 +101,8 @@ def _hashedrekord(spec: Body) -> RekorEntry:
         name = f"SHA-{entry.algorithm[3:]}"
         text = f'unsupported hash algorithm: "{name}" not in [SHA-512]'
         raise SignatureError(f"verifying signature: {text}")
-    try:
+    with within("verifying signature"):
         verify_digest(key, from_base64(entry.signature), digest, entry.algorithm)
-    except SignatureError as error:
-        raise SignatureError(f"verifying signature: {error.message}") from None
     return entry
 
 

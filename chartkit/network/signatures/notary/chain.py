@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from chartkit.engine.ports import SignatureError
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.algorithms import algorithm_of
 from chartkit.network.signatures.notary.words import name_text, subject
 from chartkit.network.signatures.trust.certificates import public_key
@@ -68,34 +69,24 @@ def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
 
 def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
     whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
-    try:
+    with within(whom, ""):
         _check_signature(certificate, certificate)
-    except SignatureError as error:
-        raise SignatureError(whom + error.message) from None
     if certificate.issuer != certificate.subject:
         raise SignatureError(
             f"{whom}issuer({name_text(certificate.issuer)}) and "
             f"subject({name_text(certificate.subject)}) are not the same"
         )
-    try:
+    with within("invalid self-signed certificate. Error"):
         _check_leaf(certificate, stamps=stamps)
-    except SignatureError as error:
-        raise SignatureError(f"invalid self-signed certificate. Error: {error.message}") from None
 
 
 def _check_root(certificate: x509.Certificate) -> None:
-    whom, ends = subject(certificate), "Certificate chain must end with a valid self-signed root"
-    try:
+    root = f"root certificate with subject {subject(certificate)} is"
+    ends = "Certificate chain must end with a valid self-signed root certificate"
+    with within(f"{root} invalid or not self-signed. {ends}. Error"):
         is_own = _is_issued_by(certificate, certificate)
-    except SignatureError as error:
-        raise SignatureError(
-            f"root certificate with subject {whom} is invalid or not self-signed. "
-            f"{ends} certificate. Error: {error.message}"
-        ) from None
     if not is_own:
-        raise SignatureError(
-            f"root certificate with subject {whom} is not self-signed. {ends} certificate"
-        )
+        raise SignatureError(f"{root} not self-signed. {ends}")
 
 
 def _check_issued(
@@ -108,10 +99,8 @@ def _check_issued(
             f"contain self-signed {what} certificate"
         )
     by = f"certificate with subject {whom} is not issued by {subject(issuer)}"
-    try:
+    with within(f"invalid certificates or {by}. Error"):
         is_issued = _is_issued_by(certificate, issuer)
-    except SignatureError as error:
-        raise SignatureError(f"invalid certificates or {by}. Error: {error.message}") from None
     if not is_issued:
         raise SignatureError(by)
 
@@ -213,10 +202,8 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
                 raise SignatureError(
                     f"{whom}: extended key usage must not contain {_EXCLUDED[purpose]} eku"
                 )
-    try:
+    with within(whom):
         algorithm_of(certificate)
-    except SignatureError as error:
-        raise SignatureError(f"{whom}: {error.message}") from None
 
 
 def _check_uses(uses: x509.KeyUsage, whom: str) -> None:

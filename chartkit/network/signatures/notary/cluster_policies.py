@@ -9,6 +9,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.members import read_mapping
 from chartkit.network.signatures.notary.repository import (
     Repository,
@@ -80,10 +81,8 @@ def _target(found: ResolvedReference) -> Target:
 
 def _trust(question: VerificationRequest) -> TrustStore:
     text = "\n".join(part for part in (question.cert, question.cert_chain) if part)
-    try:
+    with within("failed to parse certificates"):
         return TrustStore(read_certificates(text))
-    except SignatureError as error:
-        raise SignatureError(f"failed to parse certificates: {error.message}") from None
 
 
 def _check_attestor(

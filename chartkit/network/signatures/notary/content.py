@@ -14,6 +14,7 @@ from cryptography import x509
 
 from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, algorithm_of
 from chartkit.network.signatures.notary.chain import check_code_signing
 
@@ -66,10 +67,8 @@ def check_content(content: Content) -> None:
         raise SignatureError("signing-time not present")
     if expiry is not None and expiry.nanoseconds <= signed.nanoseconds:
         raise SignatureError("expiry cannot be equal or before the signing time")
-    try:
+    with within("certificate-chain is invalid, ", ""):
         check_code_signing(content.chain)
-    except SignatureError as error:
-        raise SignatureError(f"certificate-chain is invalid, {error.message}") from None
     wanted = algorithm_of(content.chain[0])
     if wanted.name != content.algorithm:
         raise SignatureError(

@@ -19,6 +19,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.algorithms import LABELS, algorithm_of, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
@@ -85,16 +86,12 @@ def parse(content: bytes) -> Envelope:
             raise SignatureError("cbor: require bstr type")
     if not signature:
         raise SignatureError("empty signature")
-    try:
+    with within("cbor: invalid protected header"):
         protected = _protected(raw)
-    except SignatureError as error:
-        raise SignatureError(f"cbor: invalid protected header: {error.message}") from None
-    try:
+    with within("cbor: invalid unprotected header"):
         if not isinstance(unprotected, dict):
             raise SignatureError("cbor: unprotected header: require map type")
         _check_labels(unprotected, "unprotected")
-    except SignatureError as error:
-        raise SignatureError(f"cbor: invalid unprotected header: {error.message}") from None
     return Envelope(raw, protected, unprotected, payload, signature)
 
 
@@ -137,10 +134,8 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
     invalid = "signature is invalid. Error: "
     if envelope.payload is None:
         raise SignatureError(f"{invalid}missing payload")
-    try:
+    with within(invalid, ""):
         found = _label(envelope.protected)
-    except SignatureError as error:
-        raise SignatureError(invalid + error.message) from None
     if found != wanted.label:
         known = LABELS.get(found)
         named = known.name if known else _OTHER_NAMES.get(found, f"Algorithm({found})")

@@ -11,6 +11,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.members import read
 from chartkit.network.signatures.notary.repository import Repository, UnknownError, refuse, verify
 from chartkit.network.signatures.notary.verification import Target, TrustStore
@@ -111,10 +112,8 @@ def _type(attestation: Body) -> str:
 
 
 def _listed(repository: Repository, found: ResolvedReference, artifact_type: str) -> Sequence[Body]:
-    try:
+    with within("failed to fetch referrers"):
         return repository.referrers(found.document.digest, artifact_type)
-    except SignatureError as error:
-        raise SignatureError(f"failed to fetch referrers: {error.message}") from None
 
 
 def _repository(artifacts: Artifacts, found: ResolvedReference) -> Repository:
@@ -124,11 +123,8 @@ def _repository(artifacts: Artifacts, found: ResolvedReference) -> Repository:
 def _trust(attestor: Body) -> TrustStore:
     given = attestor.get("notary")
     named = given if isinstance(given, dict) else {}
-    try:
+    with within("failed to setup notation verification data"):
         return TrustStore(_certificates(named, "certs"), _certificates(named, "tsaCerts"))
-    except SignatureError as error:
-        text = f"failed to setup notation verification data: {error.message}"
-        raise SignatureError(text) from None
 
 
 def _certificates(given: Body, name: str) -> Sequence[x509.Certificate]:

@@ -14,6 +14,7 @@ from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.types import GoTypes
 from chartkit.model import Json
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
@@ -110,10 +111,8 @@ def verify(envelope: Envelope) -> Content:
         leaf = read_certificate(envelope.chain[0])
     except SignatureError:
         raise SignatureError("malformed leaf certificate") from None
-    try:
+    with within("signature is invalid. Error"):
         _check_signature(envelope, leaf)
-    except SignatureError as error:
-        raise SignatureError(f"signature is invalid. Error: {error.message}") from None
     protected = _protected(envelope.protected)
     payload = decode(envelope.payload)
     _check_headers(protected)
@@ -156,12 +155,9 @@ def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
 
 
 def _protected(encoded: str) -> _Protected:
-    try:
+    with within("jws envelope protected header can't be decoded"):
         written = read(decode(encoded))
         body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
-    except SignatureError as error:
-        what = f"jws envelope protected header can't be decoded: {error.message}"
-        raise SignatureError(what) from None
     return _Protected(
         body.get("alg", ""),
         body.get("cty", ""),

@@ -17,6 +17,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
 from chartkit.go.quoting import quote
 from chartkit.go.types import GoTypes
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary import cose, jws
 from chartkit.network.signatures.notary.chain import asks_elsewhere, check_time_stamping
 from chartkit.network.signatures.notary.content import (
@@ -29,7 +30,6 @@ from chartkit.network.signatures.notary.members import decode, read
 from chartkit.network.signatures.notary.words import line, moment_of, now, shown, subject
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
-    TimestampError,
     verify_token,
 )
 
@@ -107,7 +107,7 @@ def _intact(raw: bytes, media_type: str) -> Content:
 
 
 def _verified(raw: bytes, media_type: str) -> Content:
-    try:
+    with within("unable to parse the digital signature, error "):
         if media_type == jws.MEDIA_TYPE:
             in_json = jws.parse(raw)
         elif media_type == cose.MEDIA_TYPE:
@@ -117,9 +117,6 @@ def _verified(raw: bytes, media_type: str) -> Content:
             raise SignatureError(
                 f"signature envelope format with media type {kind} is not supported"
             )
-    except SignatureError as error:
-        text = f"unable to parse the digital signature, error : {error.message}"
-        raise SignatureError(text) from None
     return jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
 
 
@@ -173,28 +170,21 @@ def _check_stamp(
     if not content.time_stamp:
         raise SignatureError("no timestamp countersignature was found in the signature envelope")
     authority = TimestampAuthority(tuple(clocks))
-    try:
+    with within("failed to verify the timestamp countersignature with error"):
         stamp = verify_token(content.time_stamp, content.signature, authority)
-    except TimestampError as error:
-        text = f"failed to verify the timestamp countersignature with error: {error.message}"
-        raise SignatureError(text) from None
     chain = _trusted_part(stamp.chain, clocks)
-    try:
+    with within("failed to validate the timestamping certificate chain with error"):
         check_time_stamping(chain)
-    except SignatureError as error:
-        raise SignatureError(
-            f"failed to validate the timestamping certificate chain with error: {error.message}"
-        ) from None
     middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
-    within = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
+    accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
     for one in content.chain:
         first, last = moment_of(one.not_valid_before_utc), moment_of(one.not_valid_after_utc)
-        if middle - within < first.nanoseconds:
+        if middle - accuracy < first.nanoseconds:
             raise SignatureError(
                 f"timestamp can be before certificate {subject(one)} validity period, it will be "
                 f"valid from {quote(shown(first))}"
             )
-        if middle + within > last.nanoseconds:
+        if middle + accuracy > last.nanoseconds:
             raise SignatureError(
                 f"timestamp can be after certificate {subject(one)} validity period, it was "
                 f"expired at {quote(shown(last))}"

@@ -21,7 +21,9 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports import KeySource, SignatureError, UnknownKeyError
+from chartkit.network.signatures.errors import UnreachableKeyError, within
+from chartkit.network.signatures.trust.secret_keys import SCHEME, key_text
 
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey
 
@@ -212,3 +214,18 @@ def _verify_ecdsa(
         raise SignatureError(
             f"invalid signature when validating {encoding} encoded signature"
         ) from None
+
+
+def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:
+    """Return the public key that a reference leads to; what: the words before the reason of a
+    fault.
+
+    Raises SignatureError in cosign's words, UnknownKeyError for a key that nobody here reads.
+    """
+    if not reference.startswith(SCHEME):
+        raise UnreachableKeyError(reference)
+    try:
+        with within(what):
+            return read_public_key(key_text(reference, keys))
+    except UnknownKeyError as error:
+        raise UnknownKeyError(f"{what}: {error.message}", hint=error.hint) from None

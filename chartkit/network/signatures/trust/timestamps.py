@@ -23,6 +23,7 @@ from rfc3161_client import (
 )
 
 from chartkit.engine.ports import SignatureError
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
     TIME_STAMPING,
     is_authority,
@@ -55,10 +56,6 @@ _GRANTED: Final = b"\x30\x03\x02\x01\x00"
 """PKIStatusInfo of a response that was granted, in DER."""
 
 
-class TimestampError(SignatureError):
-    """A time stamp that is none, or that nobody trusted signed."""
-
-
 @dataclass(frozen=True, slots=True)
 class Timestamp:
     """A time stamp: the latest time of a message, and the clock's accuracy; chain: the certificate
@@ -87,10 +84,8 @@ def read_authority(chain: str) -> TimestampAuthority:
     most = _MOST_INTERMEDIATES
     if (found := chain.count(_BEGIN)) > most + 2:
         raise SignatureError(_too_many("", found, most + 2))
-    try:
+    with within("error splitting tsa certificates"):
         certificates = read_certificates(chain)
-    except SignatureError as error:
-        raise SignatureError(f"error splitting tsa certificates: {error.message}") from None
     leaves = [one for one in certificates if not is_authority(one)]
     above = [one for one in certificates if is_authority(one)]
     roots = tuple(one for one in above if one.subject == one.issuer)
@@ -112,7 +107,7 @@ def _too_many(which: str, found: int, most: int) -> str:
 def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthority) -> Timestamp:
     """Return an authority's time stamp of a message, by its response (TimeStampResp in DER).
 
-    Raises TimestampError for a response that is no time stamp of this message by this authority.
+    Raises SignatureError for a response that is no time stamp of this message by this authority.
     """
     with _wrong("error parsing response into Timestamp"):
         decoded = decode_timestamp_response(with_ordered_certificates(response))
@@ -120,14 +115,14 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
         digest = imprint.hash_algorithm
     if status:
         text = _STATUS[status] if 0 < status < len(_STATUS) else f"unknown status: {status}"
-        raise TimestampError(f"{text}: {','.join(decoded.status_string)} ()")
+        raise SignatureError(f"{text}: {','.join(decoded.status_string)} ()")
     if digest not in _DIGESTS:
         weak = "weak hash algorithm: must be SHA-256, SHA-384, or SHA-512"
-        raise TimestampError(weak if digest == _SHA1 else "unsupported hash algorithm")
+        raise SignatureError(weak if digest == _SHA1 else "unsupported hash algorithm")
     embedded = _embedded(decoded)
     signer = _signer(decoded, embedded, authority)
     if not authority.roots:
-        raise TimestampError("no root certificates provided for verifying the certificate chain")
+        raise SignatureError("no root certificates provided for verifying the certificate chain")
     between = (*authority.intermediates, *embedded)
     at = decoded.tst_info.gen_time
     chain = _chain(signer, between, authority, at)
@@ -135,7 +130,7 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     _check_signed(decoded, authority, signer)
     found = Timestamp(at, _accuracy(decoded), chain)
     if hashlib.new(_DIGESTS[digest], message).digest() != imprint.message:
-        raise TimestampError("hashed messages don't match")
+        raise SignatureError("hashed messages don't match")
     return found
 
 
@@ -158,14 +153,11 @@ def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
     with _wrong("error parsing response into Timestamp"):
         listed = decoded.signed_data.certificates
     if len(listed) > _MOST_EMBEDDED:
-        raise TimestampError(
+        raise SignatureError(
             f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
         )
-    try:
+    with within("error parsing response into Timestamp"):
         return [read_certificate(one) for one in listed]
-    except SignatureError as error:
-        text = f"error parsing response into Timestamp: {error.message}"
-        raise TimestampError(text) from None
 
 
 @contextmanager
@@ -174,7 +166,7 @@ def _wrong(what: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, OverflowError, KeyError) as error:
-        raise TimestampError(f"{what}: {' '.join(str(error).split())[:200]}") from None
+        raise SignatureError(f"{what}: {' '.join(str(error).split())[:200]}") from None
 
 
 def _signer(
@@ -187,15 +179,15 @@ def _signer(
         signers = list(decoded.signed_data.signer_infos)
         names = [(one.issuer, one.serial_number) for one in signers]
     if len(names) != 1:
-        raise TimestampError("signer certificate was not found")
+        raise SignatureError("signer certificate was not found")
     given = embedded or ([authority.leaf] if authority.leaf else [])
     if not given:
-        raise TimestampError("leaf certificate must be present in the TSR or as a verify option")
+        raise SignatureError("leaf certificate must be present in the TSR or as a verify option")
     named = [one for one in given if (one.issuer, one.serial_number) == names[0]]
     if not named:
-        raise TimestampError("error while verifying signature: pkcs7: No certificate for signer")
+        raise SignatureError("error while verifying signature: pkcs7: No certificate for signer")
     if authority.leaf is not None and authority.leaf != named[0]:
-        raise TimestampError(
+        raise SignatureError(
             "certificate embedded in the TSR does not match the provided TSA certificate"
         )
     return named[0]
@@ -205,7 +197,7 @@ def _check_signer(signer: x509.Certificate) -> None:
     """Require a certificate for time stamping alone (RFC 3161, 2.3)."""
     failed = "failed to verify TSA certificate"
     if is_authority(signer):
-        raise TimestampError(
+        raise SignatureError(
             f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
         )
     with _wrong(failed):
@@ -214,14 +206,14 @@ def _check_signer(signer: x509.Certificate) -> None:
         except x509.ExtensionNotFound:
             usages = None
     if usages is None or not usages.critical:
-        raise TimestampError(f"{failed}: certificate must set EKU to critical")
+        raise SignatureError(f"{failed}: certificate must set EKU to critical")
     failed = "failed to verify EKU on leaf certificate"
     if (count := len(list(usages.value))) != 1:
-        raise TimestampError(
+        raise SignatureError(
             f"{failed}: certificate has {count} extended key usages, expected only one"
         )
     if TIME_STAMPING not in usages.value:
-        raise TimestampError(
+        raise SignatureError(
             f"{failed}: leaf certificate EKU is not set to TimeStamping as required"
         )
 
@@ -239,9 +231,9 @@ def _check_signed(
         verifier.verify(decoded, decoded.tst_info.message_imprint.message)
     except VerificationError as error:
         said = " ".join(str(error).split("ErrorStack")[0].split()).rstrip(": ")
-        raise TimestampError(f"error while verifying signature: {said}") from None
+        raise SignatureError(f"error while verifying signature: {said}") from None
     except (ValueError, TypeError) as error:
-        raise TimestampError(f"error while verifying signature: {error}") from None
+        raise SignatureError(f"error while verifying signature: {error}") from None
 
 
 def _chain(
@@ -253,11 +245,8 @@ def _chain(
     """Return the path to a root; all certificates must be for time stamping, which OpenSSL requires
     of the signer only."""
     roots = authority.roots
-    try:
+    with within("error while verifying signer certificate chain"):
         found = verify_chain(signer, roots=roots, intermediates=between, at=at, usage=TIME_STAMPING)
-    except SignatureError as error:
-        text = f"error while verifying signer certificate chain: {error.message}"
-        raise TimestampError(text) from None
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Final, TypeVar
 
@@ -15,6 +15,7 @@ from cryptography import x509
 
 from chartkit.engine.ports import KeySource, SignatureError
 from chartkit.model import Body, Json
+from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
     is_authority,
@@ -23,7 +24,11 @@ from chartkit.network.signatures.trust.certificates import (
 )
 from chartkit.network.signatures.trust.keys import PublicKey, log_id, read_key_der, read_public_key
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
-from chartkit.network.signatures.trust.sigstore_library import embedded_trusted_root
+from chartkit.network.signatures.trust.sigstore_library import (
+    certificate_timestamps,
+    embedded_trusted_root,
+    verify_certificate_timestamp,
+)
 
 _MEDIA_TYPE: Final = "application/vnd.dev.sigstore.trustedroot+json;version=0.1"
 _MOST: Final = 100
@@ -166,12 +171,8 @@ def _log(body: Body) -> Log:
     if not raw:
         raise SignatureError("tlog missing public key raw bytes")
     url = str(body.get("baseUrl", ""))
-    try:
+    with within(f"failed to parse public key for tlog: {url} ", ""):
         key = read_key_der(raw)
-    except SignatureError as error:
-        raise SignatureError(
-            f"failed to parse public key for tlog: {url} {error.message}"
-        ) from None
     if not isinstance(given.get("validFor"), dict):
         raise SignatureError("tlog missing public key validity period")
     start, end = _period(given)
@@ -199,11 +200,8 @@ def _chain(body: Body) -> list[x509.Certificate]:
     listed = _member(body, "certChain").get("certificates")
     if not isinstance(listed, list) or not 0 < len(listed) <= _MOST:
         raise SignatureError("CertificateAuthority cert chain is empty")
-    try:
+    with within(f"failed to parse certificate for {body.get('uri', '')}", " "):
         return [read_certificate(_bytes(_object(one).get("rawBytes"))) for one in listed]
-    except SignatureError as error:
-        uri = str(body.get("uri", ""))
-        raise SignatureError(f"failed to parse certificate for {uri} {error.message}") from None
 
 
 def _member(body: Body, key: str) -> Body:
@@ -242,3 +240,22 @@ def _time(value: Json) -> datetime | None:
 
 def _is_within(at: datetime, start: datetime | None, end: datetime | None) -> bool:
     return (start is None or at >= start) and (end is None or at <= end)
+
+
+def verify_sct(
+    certificate: x509.Certificate, issuers: Sequence[x509.Certificate], logs: Mapping[bytes, Log]
+) -> None:
+    """Require that one log promised the certificate while its key was valid, as sigstore-go does.
+
+    issuers: the certificate's own first. Raises SignatureError.
+    """
+    for promised in certificate_timestamps(certificate):
+        log = logs.get(promised.log_id)
+        if log is None or not log.is_valid(promised.timestamp.replace(tzinfo=UTC)):
+            continue
+        try:
+            verify_certificate_timestamp(certificate, promised, issuers, log.key)
+        except SignatureError:
+            continue
+        return
+    raise SignatureError("only able to verify 0 SCT entries; unable to meet threshold of 1")

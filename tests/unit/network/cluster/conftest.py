@@ -60,6 +60,6 @@ def world(
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     def choose(size: int) -> None:
-        monkeypatch.setattr("chartkit.network.cluster.listing.PAGE", size)
+        monkeypatch.setattr("chartkit.network.cluster.reader.PAGE", size)
 
     return choose

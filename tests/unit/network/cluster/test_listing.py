@@ -6,7 +6,7 @@ import weakref
 from urllib.parse import parse_qs, urlsplit
 
 from chartkit.model import Body
-from chartkit.network.cluster.listing import PAGE, listed
+from chartkit.network.cluster.reader import PAGE, listed
 
 OBJECTS = 50_000
 

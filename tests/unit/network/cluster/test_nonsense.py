@@ -8,8 +8,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.model import Body
-from chartkit.network.cluster.listing import listed
-from chartkit.network.cluster.reader import Reader
+from chartkit.network.cluster.reader import Reader, listed
 from chartkit.network.cluster.source import RefusedError
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import labelled

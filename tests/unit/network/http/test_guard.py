@@ -12,10 +12,8 @@ import pytest
 from chartkit.engine.ports.services import ServiceCall
 from chartkit.errors import ChartkitError
 from chartkit.network.http.addresses import literal
-from chartkit.network.http.connections import Dial
+from chartkit.network.http.connections import Dial, Hop, anywhere, encrypted, login_of
 from chartkit.network.http.errors import Fault, NetworkError
-from chartkit.network.http.proxies import login_of
-from chartkit.network.http.routes import Hop, anywhere, encrypted
 from chartkit.network.http.transport import Route
 from chartkit.network.http.urls import Place, Url, read_url, shown_url
 from chartkit.network.services import Services, read_hosts

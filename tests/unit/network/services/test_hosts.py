@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.network.http.urls import Place
-from chartkit.network.services.hosts import read_hosts
+from chartkit.network.services.client import read_hosts
 
 
 @pytest.mark.parametrize(

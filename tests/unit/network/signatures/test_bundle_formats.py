@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
-from chartkit.network.signatures.bundles.reader import BundleError, read_bundle
+from chartkit.network.signatures.bundles.reader import read_bundle
 from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock
 from chartkit.network.signatures.trust.trusted_root import Trust
 from tests.signing.bundle import KIND, OLD_KIND, text
@@ -171,7 +172,7 @@ def test_bundles_that_are_none(keyless: Body, name: str) -> None:
     change, says = FORMATS[name]
     bundle = copy.deepcopy(keyless)
     change(bundle)
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(SignatureError) as raised:
         read_bundle(json.dumps(bundle).encode())
     assert says in raised.value.message
     assert "\n" not in raised.value.message
@@ -185,7 +186,7 @@ def test_an_entry_of_a_digest_must_verify_itself(world: World) -> None:
     body, taken = (json.loads(_octets(one["canonicalizedBody"])) for one in (listed, other))
     body["spec"]["signature"]["content"] = taken["spec"]["signature"]["content"]
     listed["canonicalizedBody"] = text(json.dumps(body).encode())
-    with pytest.raises(BundleError, match=UNREADABLE):
+    with pytest.raises(SignatureError, match=UNREADABLE):
         read_bundle(json.dumps(bundle).encode())
 
 
@@ -209,7 +210,7 @@ def _octets(value: str) -> bytes:
     ],
 )
 def test_bundle_formats_garbage(content: bytes) -> None:
-    with pytest.raises(BundleError, match=r"^proto: ") as raised:
+    with pytest.raises(SignatureError, match=r"^proto: ") as raised:
         read_bundle(content)
     assert len(raised.value.message) < 300
     assert "\n" not in raised.value.message
@@ -266,7 +267,7 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_statements_that_are_not_about_the_image(world: World, name: str) -> None:
     body, says = STATEMENTS[name]
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(SignatureError) as raised:
         _check(world, json.dumps(body).encode())
     assert raised.value.message.startswith("failed to verify signature: ")
     assert says in raised.value.message
@@ -313,7 +314,7 @@ def test_payloads_that_are_no_statements(world: World) -> None:
         "out of range": (body[:-3] + b'{"a": 1e999}}', IN_TOTO),
     }
     for says, (payload, payload_type) in cases.items():
-        with pytest.raises(BundleError) as raised:
+        with pytest.raises(SignatureError) as raised:
             _check(world, payload, payload_type)
         assert says in raised.value.message
 
@@ -323,7 +324,7 @@ def test_an_envelope_is_signed_once(world: World, signatures: int) -> None:
     bundle = world.bare.attest(DIGEST, TYPE, {})
     bundle["dsseEnvelope"]["signatures"] *= signatures
     checks = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
-    with pytest.raises(BundleError, match="exactly one signature is required"):
+    with pytest.raises(SignatureError, match="exactly one signature is required"):
         check(bundle, checks)
 
 

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from chartkit.engine.ports import SignatureError
 from chartkit.model import Body
-from chartkit.network.signatures.bundles.reader import BundleError
 from chartkit.network.signatures.bundles.signers import Identity
 from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock
 from chartkit.network.signatures.trust.trusted_root import Trust, read_trusted_root
@@ -64,17 +64,17 @@ def test_a_keyless_bundle(
 ) -> None:
     checks = replace(world.keyless_checks(clock), logged=logged, promised=promised)
     if clock is Clock.LOGGED and not logged:
-        with pytest.raises(BundleError, match="log entry integrated timestamps: 0 < 1"):
+        with pytest.raises(SignatureError, match="log entry integrated timestamps: 0 < 1"):
             check(keyless, checks)
     else:
         assert check(keyless, checks) == STATEMENT
 
 
 def test_a_certificate_that_nobody_dates(world: World, keyless: Body) -> None:
-    with pytest.raises(BundleError, match="must provide timestamp to verify certificate"):
+    with pytest.raises(SignatureError, match="must provide timestamp to verify certificate"):
         check(keyless, world.keyless_checks(Clock.NONE))
     late = replace(world.keyless_checks(Clock.NOW), now=NOW + timedelta(days=1))
-    with pytest.raises(BundleError, match="leaf certificate verification failed"):
+    with pytest.raises(SignatureError, match="leaf certificate verification failed"):
         check(keyless, late)
 
 
@@ -97,11 +97,11 @@ def test_a_key(world: World) -> None:
 def test_a_bare_signature(world: World) -> None:
     assert check(world.keyless.message(ARTIFACT), world.keyless_checks()) is None
     assert check(world.keyed.message(ARTIFACT), world.key_checks()) is None
-    with pytest.raises(BundleError, match="artifact does not match digest"):
+    with pytest.raises(SignatureError, match="artifact does not match digest"):
         check(world.keyless.message(b"another image"), world.keyless_checks())
     key = ed25519.Ed25519PrivateKey.generate()
     alone = BundlePolicy(Trust(), Clock.NONE, known(key), logged=False)
-    with pytest.raises(BundleError, match="can only be verified with artifacts"):
+    with pytest.raises(SignatureError, match="can only be verified with artifacts"):
         check(Maker(Signer(key)).message(ARTIFACT), alone)
 
 
@@ -140,7 +140,7 @@ def test_kinds_of_keys(world: World, kind: str) -> None:
 def _holds(bundle: Body, checks: BundlePolicy) -> bool:
     try:
         check(bundle, checks)
-    except BundleError as error:
+    except SignatureError as error:
         return "accepted signatures do not match threshold" not in error.message
     return True
 
@@ -151,7 +151,7 @@ def test_the_name_of_a_key_counts_where_there_is_one(world: World) -> None:
     payload = json.dumps(STATEMENT).encode()
     checks = BundlePolicy(Trust(), Clock.NONE, known(world.key), logged=False)
     assert check(world.bare.envelope(payload, keyid=named), checks) == STATEMENT
-    with pytest.raises(BundleError, match="accepted signatures do not match threshold"):
+    with pytest.raises(SignatureError, match="accepted signatures do not match threshold"):
         check(world.bare.envelope(payload, keyid="the key"), checks)
 
 
@@ -177,7 +177,7 @@ def test_who_is_not_meant(world: World, keyless: Body) -> None:
         ),
     }
     for says, (bundle, checks) in cases.items():
-        with pytest.raises(BundleError) as raised:
+        with pytest.raises(SignatureError) as raised:
             check(bundle, checks)
         assert raised.value.message == says
 
@@ -205,7 +205,7 @@ def test_bundles_identities(world: World, keyless: Body, identity: Identity, say
     if not says:
         assert check(keyless, checks) == STATEMENT
         return
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(SignatureError) as raised:
         check(keyless, checks)
     assert raised.value.message == (
         "failed to verify certificate identity: no matching CertificateIdentity found, last error: "
@@ -222,7 +222,7 @@ def test_identities_that_are_none() -> None:
         ),
     }
     for says, identity in cases.items():
-        with pytest.raises(BundleError) as raised:
+        with pytest.raises(SignatureError) as raised:
             identity.check()
         assert raised.value.message == says
 
@@ -234,7 +234,7 @@ def test_what_certificates_say(world: World) -> None:
         leaf = world.authority.leaf(**given)  # type: ignore[arg-type]
         bundle = Maker(Signer.of(leaf)).attest(DIGEST, TYPE, {})
         nobody = Identity("nobody", "", "nobody", "")
-        with pytest.raises(BundleError) as raised:
+        with pytest.raises(SignatureError) as raised:
             check(bundle, replace(checks, identity=nobody))
         return raised.value.message.rpartition("got ")[2] or raised.value.message
 
@@ -251,7 +251,7 @@ def test_what_certificates_say(world: World) -> None:
 def test_whose_certificates_count(world: World) -> None:
     def refused(maker: Maker, trust: Trust = world.trust, promised: bool = False) -> str:
         checks = replace(world.keyless_checks(), trust=trust, promised=promised)
-        with pytest.raises(BundleError) as raised:
+        with pytest.raises(SignatureError) as raised:
             check(maker.attest(DIGEST, TYPE, {}), checks)
         return raised.value.message
 
@@ -286,7 +286,7 @@ def test_a_certificate_that_has_expired_since_it_signed(world: World) -> None:
     assert check(logged, world.keyless_checks())
     stamped = Maker(Signer.of(leaf), [world.clock], Stamp(then)).attest(DIGEST, TYPE, {})
     assert check(stamped, replace(world.keyless_checks(Clock.STAMPED), logged=False))
-    with pytest.raises(BundleError, match="leaf certificate verification failed"):
+    with pytest.raises(SignatureError, match="leaf certificate verification failed"):
         check(logged, replace(world.keyless_checks(Clock.NOW), logged=True))
 
 
@@ -310,7 +310,7 @@ STAMPS: dict[str, tuple[Callable[[World], Maker], str]] = {
 @pytest.mark.parametrize("name", STAMPS)
 def test_time_stamps_that_do_not_count(world: World, name: str) -> None:
     make, says = STAMPS[name]
-    with pytest.raises(BundleError) as raised:
+    with pytest.raises(SignatureError) as raised:
         check(make(world).attest(DIGEST, TYPE, {}), world.keyless_checks(Clock.STAMPED))
     start = (
         "failed to verify timestamps: threshold not met for verified signed timestamps: 0 < 1; "
@@ -325,9 +325,9 @@ def test_several_time_stamps(world: World) -> None:
         bundle = replace(world.keyless, clocks=clocks).attest(DIGEST, TYPE, {"a": 1})
         assert check(bundle, checks) == STATEMENT
     many = replace(world.keyless, clocks=[world.clock] * 33).attest(DIGEST, TYPE, {})
-    with pytest.raises(BundleError, match="too many signed timestamps: 33 > 32"):
+    with pytest.raises(SignatureError, match="too many signed timestamps: 33 > 32"):
         check(many, checks)
     early = replace(world.instance, start=NOW + timedelta(days=1))
     unlogged = replace(checks, trust=read_trusted_root(early.root), logged=False)
-    with pytest.raises(BundleError, match="timestamp is before the validity period start"):
+    with pytest.raises(SignatureError, match="timestamp is before the validity period start"):
         check(world.keyless.attest(DIGEST, TYPE, {}), unlogged)

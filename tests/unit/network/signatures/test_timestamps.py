@@ -8,11 +8,10 @@ from datetime import timedelta
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from chartkit.engine.ports.signatures import SignatureError
+from chartkit.engine.ports import SignatureError
 from chartkit.network.signatures.trust.der_order import with_ordered_certificates
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
-    TimestampError,
     read_authority,
     verify_timestamp,
     verify_token,
@@ -78,7 +77,7 @@ def test_a_bare_token_is_a_granted_response(
 ) -> None:
     found = verify_token(clock.token(MESSAGE), MESSAGE, trusted)
     assert (found.time, found.accuracy) == (NOW, timedelta())
-    with pytest.raises(TimestampError, match="error parsing response into Timestamp"):
+    with pytest.raises(SignatureError, match="error parsing response into Timestamp"):
         verify_token(b"\x30\x03" * 100, MESSAGE, trusted)
 
 
@@ -88,7 +87,7 @@ def test_the_time_that_counts_is_the_stamp_s() -> None:
     when = NOW - YEAR + timedelta(days=1)
     assert verify_timestamp(past.stamp(MESSAGE, Stamp(when)), MESSAGE, trusted).time == when
     with pytest.raises(
-        TimestampError, match="error while verifying signer certificate chain: x509: certificate "
+        SignatureError, match="error while verifying signer certificate chain: x509: certificate "
     ):
         verify_timestamp(past.stamp(MESSAGE), MESSAGE, trusted)
 
@@ -97,7 +96,7 @@ def test_certificates_that_come_along_build_the_chain(clock: TimestampServer) ->
     alone = TimestampAuthority((clock.certificates[-1],))
     assert verify_timestamp(clock.stamp(MESSAGE), MESSAGE, alone).time == NOW
     bare = clock.stamp(MESSAGE, Stamp(embeds=False))
-    with pytest.raises(TimestampError, match="leaf certificate must be present in the TSR"):
+    with pytest.raises(SignatureError, match="leaf certificate must be present in the TSR"):
         verify_timestamp(bare, MESSAGE, alone)
 
 
@@ -138,7 +137,7 @@ def test_what_is_no_time_stamp_of_a_message(
     clock: TimestampServer, trusted: TimestampAuthority, name: str
 ) -> None:
     wrong = WRONG[name]
-    with pytest.raises(TimestampError) as raised:
+    with pytest.raises(SignatureError) as raised:
         verify_timestamp(clock.stamp(wrong.message, wrong.stamp), MESSAGE, trusted)
     assert raised.value.message.startswith(wrong.says)
     assert "\n" not in raised.value.message
@@ -175,7 +174,7 @@ def test_who_may_not_stamp(name: str) -> None:
     server = make()
     leaf, *between, root = server.certificates
     trusted = TimestampAuthority((root,), tuple(between), leaf)
-    with pytest.raises(TimestampError) as raised:
+    with pytest.raises(SignatureError) as raised:
         verify_timestamp(server.stamp(MESSAGE), MESSAGE, trusted)
     assert raised.value.message.startswith(says)
 
@@ -184,13 +183,13 @@ def test_whose_time_stamp_does_not_count(
     clock: TimestampServer, trusted: TimestampAuthority
 ) -> None:
     other = timestamp_server()
-    with pytest.raises(TimestampError, match="does not match the provided TSA certificate"):
+    with pytest.raises(SignatureError, match="does not match the provided TSA certificate"):
         verify_timestamp(other.stamp(MESSAGE), MESSAGE, trusted)
     with pytest.raises(
-        TimestampError, match="error while verifying signer certificate chain: x509: certificate "
+        SignatureError, match="error while verifying signer certificate chain: x509: certificate "
     ):
         verify_timestamp(other.stamp(MESSAGE), MESSAGE, replace(trusted, leaf=None))
-    with pytest.raises(TimestampError, match="no root certificates provided"):
+    with pytest.raises(SignatureError, match="no root certificates provided"):
         verify_timestamp(clock.stamp(MESSAGE), MESSAGE, replace(trusted, roots=()))
 
 
@@ -202,7 +201,7 @@ def test_a_time_stamp_that_was_changed(clock: TimestampServer, trusted: Timestam
         try:
             # The certificates beside the signature are not part of what is signed.
             assert verify_timestamp(broken, MESSAGE, trusted).time == NOW
-        except TimestampError as error:
+        except SignatureError as error:
             refused.append(error.message)
     assert len(refused) > len(good) // 28
     assert not any("\n" in message for message in refused)
@@ -212,7 +211,7 @@ def test_a_time_stamp_that_was_changed(clock: TimestampServer, trusted: Timestam
     "content", [b"", b"garbage", b"\x30\x80" * 500, b"\x30\x84\xff\xff\xff\xff"]
 )
 def test_timestamps_garbage(trusted: TimestampAuthority, content: bytes) -> None:
-    with pytest.raises(TimestampError, match=r"^error parsing response into Timestamp: "):
+    with pytest.raises(SignatureError, match=r"^error parsing response into Timestamp: "):
         verify_timestamp(content, MESSAGE, trusted)
 
 
@@ -221,7 +220,7 @@ def test_a_time_stamp_with_too_many_certificates(
 ) -> None:
     others = tuple(authority(f"number {number}").certificate for number in range(30))
     extended = replace(clock.leaf, chain=(*clock.leaf.chain, *others))
-    with pytest.raises(TimestampError, match="the timestamp carries 33 certificates"):
+    with pytest.raises(SignatureError, match="the timestamp carries 33 certificates"):
         verify_timestamp(TimestampServer(extended).stamp(MESSAGE), MESSAGE, trusted)
 
 

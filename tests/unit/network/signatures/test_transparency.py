@@ -13,7 +13,6 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
 from chartkit.network.signatures.cosign.transparency import read_entry
-from chartkit.network.signatures.trust.certificate_logs import verify_sct
 from chartkit.network.signatures.trust.sigstore_library import (
     certificate_timestamps,
     verify_certificate_timestamp,
@@ -21,7 +20,7 @@ from chartkit.network.signatures.trust.sigstore_library import (
     verify_inclusion,
     verify_promise,
 )
-from chartkit.network.signatures.trust.trusted_root import Log, single_log
+from chartkit.network.signatures.trust.trusted_root import Log, single_log, verify_sct
 from tests.signing.authority import NOW, CertificateLog, authority, key_pem, log_id, new_key, sign
 from tests.signing.cosign import Signer
 from tests.signing.rekor import Log as Rekor

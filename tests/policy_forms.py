@@ -20,7 +20,7 @@ from chartkit.helm.render import render_chart
 from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
 from chartkit.render.compiled import compiled_set
-from chartkit.scan.example_world import example_world
+from chartkit.scan.verdicts import example_world
 from tests.policy_library import library
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (

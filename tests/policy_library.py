@@ -20,7 +20,7 @@ from chartkit.library.parameters import helm_body
 from chartkit.library.policies import Library, read_library
 from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult
-from chartkit.scan.example_world import example_world
+from chartkit.scan.verdicts import example_world
 
 _CHART = "apiVersion: v2\nname: library\nversion: 0.0.0\n"
 _TARGET = Target("library", "default")

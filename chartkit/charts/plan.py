@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from chartkit.library.policy import LibraryPolicy
 from chartkit.library.profiles import Resolved
-from chartkit.output.generated_chart import GeneratedChart
+from chartkit.output.write import GeneratedChart
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ def _connected(
 ) -> tuple[Cluster, Releases]:
     from chartkit.charts.engine.chart import NAMESPACE
     from chartkit.install.backend import releases
-    from chartkit.install.field_manager import write_as_helm
+    from chartkit.install.library import write_as_helm
     from chartkit.network.cluster.client import connect
 
     write_as_helm()

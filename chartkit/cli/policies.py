@@ -306,8 +306,7 @@ def add(name: str, profile: str, new: bool, project: Path) -> None:
     several have it; the name alone is enough if it is unique. Comments in the
     profile and in chartkit.yaml are kept.
     """
-    from chartkit.catalog.authoring.add import add
-    from chartkit.catalog.authoring.add_report import as_text
+    from chartkit.catalog.authoring.add import add, as_text
 
     if new and not profile:
         raise click.UsageError("--new-profile needs --profile, which says what it is called")

@@ -6,16 +6,49 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 import click
 
-from chartkit.cli.options.cluster import CLUSTER_OPTIONS
 from chartkit.cli.options.groups import takes
 from chartkit.cli.options.output import one_of
 from chartkit.cli.options.request import REQUEST_OPTIONS
 from chartkit.cli.terminal import unguarded, wants_colour
 from chartkit.report import FORMATS
 from chartkit.scan.options import ScanOptions
+
+CLUSTER_OPTIONS: Final = (
+    click.option(
+        "--cluster",
+        is_flag=True,
+        help="Scan a live cluster, read-only, instead of PATH. A PATH that --record wrote is "
+        "scanned as a cluster without this option.",
+    ),
+    click.option(
+        "--context", metavar="NAME", help="The kubeconfig's context; the current one if not given."
+    ),
+    click.option(
+        "--cluster-policies",
+        is_flag=True,
+        help="Evaluate the policies that are installed in the cluster.",
+    ),
+    click.option(
+        "--reports",
+        is_flag=True,
+        help="Compare the results with the PolicyReports of the cluster, and list the differences.",
+    ),
+    click.option(
+        "--fail-on-differences", is_flag=True, help="Like --reports; exit 1 if anything differs."
+    ),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Write everything that is read to DIR, for the same scan to take as PATH without the "
+        "cluster. Data of Secrets is left out, except public keys of signers.",
+    ),
+)
 
 
 @click.command()

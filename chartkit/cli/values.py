@@ -125,7 +125,7 @@ def migrate_values(
 def _fix(files: Sequence[Path], defaults: dict[str, object]) -> None:
     from chartkit.documents.reader import read_source
     from chartkit.report.outputs import write_over
-    from chartkit.values.lint.fixes import fix_values
+    from chartkit.values.lint.files import fix_values
 
     for file in files:
         text, done = fix_values(read_source(file), str(file), defaults)

@@ -15,7 +15,7 @@ from chartkit.errors import InputError, RenderError
 from chartkit.helm.backend import helm
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at
-from chartkit.output.generated_chart import GeneratedChart
+from chartkit.output.write import GeneratedChart
 from chartkit.schemas.json_schema import require_single_keys
 from chartkit.temporary import temporary_folder
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import re
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from chartkit.install.releases import MARK, DesiredRelease, Release, failure, release_of
-from chartkit.install.stderr_filter import warnings_once
 from chartkit.model import Body
-from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.client import MANAGER, Cluster
 
 _ENDING_SECONDS: Final = 10
 """Seconds that an operation may take to end after Ctrl-C."""
@@ -145,3 +150,83 @@ class LibraryReleases:
             cancel()
             thread.join(_ENDING_SECONDS)
             raise
+
+
+_STAT: Final = Path("/proc/self/stat")
+_ARG_START: Final = 48
+"""The number of the field that says where the process's arguments begin; see proc(5)."""
+
+
+def write_as_helm() -> bool:
+    """Name the process `helm` before Helm's library is loaded, which reads the name once; returns
+    whether that worked, as it does on Linux.
+
+    Under server-side apply a list such as `validationActions` belongs to those who wrote its items:
+    what two managers wrote adds up. The library calls itself as the process is called, `python`,
+    and would share every list with the program `helm`.
+    """
+    given = os.fsencode(sys.orig_argv[0]) if sys.orig_argv else b""
+    name = given.rpartition(b"/")[2]
+    if len(name) < len(MANAGER):
+        return False
+    try:
+        fields = _STAT.read_text("ascii", "replace").rpartition(")")[2].split()
+        start = int(fields[_ARG_START - 3])
+    except (OSError, ValueError, IndexError):
+        return False
+    if not start or ctypes.string_at(start, len(given) + 1) != given + b"\0":
+        return False
+    ctypes.memmove(start + len(given) - len(name), MANAGER.encode() + b"\0", len(MANAGER) + 1)
+    return True
+
+
+_LINE: Final = re.compile(r"([IWEF])\d{4} [\d:.]+ +\d+ ([\w.-]+):\d+\] (.*)")
+_WARNINGS: Final = "warnings.go"
+_STDERR: Final = 2
+
+
+@contextmanager
+def warnings_once(shown: set[str]) -> Iterator[None]:
+    """Filter warnings of the API server from standard error while Go runs, whose client writes one
+    for every object (`I1121 20:14:39.1 2465 warnings.go:107] "Warning: …"`): each text is shown
+    once, other lines pass as they are. shown: texts that were shown already."""
+    try:
+        before = os.dup(_STDERR)
+    except OSError:
+        # Standard error is closed: there is nothing to stand before.
+        yield
+        return
+    reading, writing = os.pipe()
+    os.dup2(writing, _STDERR)
+    os.close(writing)
+    thread = threading.Thread(target=_pass_on, args=(reading, before, shown), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.dup2(before, _STDERR)
+        thread.join()
+        os.close(before)
+
+
+def readable(line: str, shown: set[str]) -> str:
+    """Return a line as it is shown, empty where it repeats another."""
+    found = _LINE.fullmatch(line)
+    if found is None:
+        return line
+    severity, file, text = found.groups()
+    if file != _WARNINGS:
+        return "" if severity == "I" else line
+    text = text.strip('"').removeprefix("Warning: ")
+    if text in shown:
+        return ""
+    shown.add(text)
+    return f"warning of the API server: {text}"
+
+
+def _pass_on(reading: int, to: int, shown: set[str]) -> None:
+    with os.fdopen(reading, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            text = readable(line.rstrip("\n"), shown)
+            if text:
+                os.write(to, f"{text}\n".encode())

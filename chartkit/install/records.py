@@ -11,6 +11,7 @@ from typing import Final
 
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_text, resources
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.install.releases import Status, driver, record_name
 from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import Cluster
@@ -67,3 +68,29 @@ def packed(body: Body, kind: str) -> str:
     content = gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
     encoded = base64.b64encode(content)
     return (base64.b64encode(encoded) if kind == "secret" else encoded).decode()
+
+
+_POLICY: Final = "helm.sh/resource-policy"
+
+
+def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: int) -> int:
+    """Mark the CRDs in a release's stored manifest as kept; returns their number. Helm asks the
+    manifest that it stored, not the objects, what to keep, and has no option for that.
+
+    Raises ReleaseError for a record that cannot be read.
+    """
+    name, kind = record_name(release, revision), driver()
+    record = cluster.record(kind, namespace, name)
+    if record is None:
+        return 0
+    body = stored(record, kind, name)
+    bodies = [each.body for each in manifest_objects(body, name)]
+    definitions = [each for each in bodies if each["kind"] == "CustomResourceDefinition"]
+    for each in definitions:
+        metadata = each["metadata"]
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), _POLICY: "keep"}
+    if definitions:
+        changed = {**body, "manifest": dump_documents(bodies)}
+        patch = {"data": {"release": packed(changed, kind)}}
+        cluster.patch_record(kind, namespace, name, patch)
+    return len(definitions)

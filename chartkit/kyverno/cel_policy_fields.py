@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final
 
+from chartkit.kyverno import cel_policy_fields
 from chartkit.kyverno.cluster_policy_fields import Field, Use, rows, uses
 from chartkit.kyverno.versions import Version
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at, mappings_at
 
 GROUP = "policies.kyverno.io"
 NAMESPACED = "Namespaced"
@@ -145,3 +147,25 @@ def as_json() -> Body:
             for kind, settings in SETTINGS.items()
         },
     }
+
+
+_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+
+
+def extends_to_controllers(body: Body) -> bool:
+    """Return whether a policy matches Pods only, so that it is extended to their controllers.
+
+    Source: Kyverno's `CanAutoGen` of CEL policies.
+    """
+    kind = str(body["kind"]).removeprefix(cel_policy_fields.NAMESPACED)
+    if "autogen" not in cel_policy_fields.SETTINGS[kind]:
+        return False
+    constraints = mapping_at(body, "spec", "matchConstraints")
+    rules = mappings_at(constraints, "resourceRules")
+    excluding = constraints.get("objectSelector") or constraints.get("excludeResourceRules")
+    if excluding or len(rules) != 1:
+        return False
+    [rule] = rules
+    return not rule.get("resourceNames") and all(
+        rule.get(key) == value for key, value in _PODS.items()
+    )

@@ -12,15 +12,13 @@ from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cluster_policy_fields
-from chartkit.library.cel_form import checked_cel
-from chartkit.library.cleanup_form import KIND as CLEANUP
-from chartkit.library.cleanup_form import check_cleanup, cleans, require_same_purpose
+from chartkit.library.forms import CLEANUP, check_cleanup, checked_cel, cleans, require_same_purpose
 from chartkit.library.parameters import helm_body, helm_cel
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Location, mapping_at
-from chartkit.output.generated_chart import GeneratedChart
+from chartkit.output.write import GeneratedChart
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _PLAIN, _CEL = ".yaml", "_cel.yaml"

@@ -23,7 +23,7 @@ from chartkit.errors import InputError
 from chartkit.helm.embedded_code import UNKNOWN, UpstreamText, read_upstream
 from chartkit.helm.escaping import escape_all
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields
-from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.policy import LibraryPolicy
 from chartkit.model import Body, Json, Location

@@ -20,8 +20,22 @@ from chartkit.documents.reader import read_source
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Explanation, Location, Severity
 from chartkit.output import atomic_folder
-from chartkit.output.generated_chart import GeneratedChart
 from chartkit.output.values_merge import Prefer, merge_values
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedChart:
+    """A chart as it is to be written.
+
+    name: the chart's name and folder; files: text by path inside the chart, owned by chartkit and
+    written as they are; values: text by file name (`values.yaml`, `values_dev.yaml` …), where hand
+    edits are kept by a three-way merge.
+    """
+
+    name: str
+    files: Mapping[str, str]
+    values: Mapping[str, str]
+
 
 RECORD = ".chartkit"
 RULE_OVERWRITTEN = "CK122"

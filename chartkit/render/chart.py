@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,17 +17,21 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.charts.engine.chart import NAMESPACE
+from chartkit.charts.names import ENGINE, POLICIES, REPORTER
+from chartkit.charts.policies.chart import template_file
+from chartkit.charts.policies.values_schema import SCHEMA_FILE, parameters_alone
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import RenderError
 from chartkit.helm import backend as helm
 from chartkit.helm.model import DryRun
 from chartkit.helm.render import Rendered, admit, dry_run, lint_chart, render_chart
+from chartkit.library.policy import LibraryPolicy
+from chartkit.library.profiles import Resolved
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.output.write import Tree
-from chartkit.project.project import Environment
+from chartkit.project.project import Environment, Project, Workload
 from chartkit.values.lint import Subject as LintSubject
 
-SCHEMA_FILE: Final = "values.schema.json"
 _THREADS: Final = 4
 
 
@@ -192,3 +197,84 @@ def _parse(text: str, file: str) -> Document:
 def _parse_json(text: str) -> Body:
     body: Body = json.loads(text)
     return body
+
+
+ALL = "all"
+"""The environment column of rows that are about every environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One environment to check.
+
+    engine: None where the project does not install Kyverno there; resolved: the environment's
+    policies and their settings, None where they are upstream's; others: further vendored charts.
+    """
+
+    project: Project
+    environment: Environment
+    policies: Chart
+    engine: Chart | None
+    others: tuple[Chart, ...]
+    workloads: tuple[Workload, ...]
+    resolved: Resolved | None
+
+    @property
+    def charts(self) -> list[Chart]:
+        """The environment's charts, the engine's first."""
+        charts = (self.engine, self.policies, *self.others)
+        return [chart for chart in charts if chart is not None]
+
+
+def subject(
+    project: Project,
+    environment: Environment,
+    charts: Sequence[Chart],
+    workloads: Sequence[Workload],
+    resolved: Resolved | None,
+) -> Subject:
+    """Gather what belongs to an environment; workloads: further ones, from the command line."""
+    own = {chart.name: chart for chart in charts if chart.environment is environment}
+    others = tuple(own[name] for name in (REPORTER,) if name in own)
+    scanned = (*environment.workloads, *workloads)
+    return Subject(project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved)
+
+
+_PARTS: Final = "parts"
+_ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
+"""Templates that go through all policies of the chart."""
+
+
+def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
+    """Return a folder with the chart as it is laid out, without other policies' templates and
+    templates about all policies; its schema has only the parameters of the policies. The rest was
+    checked where the whole chart was rendered; Helm renders an example's own parameters faster so.
+
+    The same policies give one and the same folder. Its files are the chart's own: not to be
+    changed.
+    """
+    names = sorted(policy.name for policy in policies)
+    digest = hashlib.sha256("\n".join(names).encode()).hexdigest()
+    target = chart.files.folder.parent / _PARTS / digest / chart.files.folder.name
+    if not target.is_dir():
+        target.mkdir(parents=True)
+        for name in _wanted(chart, {template_file(policy) for policy in policies}):
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            os.link(chart.files.folder / name, target / name, follow_symlinks=False)
+        schema = parameters_alone(chart.files.schema() or {}, names)
+        (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8")
+    return target
+
+
+def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
+    others = {name for name in chart.files.tree.files if _is_policy(name)}.difference(templates)
+    left_out = {SCHEMA_FILE, *_ABOUT_ALL, *others}
+    for path in chart.files.folder.rglob("*"):
+        name = path.relative_to(chart.files.folder).as_posix()
+        if name not in left_out and (path.is_symlink() or not path.is_dir()):
+            yield name
+
+
+def _is_policy(name: str) -> bool:
+    """Return whether a file is a policy's template, which is in the folder of a group."""
+    return name.startswith("templates/") and name.count("/") > 1

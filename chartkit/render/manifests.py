@@ -21,8 +21,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
-from chartkit.render.chart import Chart
-from chartkit.render.environment import ALL, Subject
+from chartkit.render.chart import ALL, Chart, Subject
 from chartkit.render.model import Outcome, Row
 
 _RECORD: Final = ".chartkit"

@@ -12,22 +12,33 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
-from chartkit.charts.names import ENGINE, POLICIES
+from chartkit.charts.engine import chart as engine_chart
+from chartkit.charts.engine import policy_reporter
+from chartkit.charts.names import ENGINE, POLICIES, REPORTER
 from chartkit.charts.plan import ChartPlan
+from chartkit.charts.policies import chart as policies_chart
+from chartkit.charts.upstream import vendored
 from chartkit.charts.upstream.vendored import Vendored, read_vendored
+from chartkit.errors import InputError
+from chartkit.kyverno import matrix, releases
 from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import Tree
 from chartkit.project.project import Environment, Project, Workload
 from chartkit.render import overlays
-from chartkit.render.chart import Chart, ChartFiles, helm_threads, start_chart
+from chartkit.render.chart import (
+    ALL,
+    Chart,
+    ChartFiles,
+    Subject,
+    helm_threads,
+    start_chart,
+    subject,
+)
 from chartkit.render.checks.policy_warnings import merge_environments
-from chartkit.render.checks.run import check_environment, failed
-from chartkit.render.checks.vendored import vendored_rows
-from chartkit.render.environment import ALL, Subject, subject
+from chartkit.render.checks.run import check_environment, failed, vendored_rows
 from chartkit.render.manifests import drift, manifests
 from chartkit.render.model import Outcome, Row
-from chartkit.render.planning import plan_charts, plan_values_alone
 from chartkit.temporary import temporary_folder
 
 
@@ -210,3 +221,51 @@ def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
     for tree in reversed(different):
         write.publish(tree, root)
     return tuple(tree.folder for tree in different)
+
+
+def plan_charts(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
+    """Plan a project's charts, the engine's first; upstream: the vendored ones, by name."""
+    environments = list(project.environments.values())
+    with_engine = [env for env in environments if env.engine]
+    if with_engine and ENGINE in upstream:
+        yield vendored.plan(upstream[ENGINE], with_engine, project.root)
+    elif with_engine:
+        yield _plan_engine(with_engine)
+    if POLICIES in upstream:
+        yield vendored.plan(upstream[POLICIES], environments, project.root)
+    else:
+        yield policies_chart.plan(project)
+    if REPORTER in upstream:
+        yield vendored.plan(upstream[REPORTER], environments, project.root)
+
+
+def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
+    """Plan the values files of a chart that the project does not have: policy-reporter's, unless
+    it is vendored."""
+    settings = {
+        env.name: (env.policy_reporter, env.monitoring)
+        for env in project.environments.values()
+        if env.policy_reporter
+    }
+    if settings and REPORTER not in upstream:
+        yield policy_reporter.plan(settings)
+
+
+def _plan_engine(with_engine: Sequence[Environment]) -> ChartPlan:
+    for env in with_engine:
+        _require_supported(env)
+    available = {env.name: env.high_availability for env in with_engine}
+    monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
+    version = releases.current().version
+    return engine_chart.plan(available, matrix.kube_version_range([version]), monitored)
+
+
+def _require_supported(env: Environment) -> None:
+    supported = releases.current().version
+    if env.kyverno != supported:
+        message = f"the engine chart installs Kyverno {supported}, not {env.kyverno}"
+        hint = (
+            f'set kyverno: "{supported}", or engine: false where another chart installs Kyverno; '
+            "`chartkit vendor chart kyverno` takes upstream's chart of another version"
+        )
+        raise InputError(message, env.locate("kyverno"), hint)

@@ -26,8 +26,7 @@ from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Diagnostic, Json, Location, Resource
 from chartkit.report import PolicyFacts
-from chartkit.scan.files import is_chart, walk
-from chartkit.scan.inputs import ChartOptions, Note, is_object, render_inputs
+from chartkit.scan.inputs import ChartOptions, Note, is_chart, is_object, render_inputs, walk
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
 _MARK = "<%"

@@ -16,8 +16,7 @@ from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id
 from chartkit.safe_text import shown
-from chartkit.scan.refused_objects import with_refusals
-from chartkit.scan.run import ScanContext
+from chartkit.scan.run import ScanContext, with_refusals
 
 _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from chartkit.engine import (
@@ -19,7 +19,6 @@ from chartkit.engine import (
 from chartkit.engine.cli_files import NO_VALUES, Admissions, UserValues
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.model import Body, Resource, RuleResult, Status, mapping_at
-from chartkit.scan.refused_objects import with_refusals
 
 Sink = Callable[[Resource, Sequence[RuleResult]], None]
 
@@ -106,3 +105,36 @@ def _audited(
         return result
     action = policy.action(result.rule, resource.namespace, labels)
     return result if action == ENFORCE else replace(result, status=Status.WARN)
+
+
+def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
+    """Return the results, with `unmade` set to the fields of a wrong type that a rule introduces.
+    Fields that were wrong before count for no rule.
+    """
+    for result in results:
+        if result.patched or result.patched_target or result.generated or result.updated:
+            break
+    else:
+        return results
+    from chartkit.engine.cel.shapes.faults import type_faults
+
+    known = set(type_faults(resource.body))
+    found: list[RuleResult] = []
+    for result in results:
+        made = _made(result) if result.status is Status.PASS else ()
+        faults = [fault for body in made for fault in type_faults(body) if fault not in known]
+        if faults and not result.unmade:
+            known.update(faults)
+            text = f"an API server refuses the object: {'; '.join(faults)}"
+            result = replace(result, unmade=text)
+        found.append(result)
+    return found
+
+
+def _made(result: RuleResult) -> Iterator[Body]:
+    if result.patched:
+        yield result.patched
+    if result.patched_target:
+        yield result.patched_target
+    yield from result.generated
+    yield from result.updated

@@ -45,7 +45,7 @@ from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.network.signatures.local_blobs import LocalBlobs, trusted_by
 from chartkit.network.signatures.trust.secret_keys import ScannedSecrets
-from chartkit.scan.files import existing, walk
+from chartkit.scan.inputs import existing, walk
 
 CLI_GROUP: Final = "cli.kyverno.io/"
 

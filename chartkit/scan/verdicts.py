@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import read_file, resources
 from chartkit.engine import (
     OFFLINE,
     Cleaner,
@@ -21,6 +24,7 @@ from chartkit.engine import (
     evaluate,
     plan_deletions,
 )
+from chartkit.engine.cli_files import partial_api
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.model import Body, Resource, RuleResult, Status, single_line
 
@@ -108,3 +112,20 @@ def _written(rule: str) -> str:
     for prefix in _AUTOGEN:
         rule = rule.removeprefix(prefix)
     return rule
+
+
+CLUSTER_FILE: Final = "cluster.yaml"
+
+
+def example_world(example: Resource) -> World:
+    """Return the world for evaluating an example: the objects in `cluster.yaml` next to it; raise
+    InputError for an invalid file."""
+    return _read(Path(example.location.file).parent / CLUSTER_FILE)
+
+
+@lru_cache(maxsize=256)
+def _read(file: Path) -> World:
+    if not file.is_file():
+        return OFFLINE
+    bodies = [as_submitted(one).body for one in resources(read_file(file))]
+    return World(api=partial_api(bodies))

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from chartkit.engine.cel.environments import ENVIRONMENTS
-from chartkit.kyverno.cel_functions import CALLS, kyverno_call
-from chartkit.library.cel_form import VALIDATING
+from chartkit.kyverno.cel_literals import CALLS, kyverno_call
+from chartkit.library.forms import VALIDATING
 
 _INTERNAL = {"__orValueCompat__", "math.@max", "math.@min", "globalContext.Context"}
 _MACROS = {"math": {"greatest", "least"}, "exceptions": {"allowedImages", "allowedValues"}}

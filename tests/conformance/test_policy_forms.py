@@ -17,11 +17,11 @@ from chartkit.engine.cel.shapes.table import shape_of
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.policy import NamedExpression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.kyverno.cel_functions import kyverno_call
+from chartkit.kyverno.cel_literals import kyverno_call
 from chartkit.library.policy import Examples, FolderPolicy
 from chartkit.model import Body, Json, Resource, RuleResult, Status
 from chartkit.scan import verdicts
-from chartkit.scan.example_world import example_world
+from chartkit.scan.verdicts import example_world
 from tests.policy_forms import (
     ADMISSION,
     CLUSTER,

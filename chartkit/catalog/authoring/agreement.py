@@ -12,8 +12,7 @@ from chartkit.errors import InputError
 from chartkit.library.policies import BAD_FILE, POLICY_FILE
 from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Diagnostic, Explanation, Location, Resource, Severity
-from chartkit.scan.example_world import example_world
-from chartkit.scan.verdicts import Verdict, judge
+from chartkit.scan.verdicts import Verdict, example_world, judge
 
 EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"

@@ -6,6 +6,7 @@ resources decide, every rule is seen to act. A vendored library is as its lock f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -16,7 +17,6 @@ from typing import Final
 from chartkit import bundled
 from chartkit.catalog.authoring.agreement import EXAMPLES, decided
 from chartkit.catalog.authoring.forms import Form, forms_of
-from chartkit.catalog.authoring.wording import says_why
 from chartkit.catalog.entries import kinds_of
 from chartkit.catalog.libraries import own_libraries, vendored
 from chartkit.catalog.model import Kind
@@ -331,3 +331,24 @@ def _kinds(forms: Sequence[Form]) -> list[Kind]:
 
 def _error(rule: str, message: str, place: Location | None, hint: str | None = None) -> Diagnostic:
     return Diagnostic(rule, Severity.ERROR, message, place, hint)
+
+
+_WORD: Final = re.compile(r"[^\W_]{3,}")
+_FEWEST: Final = 8
+_PLACEHOLDERS: Final = ("todo", "fixme", "tbd", "lorem ipsum")
+
+
+def says_why(title: str, description: str) -> str:
+    """Return what a description lacks; empty where it lacks nothing.
+
+    A reason cannot be told from a rule by its words, but one that has hardly a word that is not in
+    the title gives none.
+    """
+    lower = description.lower()
+    for placeholder in _PLACEHOLDERS:
+        if re.search(rf"\b{placeholder}\b", lower):
+            return f"the description is not written yet ('{placeholder}')"
+    new = set(_WORD.findall(lower)) - set(_WORD.findall(title.lower()))
+    if len(new) < _FEWEST:
+        return "the description says little more than the title, and not why"
+    return ""

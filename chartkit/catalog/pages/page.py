@@ -7,22 +7,26 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from chartkit import bundled
+from chartkit.catalog.authoring.needs import needs_of
+from chartkit.catalog.coverage.standards import built_in_standards, read_standard
 from chartkit.catalog.libraries import BUILT_IN
 from chartkit.catalog.markdown import block, cell_code, code, link, prose, table
-from chartkit.catalog.mentions import Mentions, mentions
 from chartkit.catalog.model import Entry
-from chartkit.catalog.pages.needs import needs_lines
 from chartkit.catalog.show import Details, details, does
+from chartkit.charts.rbac.requirements import Permission
 from chartkit.documents.reader import read_file, resources
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
+from chartkit.library.policies import read_library
+from chartkit.library.profiles import read_profile, resolve
 from chartkit.model import Body
-from chartkit.scan.example_world import CLUSTER_FILE
+from chartkit.scan.verdicts import CLUSTER_FILE
 
 MARK: Final = "<!-- Written by `chartkit policies docs`: what is changed here is lost. -->\n"
 INDEX: Final = "README.md"
@@ -187,3 +191,77 @@ def _index_row(entry: Entry, prefix: str) -> list[str]:
         prose(", ".join(entry.kinds)),
         prose(entry.minimum),
     ]
+
+
+_NEEDS_HEAD = ("Controller", "API group", "Resources", "Verbs")
+
+
+def needs_lines(entry: Entry) -> Iterator[str]:
+    """A section for permissions, ConfigMaps and GlobalContextEntries; none where it needs none.
+
+    Raises the error of a form that cannot be rendered.
+    """
+    found = needs_of(entry)
+    if found.permissions:
+        rows = [_needs_row(each) for each in found.permissions]
+        lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
+        yield f"## Permissions\n\n{lead}\n\n{table(_NEEDS_HEAD, rows)}"
+    read = [f"ConfigMap {code(str(each))}" for each in found.config_maps]
+    read += [f"GlobalContextEntry {code(name)}" for name in found.global_entries]
+    if read:
+        yield f"## What must be there\n\n{_bullets(read)}"
+    if found.unknown:
+        messages = dict.fromkeys(prose(each.message) for each in found.unknown)
+        yield f"## What its needs do not show\n\n{_bullets(messages)}"
+
+
+def _bullets(texts: Iterable[str]) -> str:
+    return "".join(f"- {text}\n" for text in texts)
+
+
+def _needs_row(each: Permission) -> list[str]:
+    controller = f"{each.controller}, for background scans" if each.scan else str(each.controller)
+    group = cell_code(each.group) or "core"
+    return [prose(controller), group, cell_code(each.resource), prose(", ".join(each.verbs))]
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """controls: of standards, each with where it is written; profiles: those that have it."""
+
+    controls: tuple[tuple[str, str], ...] = ()
+    profiles: tuple[str, ...] = ()
+
+
+def mentions() -> Mapping[str, Mentions]:
+    """Return the mentions of the built-in policies, by reference.
+
+    A profile that has a policy switched off says so: it ships in the chart, for values to switch
+    it on.
+    """
+    controls, profiles = _controls(), _profiles()
+    return {
+        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
+        for reference in {**controls, **profiles}
+    }
+
+
+def _controls() -> dict[str, list[tuple[str, str]]]:
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in built_in_standards():
+        for control in read_standard(name).controls:
+            said = f"{name.upper()} {control.id}", control.source
+            for reference in (*control.policies, *control.also):
+                found.setdefault(reference, []).append(said)
+    return found
+
+
+def _profiles() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    library = read_library([bundled.library_dir()])
+    for file in sorted(bundled.profiles_dir().glob("*.yaml")):
+        profile = read_profile(file.stem, Path())
+        for each in resolve([profile], library).policies.values():
+            said = profile.name if each.enabled else f"{profile.name} (switched off)"
+            found.setdefault(each.policy.reference, []).append(said)
+    return found

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.vendoring.strip_root import strip_root
 from chartkit.errors import InputError
 from chartkit.model import Location
 from chartkit.network.downloads.archives import read_archive, read_folder, unpack
@@ -71,3 +71,23 @@ def _no_ref(ref: str, source: str) -> None:
     if ref:
         place = Location(shown_source(source))
         raise InputError("a ref is for a git checkout", place, "leave --ref out")
+
+
+def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Files without the one folder that archives wrap around a library.
+
+    It is kept where it is a category: where below it a folder is a policy.
+    """
+    tops = {name.partition("/")[0] for name in files}
+    inner = {name.partition("/")[2]: content for name, content in files.items()}
+    if len(tops) != 1 or "" in inner or not _has_categories(inner):
+        return dict(files)
+    return inner
+
+
+def _has_categories(names: Iterable[str]) -> bool:
+    """Return whether a file is as deep as a category's policies."""
+    return any(
+        name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
+        for name in names
+    )

@@ -25,6 +25,7 @@ from chartkit.charts.policies.values_schema import (
     RESTRICTED,
     SCHEMA_FILE,
     Catalogue,
+    dump_json,
     is_standard,
     values_schema,
 )
@@ -35,8 +36,8 @@ from chartkit.helm.escaping import escape, escape_all
 from chartkit.helm.long_lines import wrap_templates
 from chartkit.helm.render import render_chart
 from chartkit.kyverno import cel_policy_fields, cluster_policy_fields, releases
-from chartkit.kyverno.cel_autogen import extends_to_controllers
-from chartkit.kyverno.cel_functions import kyverno_call
+from chartkit.kyverno.cel_literals import kyverno_call
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.matrix import (
     ADMISSION_POLICIES,
     admission_policies,
@@ -45,7 +46,7 @@ from chartkit.kyverno.matrix import (
 )
 from chartkit.kyverno.versions import Version
 from chartkit.library import upstream
-from chartkit.library.cel_form import VALIDATING
+from chartkit.library.forms import VALIDATING
 from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import (
@@ -62,7 +63,6 @@ from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.library.templating import render_text, render_tree
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Resource
-from chartkit.output.readable_json import dump_json
 from chartkit.project.project import (
     FILE_NAME,
     Environment,

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from chartkit import bundled
 from chartkit.charts.policies.forms import filters_of_cel, rulings
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 CHART_NAME = "kyverno-policies"
 SCHEMA_FILE = "values.schema.json"
@@ -190,3 +191,27 @@ def _parameters_schema(policy: LibraryPolicy, shared: Body) -> Body:
 def _pattern(name: str) -> str:
     """Return a regular expression for a policy's name alone, for Go, Python and ECMA 262."""
     return f"^{name.replace('.', '[.]')}$"
+
+
+_WIDTH: Final = 120
+
+
+def dump_json(value: Json) -> str:
+    """Return a value as JSON, keys in their order, ending with a newline."""
+    return _text(value, "", 0) + "\n"
+
+
+def _text(value: Json, indent: str, used: int) -> str:
+    """Return a value; used: the columns in front of it on its line, and a comma behind it."""
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or len(line) + used <= _WIDTH:
+        return line
+    inner = indent + " "
+    if isinstance(value, list):
+        items = [inner + _text(item, inner, len(inner) + 1) for item in value]
+        return "[\n" + ",\n".join(items) + f"\n{indent}]"
+    lines = []
+    for key, item in value.items():
+        start = f"{inner}{json.dumps(key, ensure_ascii=False)}: "
+        lines.append(start + _text(item, inner, len(start) + 1))
+    return "{\n" + ",\n".join(lines) + f"\n{indent}}}"

@@ -11,8 +11,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from chartkit.charts.rbac.builtin_roles import READ
-from chartkit.charts.rbac.requirements import RBAC_GROUP, RBAC_NOTE, Controller, Findings, Path
+from chartkit.charts.rbac.requirements import (
+    RBAC_GROUP,
+    RBAC_NOTE,
+    READ,
+    Controller,
+    Findings,
+    Path,
+)
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.kyverno.cel_literals import ObjectLiteral, calls, constants, objects, results

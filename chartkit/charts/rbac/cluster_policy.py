@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from chartkit.charts.rbac.builtin_roles import READ
 from chartkit.charts.rbac.requirements import (
     RBAC_GROUP,
     RBAC_NOTE,
+    READ,
     SECRETS,
     VARIABLE,
     Controller,

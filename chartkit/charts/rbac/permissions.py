@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from chartkit.charts.rbac.builtin_roles import granted
 from chartkit.charts.rbac.cel_policy import cel_needs
 from chartkit.charts.rbac.cluster_policy import cleanup_needs, policy_needs
-from chartkit.charts.rbac.requirements import Findings, Needs, Permission
+from chartkit.charts.rbac.requirements import Findings, Needs, Permission, granted
 from chartkit.documents.reader import read_file
 from chartkit.kyverno.cel_policy_fields import GROUP, KINDS, NAMESPACED
 from chartkit.kyverno.resource_names import known_kinds

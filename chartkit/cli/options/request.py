@@ -8,9 +8,68 @@ from typing import Final
 import click
 
 from chartkit.cli.options.helm import helm_option
-from chartkit.cli.options.network import NETWORK_OPTIONS
-from chartkit.cli.options.registry import REGISTRY_OPTIONS
 from chartkit.scan.options import DEFAULT_NAMESPACE, DEFAULT_PROFILE
+
+NETWORK_OPTIONS: Final = (
+    click.option(
+        "--allow-network",
+        "allowed_hosts",
+        multiple=True,
+        metavar="HOST[:PORT][=HOST[:PORT]]",
+        help="Let policies call services at this host, and at no other; after =, the host to call "
+        "instead, such as a forwarded port; repeatable.",
+    ),
+    click.option(
+        "--allow-http-in-namespaced-policies",
+        "allows_http",
+        is_flag=True,
+        help="Let namespaced policies call services as well, as Kyverno's controllers do with "
+        "--allowHTTPInNamespacedPolicies; --allow-network names the hosts.",
+    ),
+)
+
+
+REGISTRY_OPTIONS: Final = (
+    click.option(
+        "--registry",
+        "asks_registries",
+        is_flag=True,
+        help="Ask registries about images, with the credentials of Docker's configuration; without "
+        "this option no registry is asked.",
+    ),
+    click.option(
+        "--registry-mirror",
+        "registry_mirrors",
+        multiple=True,
+        metavar="REGISTRY=HOST",
+        help="A host to ask in place of a registry; repeatable.",
+    ),
+    click.option(
+        "--registry-ca",
+        "registry_authorities",
+        type=click.Path(path_type=Path),
+        help="A file of certificates (PEM) to trust in addition to the system's.",
+    ),
+    click.option(
+        "--registry-plain-http",
+        "registry_plain",
+        multiple=True,
+        metavar="HOST",
+        help="A registry to ask over HTTP without TLS; repeatable.",
+    ),
+    click.option(
+        "--registry-cache",
+        type=click.Path(path_type=Path),
+        help="A folder in which to cache registries' answers by digest.",
+    ),
+    click.option(
+        "--trusted-root",
+        type=click.Path(path_type=Path),
+        help="The trusted_root.json of a Sigstore instance, in place of the public instance's, "
+        "which is built in.",
+    ),
+)
+
 
 REQUEST_OPTIONS: Final = (
     click.argument("paths", nargs=-1, metavar="PATH…"),

@@ -14,16 +14,14 @@ from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import InputError
 from chartkit.helm.render import hook_moments
+from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.project.project import Workload
-from chartkit.render.chart import Chart
-from chartkit.render.checks.flags import allows_http
+from chartkit.render.chart import Chart, Subject
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.compiled import compiled_set
-from chartkit.render.environment import Subject
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
-from chartkit.scan.files import is_chart
-from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.inputs import ChartOptions, is_chart, read_inputs
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.run import ScanContext, namespace_labels, run_scan
 from chartkit.scan.user_inputs import UserInputs

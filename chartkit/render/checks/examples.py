@@ -21,16 +21,14 @@ from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.project import Action
+from chartkit.render.chart import Subject, part_of
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.compiled import compiled_set
-from chartkit.render.environment import Subject
 from chartkit.render.model import Outcome, Row, counted, listed, rows
-from chartkit.render.partial_chart import part_of
-from chartkit.scan.example_world import example_world
 from chartkit.scan.policies import PolicySet
-from chartkit.scan.verdicts import judge
+from chartkit.scan.verdicts import example_world, judge
 
 _HIDDEN = (
     "an exclusion may hide it{places}; one by names or selector turns Kyverno's rules for pod "

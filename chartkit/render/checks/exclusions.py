@@ -10,8 +10,8 @@ from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
 from chartkit.model import Body, Json, Location, Resource, mapping_at
-from chartkit.render.environment import Subject
-from chartkit.values.lint.subject import Subject as Values
+from chartkit.render.chart import Subject
+from chartkit.values.lint.rule import Subject as Values
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from chartkit.compare.risk import Level, generators
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
-from chartkit.render.environment import Subject
+from chartkit.render.chart import Subject
 from chartkit.render.model import Outcome, Row
 
 CHECK: Final = "risk"

@@ -24,8 +24,8 @@ from chartkit.library.profiles import ResolvedPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.project.project import Action
+from chartkit.render.chart import Subject
 from chartkit.render.checks.exclusions import Exclusions
-from chartkit.render.environment import Subject
 from chartkit.render.model import Outcome, Row
 
 CHECK: Final = "own policies"

@@ -25,7 +25,7 @@ from chartkit.model import (
     mapping_at,
     mappings_at,
 )
-from chartkit.render.environment import Subject
+from chartkit.render.chart import Subject
 from chartkit.render.model import Row, counted, rows
 
 _KEYS: Final = {

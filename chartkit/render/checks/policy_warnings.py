@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
-from chartkit.render.environment import Subject
+from chartkit.render.chart import Subject
 from chartkit.render.model import HELM_WARNINGS, POLICY_WARNINGS, Outcome, Row, findings
 from chartkit.scan.policies import PolicySet
 

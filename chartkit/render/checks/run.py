@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from chartkit.charts.names import ENGINE
+from chartkit.charts.upstream.vendored import Vendored, said
 from chartkit.library.policy import LibraryPolicy
+from chartkit.project.project import Environment, Project
+from chartkit.render.chart import ALL, Subject
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.generators import removed_generators
@@ -13,7 +17,6 @@ from chartkit.render.checks.permissions import permissions
 from chartkit.render.checks.policy_warnings import policy_warnings
 from chartkit.render.checks.unsent import Unsent
 from chartkit.render.checks.versions import availability, compatibility, faults, helm, values
-from chartkit.render.environment import Subject
 from chartkit.render.model import Outcome, Row
 
 
@@ -47,3 +50,25 @@ def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None)
 def failed(found: Sequence[Row]) -> bool:
     """Return whether any check failed."""
     return any(row.outcome is Outcome.FAIL for row in found)
+
+
+CHECK = "charts"
+
+
+def vendored_rows(
+    project: Project, taken: Mapping[str, Vendored], environments: Sequence[Environment]
+) -> Iterator[Row]:
+    """Yield a note for each vendored chart, and a warning for each setting of chartkit.yaml that
+    has no effect on it; environments: those to check. Raise InputError."""
+    for name, found in taken.items():
+        used = name != ENGINE or any(env.engine for env in project.environments.values())
+        message = f"{name} {found.chart.version} is upstream's own, from {found.source}"
+        if not used:
+            message = f"{name} is vendored, and no environment installs it (engine: false)"
+        yield Row(ALL, CHECK, Outcome.NOTE, message, found.lock_place)
+        for env in environments:
+            if used and (env.engine or name != ENGINE):
+                for each in said(found, env, project.root).left:
+                    yield Row(
+                        env.name, CHECK, Outcome.WARNING, each.message, each.location, each.hint
+                    )

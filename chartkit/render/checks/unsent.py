@@ -19,8 +19,7 @@ from chartkit.engine.configuration import (
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
-from chartkit.render.chart import Chart
-from chartkit.render.environment import Subject
+from chartkit.render.chart import Chart, Subject
 
 _CONFIG: Final = "config"
 _OWN: Final = "excludeKyvernoNamespace"

@@ -13,8 +13,7 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
-from chartkit.render.chart import Chart
-from chartkit.render.environment import Subject
+from chartkit.render.chart import Chart, Subject
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
 

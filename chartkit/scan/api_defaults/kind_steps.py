@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from chartkit.model import Body, Json
-from chartkit.scan.api_defaults.shape import at, copied, is_zero
+from chartkit.scan.api_defaults.shape import Shape, at, copied, is_zero
 
 RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -147,3 +147,112 @@ def subject_step(subject: Body) -> None:
         subject.pop("apiGroup", None)
         if subject.get("kind") in ("User", "Group"):
             subject["apiGroup"] = RBAC
+
+
+_CPU: Final[Body] = {
+    "type": "Resource",
+    "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+}
+_METRICS_ANNOTATION: Final = "autoscaling.alpha.kubernetes.io/metrics"
+_PERIOD: Final = 15
+_PERCENT: Final = {"type": "Percent", "value": 100, "periodSeconds": _PERIOD}
+_PODS: Final = {"type": "Pods", "value": 4, "periodSeconds": _PERIOD}
+_RULES: Final[dict[str, dict[str, Any]]] = {
+    "scaleUp": {
+        "stabilizationWindowSeconds": 0,
+        "selectPolicy": "Max",
+        "policies": [_PODS, _PERCENT],
+    },
+    "scaleDown": {"selectPolicy": "Max", "policies": [_PERCENT]},
+}
+_AMOUNTS: Final = Shape(amounts=("value", "averageValue"))
+METRICS: Final = {
+    f"metrics[].{source}.target": _AMOUNTS
+    for source in ("resource", "containerResource", "pods", "object", "external")
+}
+
+
+def fill_behavior(spec: Body) -> None:
+    """Fill in metrics, and the rules of both directions if one is given."""
+    if not spec.get("metrics"):
+        spec["metrics"] = [copied(_CPU)]
+    behavior = spec.get("behavior")
+    if not isinstance(behavior, dict):
+        return
+    for direction, defaults in _RULES.items():
+        rules = behavior.setdefault(direction, {})
+        if isinstance(rules, dict):
+            rules.update({key: copied(one) for key, one in defaults.items() if key not in rules})
+
+
+def fill_target(scaler: Body) -> None:
+    """Fill in an object of autoscaling/v1, which keeps other metrics in an annotation."""
+    if any(_METRICS_ANNOTATION in one for one in at(scaler, "metadata.annotations")):
+        return
+    for spec in at(scaler, "spec"):
+        spec.setdefault("targetCPUUtilizationPercentage", 80)
+
+
+_AFFINITY_SECONDS: Final = 10800
+_WITH_ADDRESS: Final = ("ClusterIP", "NodePort", "LoadBalancer")
+
+
+def _affinity(spec: Body) -> None:
+    if is_zero(spec.get("sessionAffinity")):
+        spec["sessionAffinity"] = "None"
+    if spec["sessionAffinity"] == "None":
+        spec.pop("sessionAffinityConfig", None)
+    elif spec["sessionAffinity"] == "ClientIP" and not any(
+        "timeoutSeconds" in one for one in at(spec, "sessionAffinityConfig.clientIP")
+    ):
+        spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
+
+
+def _of_type(spec: Body) -> None:
+    if spec.get("selector") == {}:
+        del spec["selector"]
+    if is_zero(spec.get("type")):
+        spec["type"] = "ClusterIP"
+    kind = spec["type"]
+    is_external = kind in ("NodePort", "LoadBalancer") or (
+        kind == "ClusterIP" and bool(spec.get("externalIPs"))
+    )
+    if is_external and is_zero(spec.get("externalTrafficPolicy")):
+        spec["externalTrafficPolicy"] = "Cluster"
+    if kind in _WITH_ADDRESS:
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+        _addresses(spec)
+    if kind == "LoadBalancer":
+        spec.setdefault("allocateLoadBalancerNodePorts", True)
+
+
+def _addresses(spec: Body) -> None:
+    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs")
+    if address and isinstance(address, str) and not addresses:
+        spec["clusterIPs"] = [address]
+    elif is_zero(address) and isinstance(addresses, list) and addresses:
+        spec["clusterIP"] = addresses[0]
+    is_dual = spec.get("clusterIP") == "None" and not spec.get("selector")
+    spec.setdefault("ipFamilyPolicy", "RequireDualStack" if is_dual else "SingleStack")
+
+
+def _target_port(port: Body) -> None:
+    if is_zero(port.get("targetPort")) and "port" in port:
+        port["targetPort"] = port["port"]
+
+
+SERVICE = Shape(
+    absent={"spec": {}},
+    parts={
+        "spec": Shape(
+            steps=(_affinity, _of_type),
+            zero="clusterIP externalName loadBalancerIP externalTrafficPolicy healthCheckNodePort"
+            " publishNotReadyAddresses",
+            parts={
+                "ports[]": Shape(
+                    steps=(_target_port,), empty={"protocol": "TCP"}, zero="name nodePort"
+                )
+            },
+        )
+    },
+)

@@ -13,11 +13,15 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.model import Body, Resource
-from chartkit.scan.api_defaults.admission import POD
+from chartkit.scan.api_defaults.admission import POD, Accounts, accounts_among, mount_token
 from chartkit.scan.api_defaults.kind_steps import (
+    METRICS,
     RBAC,
+    SERVICE,
     data_of_texts,
     data_source,
+    fill_behavior,
+    fill_target,
     first_generation,
     job_step,
     labels_of_template,
@@ -31,10 +35,7 @@ from chartkit.scan.api_defaults.kind_steps import (
     subject_step,
 )
 from chartkit.scan.api_defaults.pods import CLAIM_SPEC, TEMPLATE, VOLUME_SOURCES
-from chartkit.scan.api_defaults.scaling import METRICS, fill_behavior, fill_target
-from chartkit.scan.api_defaults.services import SERVICE
 from chartkit.scan.api_defaults.shape import Shape, fill, tidy
-from chartkit.scan.api_defaults.token import Accounts, accounts_among, mount_token
 
 
 def all_as_stored(found: Sequence[Resource]) -> list[Resource]:

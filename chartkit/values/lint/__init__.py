@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from chartkit.model import Diagnostic
+from chartkit.values.lint.rule import Subject
 from chartkit.values.lint.rules import RULES
 from chartkit.values.lint.rules.invalid_value import InvalidValue
 from chartkit.values.lint.rules.unknown_key import UnknownKey
-from chartkit.values.lint.subject import Subject
 
 Check = Callable[[Subject], Iterable[Diagnostic]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence, Set
 from dataclasses import replace
@@ -19,8 +20,10 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno import releases
 from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.output.round_trip import loaded
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.values.lint.rules import RULES
 
 _SCHEMA = "values.schema.json"
 
@@ -157,3 +160,32 @@ def _in_values(subject: Subject, found: Diagnostic) -> Diagnostic:
     """A finding of what was rendered, at the value that decides it."""
     path = high_availability.values_path(found)
     return found if path is None else replace(found, location=subject.locate(path))
+
+
+def fix_values(text: str, file: str, defaults: Body) -> tuple[str, list[str]]:
+    """Return a values file with every fix that applies, and the ids of the rules. A fix changes
+    only what has no effect as it is; comments and order stay.
+
+    file: its name in messages; defaults: the chart's own values. Raise InputError for a text that
+    cannot be read, or not be edited without a change to other lines.
+    """
+    from ruamel.yaml.error import YAMLError
+
+    documents = read_text(text, file)
+    if len(documents) != 1:
+        return text, []
+    require_single_keys(documents[0])
+    try:
+        yaml, document = loaded(text)
+    except YAMLError:
+        hint = "edit it by hand: `chartkit explain` says how"
+        message = "cannot be edited without a change to other lines"
+        raise InputError(message, Location(file), hint) from None
+    if not isinstance(document, dict):
+        return text, []
+    done = [rule.id for rule in RULES if rule.fixes and rule.fix(document, defaults)]
+    if not done:
+        return text, []
+    out = io.StringIO()
+    yaml.dump(document, out)
+    return out.getvalue(), done

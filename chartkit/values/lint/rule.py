@@ -2,11 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
-from chartkit.values.lint.subject import Subject
+from chartkit.documents.reader import Document
+from chartkit.helm.render import merge
+from chartkit.model import Body, Diagnostic, Explanation, Json, Location, Resource, Severity
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One chart as one environment gets it.
+
+    defaults: the chart's values.yaml; overlays: the environment's values files, the last wins;
+    schema: values.schema.json, None where the chart has none; apis: API versions of custom
+    resources to whether the environment has them; resources: what Helm rendered, empty before.
+    """
+
+    defaults: Document
+    overlays: tuple[Document, ...]
+    schema: Body | None
+    apis: Mapping[str, bool]
+    resources: Sequence[Resource] = ()
+
+    @property
+    def values(self) -> Body:
+        """The values as Helm gives them to templates: overlays laid on, null keys deleted."""
+        merged: Body = self.defaults.body or {}
+        for overlay in self.overlays:
+            merged = merge(merged, overlay.body or {})
+        return without_nulls(merged)
+
+    def locate(self, path: Sequence[str | int]) -> Location:
+        """The place that decides a value: the last file that has the whole path, or most of it."""
+        best = self.defaults.locate(*path)
+        for document in self.overlays:
+            place = document.locate(*path)
+            if place.path.count("/") >= best.path.count("/"):
+                best = place
+        return best
+
+
+def value_at(values: Json, path: Path) -> Json:
+    """Return the value at a path through mappings; None where there is none."""
+    for step in path:
+        if not isinstance(values, dict):
+            return None
+        values = values.get(step)
+    return values
+
+
+def leaves(values: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """Every value that is neither a mapping nor a list, with its path."""
+    if isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from leaves(value, (*path, key))
+    elif isinstance(values, list):
+        for index, item in enumerate(values):
+            yield from leaves(item, (*path, index))
+    else:
+        yield path, values
+
+
+def without_nulls(values: Mapping[str, Any]) -> Body:
+    """The values without the keys that are null, which Helm deletes."""
+    return {
+        key: without_nulls(value) if isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if value is not None
+    }
 
 
 class Rule:

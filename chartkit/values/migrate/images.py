@@ -8,8 +8,7 @@ from typing import Final
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
 from chartkit.values.migrate.context import Context, Outcome
-from chartkit.values.migrate.shapes import misshapen
-from chartkit.values.migrate.table import Row
+from chartkit.values.migrate.table import Row, misshapen
 from chartkit.values.migrate.tree import Entry, Path, as_block, data_of
 
 _REPOSITORIES: Final = {

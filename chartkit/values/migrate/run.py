@@ -21,16 +21,14 @@ from chartkit.values.migrate.known import (
     Known,
     is_of_engine,
     known,
+    origin,
     refusals,
 )
-from chartkit.values.migrate.leftovers import as_comments, leftovers
-from chartkit.values.migrate.origin import origin
 from chartkit.values.migrate.reading import read_tree
-from chartkit.values.migrate.shapes import misshapen
-from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, rows
+from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, Span, misshapen, rows
 from chartkit.values.migrate.transforms import TRANSFORMS
 from chartkit.values.migrate.tree import Block, Entry, Leaf, Path, as_block, data_of
-from chartkit.values.migrate.writing import write_tree
+from chartkit.values.migrate.writing import as_comments, leftovers, write_tree
 
 _NEW_CONTROLLERS = ("backgroundController", "reportsController")
 _SAY = "Say what is meant."

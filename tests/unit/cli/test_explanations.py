@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import chartkit
-from chartkit.cli.explanations import as_list, as_text, explanation, explanations
+from chartkit.cli.explain import as_list, as_text, explanation, explanations
 from chartkit.errors import InputError
 from chartkit.model import Explanation
 from chartkit.values.lint.rule import Rule

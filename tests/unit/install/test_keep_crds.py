@@ -7,7 +7,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.helm.render import render_chart
-from chartkit.install.keep_crds import keep_definitions
+from chartkit.install.records import keep_definitions
 from chartkit.network.cluster.client import connect
 from chartkit.network.cluster.errors import ReleaseError
 from tests.unit.install.conftest import World

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.model import Body, Json
 
 PODS: Body = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}

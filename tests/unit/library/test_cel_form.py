@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.errors import InputError, RenderError
 from chartkit.kyverno import cel_policy_fields
-from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import read_library
 from chartkit.library.rendered import RenderedPolicy, read_templates

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
-from chartkit.output.kustomize import overlays
+from chartkit.render.overlays import overlays
 
 
 def config(name: str, **data: str) -> Resource:

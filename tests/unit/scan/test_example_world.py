@@ -9,7 +9,7 @@ import pytest
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
-from chartkit.scan.example_world import example_world
+from chartkit.scan.verdicts import example_world
 
 _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 _CLUSTER = """\

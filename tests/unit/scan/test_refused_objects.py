@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.engine.cel.shapes.faults import type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
-from chartkit.scan.refused_objects import with_refusals
+from chartkit.scan.run import with_refusals
 
 
 def _pod(**spec: Any) -> Body:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from chartkit.model import Body, Diagnostic, Location
 from chartkit.schemas import json_schema
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject, value_at, without_nulls
+from chartkit.values.lint.rule import Rule, Subject, value_at, without_nulls
 
 _MERGED_ONLY = frozenset({"required"})
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, Json, mapping_at, mappings_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 
 _SYSTEM: Final = "kube-system"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"

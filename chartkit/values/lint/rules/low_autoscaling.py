@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from chartkit.charts.engine.high_availability import minimum
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 
 
 class LowAutoscaling(Rule):

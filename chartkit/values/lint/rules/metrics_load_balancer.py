@@ -7,9 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.metrics_services import metrics_services
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.services import metrics_services
 
 _INTERNAL: Final = MappingProxyType(
     {

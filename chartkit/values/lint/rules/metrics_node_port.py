@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.metrics_services import metrics_services
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.services import metrics_services
 
 
 class MetricsNodePort(Rule):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Path, Subject
+from chartkit.values.lint.rule import Path, Rule, Subject
 
 _PLACES: Final = ("features", "featuresOverride")
 _NAMESAKES: Final = ("cleanupJobs",)

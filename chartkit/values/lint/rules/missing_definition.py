@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject, leaves
+from chartkit.values.lint.rule import Rule, Subject, leaves
 
 _MONITORING: Final = "monitoring.coreos.com/v1"
 _SWITCHES: Final = frozenset({("serviceMonitor", "enabled"), ("prometheusRule", "enabled")})

@@ -7,8 +7,7 @@ from typing import Final
 
 from chartkit.kyverno.versions import Version
 from chartkit.model import Diagnostic, Json
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 
 _ENGINE: Final = "kyverno"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, Resource
-from chartkit.values.lint.node_ports import node_ports, place_of
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.services import node_ports, place_of
 
 
 class SharedNodePort(Rule):

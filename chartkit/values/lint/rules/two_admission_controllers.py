@@ -11,8 +11,7 @@ from chartkit.charts.engine.high_availability import (
 )
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 
 
 class TwoAdmissionControllers(Rule):

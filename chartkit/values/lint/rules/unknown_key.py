@@ -8,8 +8,7 @@ from typing import Final
 
 from chartkit.model import Body, Diagnostic
 from chartkit.suggestions import suggestion
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Path, Subject
+from chartkit.values.lint.rule import Path, Rule, Subject
 
 _EVERYWHERE: Final = frozenset({"global", "tags"})
 """Top-level keys that Helm itself gives a meaning."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 
 
 class WebhooksCleanup(Rule):

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chartkit.model import Body, Diagnostic, Json, mapping_at
-from chartkit.values.lint.rule import Rule
-from chartkit.values.lint.subject import Subject
+from chartkit.values.lint.rule import Rule, Subject
 
 
 class WebhooksList(Rule):

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Resource
 from chartkit.project.project import Project
-from chartkit.render.checks.flags import allows_http
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.unit.project.project_files import write_profile, write_project
 

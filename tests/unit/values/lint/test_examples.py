@@ -8,8 +8,7 @@ import pytest
 
 from chartkit.registration import modules
 from chartkit.values.lint import rules
-from chartkit.values.lint.files import check_files, defaults
-from chartkit.values.lint.fixes import fix_values
+from chartkit.values.lint.files import check_files, defaults, fix_values
 from chartkit.values.lint.rule import Rule
 from chartkit.values.lint.rules import RULES
 

@@ -5,8 +5,7 @@ import pytest
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Body
-from chartkit.values.lint.files import defaults
-from chartkit.values.lint.fixes import fix_values
+from chartkit.values.lint.files import defaults, fix_values
 
 
 @pytest.mark.parametrize(

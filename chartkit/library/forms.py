@@ -1,14 +1,17 @@
-"""Checks of a library policy's form in CEL, next to its ClusterPolicy."""
+"""Checks of the forms of a library policy: the one in CEL, and policies that delete."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
-from chartkit.documents.reader import Document
+from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
 from chartkit.kyverno import cel_policy_fields
-from chartkit.kyverno.cel_autogen import extends_to_controllers
+from chartkit.kyverno.cel_policy_fields import extends_to_controllers
+from chartkit.kyverno.versions import Version
+from chartkit.library.policies import METADATA_FILE
 from chartkit.library.policy import FolderPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 
@@ -95,3 +98,43 @@ def _texts(node: Json) -> Iterator[str]:
     elif isinstance(node, list):
         for value in node:
             yield from _texts(value)
+
+
+CLEANUP_VERSION: Final = "kyverno.io/v2"
+CLEANUP: Final = "ClusterCleanupPolicy"
+DELETING: Final = "DeletingPolicy"
+SINCE: Final = Version(1, 12)
+"""The first Kyverno that serves cleanup policies in that version of the API."""
+
+
+def cleans(body: Json) -> bool:
+    """Return whether a policy deletes on a schedule, by its kind."""
+    return isinstance(body, dict) and body.get("kind") in (CLEANUP, DELETING)
+
+
+def check_cleanup(body: Body, policy: FolderPolicy, place: Location) -> None:
+    """Raises InputError for a cleanup policy that has no schedule, matches nothing, or that an
+    older Kyverno than it claims does not serve; place: where it stands."""
+    spec = body.get("spec")
+    spec = spec if isinstance(spec, dict) else {}
+    if body.get("apiVersion") != CLEANUP_VERSION:
+        hint = f"write it as {CLEANUP_VERSION}"
+        raise InputError(
+            f"policy '{policy.name}' is no {CLEANUP} of {CLEANUP_VERSION}", place, hint
+        )
+    if not isinstance(spec.get("schedule"), str) or not isinstance(spec.get("match"), dict):
+        raise InputError(f"policy '{policy.name}' has no schedule, or matches nothing", place)
+    if policy.minimum_kyverno < SINCE:
+        claimed = read_file(policy.folder / METADATA_FILE)[0].locate("minimumKyverno")
+        message = (
+            f"policy '{policy.name}' claims Kyverno {policy.minimum_kyverno}, but {CLEANUP} in "
+            f"{CLEANUP_VERSION} came with {SINCE}"
+        )
+        raise InputError(message, claimed, f'say minimumKyverno: "{SINCE}"')
+
+
+def require_same_purpose(body: Body, cel: Body, policy: FolderPolicy, place: Location) -> None:
+    """Raises InputError where one form deletes and the other does not; place: that in CEL."""
+    if cleans(body) != cleans(cel):
+        message = f"policy '{policy.name}' is a {body['kind']}, and in CEL a {cel['kind']}"
+        raise InputError(message, place, f"{DELETING} stands beside {CLEANUP}")

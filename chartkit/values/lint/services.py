@@ -1,11 +1,21 @@
-"""The node ports of rendered Services, and where the values set them."""
+"""Services of the controllers' metrics, and the node ports of rendered Services."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from chartkit.model import Body, Json, Location, Resource
-from chartkit.values.lint.subject import Subject, leaves
+from chartkit.kyverno.controllers import CONTROLLERS
+from chartkit.model import Body, Json, Location, Resource, mapping_at
+from chartkit.values.lint.rule import Subject, leaves
+
+
+def metrics_services(subject: Subject, kind: str) -> Iterator[tuple[str, Body]]:
+    """Yield the keys of the controllers whose metrics Service has a type, with its values."""
+    for key in CONTROLLERS.values():
+        service = mapping_at(subject.values, key, "metricsService")
+        if service.get("type") == kind and service.get("create") is not False:
+            yield key, service
+
 
 _WITH_NODE_PORTS = frozenset({"NodePort", "LoadBalancer"})
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from chartkit import bundled
 from chartkit.charts.engine.monitoring import API
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import Version
@@ -26,67 +26,9 @@ _WHY = {
     Action.AUDIT: "A violation is reported; promote single policies to Enforce below.",
 }
 _AVAILABLE = frozenset({"prd"})
+_NEEDS = Path(__file__).with_name("needs.yaml")
 _OF_AMAZON = "require-target-type-ip"
 """The policies that imply Amazon's load balancers, whatever the cluster is called."""
-
-
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A setting of a policy that Kyverno's own objects need.
-
-    available: whether a highly available engine needs it too; exclude: what the policy leaves
-    alone, in lines of YAML, none for a policy that is to report only; mode: the one way of
-    monitoring that needs it, None where it does not depend on that.
-    """
-
-    policy: str
-    reason: str
-    available: bool = True
-    exclude: tuple[str, ...] = ("namespaces: [kyverno]",)
-    mode: Mode | None = None
-
-
-NEEDS = (
-    Need("restrict-automount-sa-token", "Kyverno talks to the API server with its token"),
-    Need(
-        "require-pod-probes",
-        "two of Kyverno's controllers answer no requests and have no probes",
-    ),
-    Need("restrict-image-registries", "Kyverno's images come from reg.kyverno.io and ghcr.io"),
-    Need(
-        "require-memory-request-equals-limit",
-        "what Kyverno needs depends on the cluster, and its limits leave room",
-    ),
-    Need("disallow-service-links", "Kyverno's chart does not set it"),
-    Need("limit-revision-history", "Kyverno's chart keeps ten revisions"),
-    Need(
-        "require-image-digest",
-        "the images of Kyverno's chart and of the first workload are named by their tags",
-        exclude=("namespaces: [kyverno, hello]",),
-    ),
-    Need(
-        "require-priority-class",
-        "Kyverno's pods and the first workload name none, for the classes are yours",
-        exclude=("namespaces: [kyverno, hello]",),
-    ),
-    Need(
-        "deployment-has-multiple-replicas",
-        "one replica is enough without high availability",
-        available=False,
-    ),
-    Need(
-        "require-encryption-aws-loadbalancers",
-        "the controllers serve their metrics without TLS",
-        exclude=("namespaces: [kyverno]", 'names: ["kyverno-*-metrics"]'),
-        mode=Mode.LOAD_BALANCER,
-    ),
-    Need(
-        "require-aws-node-identity",
-        "Kyverno is not asked about kube-system by default, and its background scans report this",
-        exclude=(),
-    ),
-)
-"""The settings for policies that refuse the charts' defaults, with the reasons."""
 
 
 def project_files(
@@ -98,7 +40,10 @@ def project_files(
     a profile that there is not.
     """
     enabled = _enabled(profiles)
-    needs = [each for each in NEEDS if each.policy in enabled and each.mode in (None, monitoring)]
+    needs = [{"exclude": ["namespaces: [kyverno]"], **each} for each in read_file(_NEEDS)[0].body]
+    needs = [each for each in needs if each["policy"] in enabled]
+    needs = [each for each in needs if each.get("monitoring") in (None, monitoring)]
+    general = [each for each in needs if "notHighlyAvailable" not in each]
     amazon = eks or _OF_AMAZON in enabled
     context: dict[str, Any] = {
         "schema": SCHEMA,
@@ -108,14 +53,14 @@ def project_files(
         "version": str(cluster),
         "monitoring": first_monitoring(monitoring, amazon) if monitoring else None,
         "api": API,
-        "needs": [need for need in needs if need.available],
+        "needs": general,
         "environments": [
             {
                 "name": name,
                 "action": str(action),
                 "why": _WHY[action],
                 "available": name in _AVAILABLE,
-                "needs": [need for need in needs if not need.available and name not in _AVAILABLE],
+                "needs": [each for each in needs if each not in general and name not in _AVAILABLE],
                 "example": name in _AVAILABLE,
             }
             for name, action in DEFAULT_ACTIONS.items()

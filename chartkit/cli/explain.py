@@ -80,8 +80,6 @@ def explain(subject: str | None) -> None:
     Quote TEXT, or pipe it in with `-`. Prints what it means, why it matters and what to do. Without
     an argument, lists every ID.
     """
-    from chartkit.cli.explain import as_list, as_text, explanation
-
     if subject is None:
         click.echo(as_list(), nl=False)
     elif _RULE_ID.fullmatch(subject):

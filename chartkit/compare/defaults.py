@@ -1,17 +1,17 @@
 """Objects with their defaults filled in, so that writing out a default is no difference.
 
 Built-in kinds get the defaults of `scan.api_defaults`. Kyverno's kinds get those of their
-definitions, and those that Kyverno's code has for fields without one (`GetFailurePolicy`,
-`ValidationActions` and so on in the API's types).
+definitions, and those that Kyverno's code has for fields without one (`defaults.yaml`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.scan.api_defaults.kinds import as_stored
 from chartkit.scan.api_defaults.shape import copied
@@ -19,47 +19,8 @@ from chartkit.schemas.compact import Schema
 from chartkit.schemas.convert import type_library
 from chartkit.schemas.crds import kinds, root_schema
 
-_ON: Final[Body] = {"enabled": True}
-_OFF: Final[Body] = {"enabled": False}
-_OF_RULES: Final[Body] = {
-    "applyRules": "All",
-    "failurePolicy": "Fail",
-    "generateExisting": False,
-    "mutateExistingOnPolicyUpdate": False,
-    "useServerSideApply": False,
-    "webhookTimeoutSeconds": 10,
-}
-_VALIDATION: Final[Body] = {
-    "failurePolicy": "Fail",
-    "validationActions": ["Deny"],
-    "evaluation": {"mode": "Kubernetes", "admission": _ON, "background": _ON},
-}
-_BY_CODE: Final[Mapping[str, Body]] = MappingProxyType(
-    {
-        "ClusterPolicy": _OF_RULES,
-        "Policy": _OF_RULES,
-        "ValidatingPolicy": _VALIDATION,
-        "ImageValidatingPolicy": _VALIDATION,
-        "MutatingPolicy": {
-            "failurePolicy": "Fail",
-            "evaluation": {
-                "admission": _ON,
-                "background": _ON,
-                "mutateExisting": _OFF,
-                "skipBackgroundRequests": True,
-            },
-        },
-        "GeneratingPolicy": {
-            "evaluation": {
-                "admission": _ON,
-                "generateExisting": _OFF,
-                "synchronize": _OFF,
-                "orphanDownstreamOnPolicyDelete": _OFF,
-                "skipBackgroundRequests": True,
-            },
-        },
-    }
-)
+_BY_CODE: Final = Path(__file__).with_name("defaults.yaml")
+_OF_RULES: Final = ("ClusterPolicy", "Policy")
 _WEBHOOK: Final = (("failurePolicy", "failurePolicy"), ("timeoutSeconds", "webhookTimeoutSeconds"))
 """Fields below `webhookConfiguration` that override those of a ClusterPolicy."""
 
@@ -81,13 +42,19 @@ def _filled(body: Body) -> Body:
         return as_stored(Resource(body)).body
     filled: Body = _structural(schema, body)
     spec = mapping_at(filled, "spec")
-    own = _BY_CODE.get(kind.removeprefix("Namespaced"))
+    own = _by_code().get(kind.removeprefix("Namespaced"))
     if own is None or not isinstance(filled.get("spec"), dict):
         return filled
-    if own is _OF_RULES:
+    if kind in _OF_RULES:
         webhook = mapping_at(spec, "webhookConfiguration")
         own = {**own, **{name: webhook[key] for key, name in _WEBHOOK if key in webhook}}
     return {**filled, "spec": _merged(own, spec)}
+
+
+@cache
+def _by_code() -> Mapping[str, Body]:
+    body: Mapping[str, Body] = read_file(_BY_CODE)[0].body
+    return body
 
 
 @cache

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
+from pathlib import Path
 from typing import Final
 
+from chartkit.documents.reader import read_file
 from chartkit.model import Body, Resource
 from chartkit.network.cluster.client import CRDS, DEPLOYMENTS, VALIDATING, Cluster, Collection
 from chartkit.network.cluster.errors import NoAnswerError, NotReadyError
@@ -19,48 +20,7 @@ _POLICY_WEBHOOK: Final = "kyverno-policy-validating-webhook-cfg"
 _SERVER_FAILS: Final = 500
 _SHOWN: Final = 3
 
-_PROBE_NAME: Final = "chartkit-probe"
-_PROBES: Final[Mapping[str, Body]] = MappingProxyType(
-    {
-        "clusterpolicies.kyverno.io": {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": _PROBE_NAME},
-            "spec": {
-                "background": False,
-                "rules": [
-                    {
-                        "name": "named",
-                        "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
-                        "validate": {
-                            "message": "has a name",
-                            "pattern": {"metadata": {"name": "?*"}},
-                        },
-                    }
-                ],
-            },
-        },
-        "validatingpolicies.policies.kyverno.io": {
-            "apiVersion": "policies.kyverno.io/v1",
-            "kind": "ValidatingPolicy",
-            "metadata": {"name": _PROBE_NAME},
-            "spec": {
-                "matchConstraints": {
-                    "resourceRules": [
-                        {
-                            "apiGroups": [""],
-                            "apiVersions": ["v1"],
-                            "operations": ["CREATE"],
-                            "resources": ["configmaps"],
-                        }
-                    ]
-                },
-                "validations": [{"expression": "object.metadata.name != ''"}],
-            },
-        },
-    }
-)
-"""A policy to try by the definition it needs: Kyverno's webhook has to answer for each."""
+_PROBES: Final = Path(__file__).with_name("probes.yaml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +118,7 @@ class Waiter:
         return found
 
     def _tried(self) -> str:
-        for definition, probe in _PROBES.items():
+        for definition, probe in read_file(_PROBES)[0].body.items():
             if self._is_established(definition):
                 plural, _, group = definition.partition(".")
                 version = probe["apiVersion"].rpartition("/")[2]

@@ -1,21 +1,24 @@
-"""Fields of a ClusterPolicy by Kyverno version, and their defaults.
+"""Fields of a ClusterPolicy by Kyverno version, and their defaults (`policy_fields.yaml`).
 
-Source: the ClusterPolicy CRD (kyverno.io/v1) of each release from 1.6.0 to 1.19.0, compared with
-the one before it. An API server drops a field that its CRD does not know without a word, so that a
-field written too early means something else than its author thinks.
+An API server silently drops a field that its CRD does not know, so that a field written too early
+means something else than its author thinks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
-from chartkit.kyverno.versions import Version
+from chartkit.documents.reader import read_file
+from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json
 
 OLDEST = Version(1, 6)
 """The oldest Kyverno that chartkit knows; a field without an entry here was there already."""
 
+_DATA = Path(__file__).with_name("policy_fields.yaml")
 _ABSENT = object()
 
 
@@ -41,152 +44,30 @@ class Field:
         return ".".join(self.path).replace(".*", "[]")
 
 
-def _field(
-    path: str, since: str, default: Json = None, without: Json = None, optional: bool = False
-) -> Field:
-    major, _, minor = since.partition(".")
-    version = Version(int(major), int(minor))
-    steps = path.replace("[]", ".*").split(".")
-    return Field(tuple(steps), version, default, without, optional)
+def read_fields(rows: Mapping[str, str | Body], below: str = "") -> Iterator[Field]:
+    """Yield the fields of a mapping in `policy_fields.yaml`; below: a path before theirs."""
+    for path, given in rows.items():
+        about: Body = {"since": given} if isinstance(given, str) else dict(given)
+        steps = f"{below}{path}".replace("[]", ".*").split(".")
+        yield Field(tuple(steps), parse_version(about.pop("since"), "Kyverno"), **about)
 
 
-_CONTEXTS = (
-    "rules[].context[]",
-    "rules[].validate.foreach[].context[]",
-    "rules[].mutate.foreach[].context[]",
-    "rules[].mutate.targets[].context[]",
-    "rules[].generate.foreach[].context[]",
-)
-_CONTEXT_FIELDS = (
-    ("variable", "1.7"),
-    ("apiCall.data", "1.10"),
-    ("apiCall.service", "1.10"),
-    ("imageRegistry.imageRegistryCredentials", "1.11"),
-    ("globalReference", "1.12"),
-    ("apiCall.default", "1.13"),
-    ("apiCall.service.headers", "1.13"),
-)
-_FILTERS = tuple(
-    f"rules[].{clause}.{block}"
-    for clause in ("match", "exclude")
-    for block in ("any[].resources", "all[].resources", "resources")
-)
-_CONDITIONS = (
-    "rules[].validate.foreach[].preconditions",
-    "rules[].mutate.foreach[].preconditions",
-    "rules[].verifyImages[].attestations[].conditions[]",
-)
-_ENTRIES = (
-    "rules[].validate.manifests.attestors[].entries[]",
-    "rules[].verifyImages[].attestors[].entries[]",
-    "rules[].verifyImages[].attestations[].attestors[].entries[]",
-)
-_ENTRY_FIELDS = (
-    ("keys.kms", "1.9"),
-    ("keys.secret", "1.9"),
-    ("keys.ctlog", "1.11"),
-    ("keys.rekor.ignoreTlog", "1.11"),
-    ("keys.rekor.pubkey", "1.11"),
-    ("keyless.ctlog", "1.11"),
-    ("keyless.rekor.ignoreTlog", "1.11"),
-    ("keyless.rekor.pubkey", "1.11"),
-    ("keys.ctlog.tsaCertChain", "1.13"),
-    ("keyless.ctlog.tsaCertChain", "1.13"),
-    ("certificates.ctlog.tsaCertChain", "1.13"),
-    ("keyless.issuerRegExp", "1.13"),
-    ("keyless.subjectRegExp", "1.13"),
-    ("certificates.ctlog", "1.11"),
-    ("certificates.rekor.ignoreTlog", "1.11"),
-    ("certificates.rekor.pubkey", "1.11"),
-)
+@cache
+def tables() -> Body:
+    """Return the tables of `policy_fields.yaml`."""
+    body: Body = read_file(_DATA)[0].body
+    return body
 
-SPEC_FIELDS: tuple[Field, ...] = (
-    _field("background", "1.6", default=True),
-    _field("applyRules", "1.8", without="All"),
-    _field("admission", "1.11", default=True, without=True),
-    _field("useServerSideApply", "1.11", without=False),
-    _field("webhookConfiguration", "1.12"),
-    _field("webhookConfiguration.failurePolicy", "1.13"),
-    _field("webhookConfiguration.timeoutSeconds", "1.13"),
-    _field("emitWarning", "1.13", default=False, without=False),
-    _field("mutateExistingOnPolicyUpdate", "1.7", without=False),
-    _field("generateExistingOnPolicyUpdate", "1.7", without=False),
-    _field("generateExisting", "1.10", without=False),
-    _field("validationFailureActionOverrides[].namespaceSelector", "1.10"),
-)
-RULE_FIELDS: tuple[Field, ...] = (
-    _field("rules[].imageExtractors", "1.7"),
-    _field("rules[].imageExtractors[][].jmesPath", "1.10"),
-    _field("rules[].celPreconditions", "1.11"),
-    _field("rules[].skipBackgroundRequests", "1.12", default=True, optional=True),
-    _field("rules[].reportProperties", "1.13", optional=True),
-    *(_field(f"{place}.operations", "1.10") for place in _FILTERS),
-    *(_field(f"{place}.{path}", since) for place in _CONTEXTS for path, since in _CONTEXT_FIELDS),
-    *(
-        _field(f"{place}.{block}[].message", "1.10", optional=True)
-        for place in _CONDITIONS
-        for block in ("all", "any")
-    ),
-    *(
-        _field(f"{place}.apiCall.method", "1.10", default="GET", without="GET")
-        for place in _CONTEXTS
-    ),
-)
-VALIDATE_FIELDS: tuple[Field, ...] = (
-    _field("rules[].validate.podSecurity", "1.8"),
-    _field("rules[].validate.podSecurity.exclude[].restrictedField", "1.12"),
-    _field("rules[].validate.podSecurity.exclude[].values", "1.12"),
-    _field("rules[].validate.manifests", "1.8"),
-    _field("rules[].validate.foreach[].foreach", "1.9"),
-    _field("rules[].validate.cel", "1.11"),
-    _field("rules[].validate.cel.generate", "1.14", default=False, without=False),
-    _field("rules[].validate.assert", "1.13"),
-    _field("rules[].validate.failureAction", "1.13"),
-    _field("rules[].validate.failureActionOverrides", "1.13"),
-    _field("rules[].validate.allowExistingViolations", "1.13", default=True, without=True),
-)
-OTHER_FIELDS: tuple[Field, ...] = (
-    _field("rules[].mutate.targets", "1.7"),
-    _field("rules[].mutate.foreach[].foreach", "1.9"),
-    _field("rules[].mutate.foreach[].order", "1.10"),
-    _field("rules[].mutate.targets[].context", "1.10"),
-    _field("rules[].mutate.targets[].preconditions", "1.10"),
-    _field("rules[].mutate.targets[].uid", "1.11"),
-    _field("rules[].mutate.targets[].selector", "1.13"),
-    _field("rules[].mutate.mutateExistingOnPolicyUpdate", "1.13"),
-    _field("rules[].generate.cloneList", "1.8"),
-    _field("rules[].generate.uid", "1.11"),
-    _field("rules[].generate.orphanDownstreamOnPolicyDelete", "1.12", without=False),
-    _field("rules[].generate.foreach", "1.13"),
-    _field("rules[].generate.generateExisting", "1.13"),
-    _field("rules[].verifyImages[].attestors", "1.7"),
-    _field("rules[].verifyImages[].imageReferences", "1.7"),
-    _field("rules[].verifyImages[].additionalExtensions", "1.7"),
-    _field("rules[].verifyImages[].mutateDigest", "1.7", default=True),
-    _field("rules[].verifyImages[].required", "1.7", default=True),
-    _field("rules[].verifyImages[].verifyDigest", "1.7", default=True),
-    _field("rules[].verifyImages[].attestations[].attestors", "1.9"),
-    _field("rules[].verifyImages[].type", "1.10"),
-    _field("rules[].verifyImages[].attestations[].type", "1.11"),
-    _field("rules[].verifyImages[].imageRegistryCredentials", "1.11"),
-    _field("rules[].verifyImages[].useCache", "1.11", default=True, without=True),
-    _field("rules[].verifyImages[].skipImageReferences", "1.12"),
-    _field("rules[].verifyImages[].attestations[].name", "1.13"),
-    _field("rules[].verifyImages[].cosignOCI11", "1.13", without=False),
-    _field("rules[].verifyImages[].failureAction", "1.13"),
-    _field("rules[].verifyImages[].validate", "1.13"),
-    *(_field(f"{place}.{path}", since) for place in _ENTRIES for path, since in _ENTRY_FIELDS),
-    *(
-        _field(f"{place}.keys.signatureAlgorithm", "1.9", default="sha256", without="sha256")
-        for place in _ENTRIES
-    ),
-    *(
-        _field(f"{place}.signatureAlgorithm", "1.13", default="sha256", without="sha256")
-        for place in _ENTRIES
-    ),
-)
-FIELDS = SPEC_FIELDS + RULE_FIELDS + VALIDATE_FIELDS + OTHER_FIELDS
-"""Every field younger than OLDEST, and every one that the API server fills in."""
+
+@cache
+def fields() -> tuple[Field, ...]:
+    """Return every field younger than OLDEST, and every one that the API server fills in."""
+    return tuple(
+        field
+        for block in tables()["clusterPolicy"]
+        for place in block.get("in", ("",))
+        for field in read_fields(block["fields"], f"{place}." if place else "")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +93,7 @@ def minimum_version(policy: Body) -> tuple[Version, Use | None]:
 
 def needed(policy: Body) -> Iterator[Use]:
     """The uses of fields that a version before theirs cannot go without."""
-    young = [entry for entry in FIELDS if entry.since > OLDEST]
-    return uses(policy, young)
+    return uses(policy, (entry for entry in fields() if entry.since > OLDEST))
 
 
 def uses(policy: Body, table: Iterable[Field]) -> Iterator[Use]:
@@ -249,7 +129,7 @@ def _items(node: Json) -> Iterable[tuple[str | int, Json]]:
 
 def as_json() -> list[Body]:
     """The table for the chart's own template, which applies it to every policy; see `rows`."""
-    return rows(FIELDS)
+    return rows(fields())
 
 
 def rows(table: Iterable[Field]) -> list[Body]:

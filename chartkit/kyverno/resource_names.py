@@ -10,48 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.model import Body, Json
+from chartkit.documents.reader import read_file
+from chartkit.model import Body, mapping_at
 from chartkit.schemas import crds
 
 CORE: Final = ""
 """The name of Kubernetes' first group."""
 
-_KINDS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        CORE: "Binding ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume "
-        "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service "
-        "ServiceAccount",
-        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
-        "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
-        "ValidatingWebhookConfiguration",
-        "apiextensions.k8s.io": "CustomResourceDefinition",
-        "apiregistration.k8s.io": "APIService",
-        "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
-        "authentication.k8s.io": "TokenReview",
-        "authorization.k8s.io": "LocalSubjectAccessReview SelfSubjectAccessReview "
-        "SubjectAccessReview",
-        "autoscaling": "HorizontalPodAutoscaler",
-        "batch": "CronJob Job",
-        "certificates.k8s.io": "CertificateSigningRequest",
-        "coordination.k8s.io": "Lease",
-        "discovery.k8s.io": "EndpointSlice",
-        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-        "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
-        "node.k8s.io": "RuntimeClass",
-        "policy": "PodDisruptionBudget",
-        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
-        "resource.k8s.io": "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice",
-        "scheduling.k8s.io": "PriorityClass",
-        "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment "
-        "VolumeAttributesClass",
-    }
-)
-"""Kubernetes' kinds by their groups. Source: the API reference of Kubernetes 1.35; Event stands in
-its first group, which is what policies mean."""
-
+_KINDS: Final = Path(__file__).with_name("kinds.yaml")
 _MISGUESSED: Final[Mapping[tuple[str, str], str]] = MappingProxyType(
     {
         ("gateway.networking.k8s.io", "Gateway"): "gateways",
@@ -114,8 +84,8 @@ def known_kinds(definitions: Iterable[Body] = ()) -> KnownKinds:
 @cache
 def _own_kinds() -> KnownKinds:
     plurals = {
-        (group, kind): guess_plural(kind)
-        for group, kinds in _KINDS.items()
+        (CORE if group == "core" else group, kind): guess_plural(kind)
+        for group, kinds in read_file(_KINDS)[0].body.items()
         for kind in kinds.split()
     }
     plurals |= {(each.group, each.kind): each.plural for each in crds.kinds()}
@@ -133,12 +103,7 @@ def _defined(definitions: Iterable[Body]) -> Iterable[tuple[tuple[str, str], str
     """Return the kinds of custom resource definitions; one without a group, kind and plural has
     none."""
     for body in definitions:
-        spec = _mapping(body.get("spec"))
-        names = _mapping(spec.get("names"))
+        spec, names = mapping_at(body, "spec"), mapping_at(body, "spec", "names")
         group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
         if isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str):
             yield (group, kind), plural
-
-
-def _mapping(value: Json) -> Body:
-    return value if isinstance(value, dict) else {}

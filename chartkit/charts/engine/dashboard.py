@@ -24,45 +24,9 @@ _OPEN_ROW = {"collapsed": False, "panels": []}
 def dashboard() -> str:
     """The dashboard as Grafana imports it."""
     source: Body = read_file(SOURCE / "dashboard.yaml")[0].body
-    body = {
-        "title": source["title"],
-        "uid": source["uid"],
-        "id": None,
-        "editable": True,
-        "schemaVersion": 39,
-        "tags": ["kyverno"],
-        "time": {"from": "now-6h", "to": "now"},
-        "refresh": "1m",
-        "templating": {"list": _variables()},
-        "panels": [
-            {"id": number, **panel}
-            for number, panel in enumerate(_panels(source["rows"], source["filter"]), start=1)
-        ],
-    }
+    panels = enumerate(_panels(source["rows"], source["filter"]), start=1)
+    body = {**source["dashboard"], "panels": [{"id": number, **panel} for number, panel in panels]}
     return json.dumps(body, indent=1) + "\n"
-
-
-def _variables() -> list[Body]:
-    return [
-        {
-            "name": "datasource",
-            "label": "Data source",
-            "type": "datasource",
-            "query": "prometheus",
-        },
-        {
-            "name": "cluster",
-            "label": "Cluster",
-            "type": "query",
-            "datasource": _DATA_SOURCE,
-            "query": "label_values(kyverno_info, cluster)",
-            "refresh": 2,
-            "includeAll": True,
-            "allValue": ".*",
-            "current": {"text": "All", "value": "$__all"},
-            "multi": True,
-        },
-    ]
 
 
 def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:

@@ -176,25 +176,6 @@ def subresource(names: Iterable[ResourceName], part: str) -> list[ResourceName]:
 
 READ: Final = frozenset({"get", "list", "watch"})
 
-_VIEW: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "": "bindings configmaps endpoints events limitranges namespaces namespaces/status "
-        "persistentvolumeclaims persistentvolumeclaims/status pods pods/log pods/status "
-        "replicationcontrollers replicationcontrollers/scale replicationcontrollers/status "
-        "resourcequotas resourcequotas/status serviceaccounts services services/status",
-        "apps": "controllerrevisions daemonsets daemonsets/status deployments deployments/scale "
-        "deployments/status replicasets replicasets/scale replicasets/status statefulsets "
-        "statefulsets/scale statefulsets/status",
-        "autoscaling": "horizontalpodautoscalers horizontalpodautoscalers/status",
-        "batch": "cronjobs cronjobs/status jobs jobs/status",
-        "discovery.k8s.io": "endpointslices",
-        "networking.k8s.io": "ingresses ingresses/status networkpolicies",
-        "policy": "poddisruptionbudgets poddisruptionbudgets/status",
-    }
-)
-"""The resources that Kubernetes' role `view` lets one read, by groups. Source: Kubernetes'
-bootstrap policy, system:aggregate-to-view. Additional components may extend the role."""
-
 
 @cache
 def granted(controller: Controller) -> Mapping[tuple[str, str], frozenset[str]]:
@@ -203,13 +184,15 @@ def granted(controller: Controller) -> Mapping[tuple[str, str], frozenset[str]]:
     They are what `sources/kyverno/controllers.yaml` says, as in Kyverno's own chart, and the role
     `view`. Rules for single objects, or under a condition of the chart's values, do not count.
     """
+    source = describe()
     (description,) = (
-        each for each in describe()["controllers"] if each["component"] == controller.value
+        each for each in source["controllers"] if each["component"] == controller.value
     )
     found: dict[tuple[str, str], frozenset[str]] = {}
     if description["view"]:
-        for group, resources in _VIEW.items():
-            found |= {(group, resource): READ for resource in resources.split()}
+        for group, resources in source["viewRole"].items():
+            name = "" if group == "core" else group
+            found |= {(name, resource): READ for resource in resources.split()}
     for rule in description["clusterRole"]:
         if not rule["when"] and not rule["names"]:
             _add(found, rule["groups"], rule)

@@ -16,7 +16,6 @@ from urllib.parse import urljoin
 import semver
 
 from chartkit.charts.names import ENGINE, NAMES, POLICIES, REPORTER
-from chartkit.charts.upstream import vendoring as helm_repository
 from chartkit.charts.upstream.chart_files import METADATA, ChartFiles, plain_version, read_chart
 from chartkit.charts.upstream.vendored import folder_of, kyverno_of
 from chartkit.documents.reader import read_text
@@ -134,8 +133,8 @@ def _download(name: str, version: str, url: str, limits: Limits) -> tuple[Origin
         content = download(url, limits)
         origin = Origin(SourceKind.ARCHIVE, url, version, digest(content))
         return origin, unpack(content, shown_url(url), limits)
-    offer = helm_repository.find(url, name, version, limits)
-    content = helm_repository.fetch(offer, limits)
+    offer = find(url, name, version, limits)
+    content = fetch(offer, limits)
     origin = Origin(SourceKind.REPOSITORY, url, version, offer.sha256)
     return origin, unpack(content, shown_url(offer.url), limits)
 

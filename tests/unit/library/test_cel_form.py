@@ -96,7 +96,7 @@ def test_the_version_that_a_policy_needs(
 
 def test_the_tables_are_of_one_kind() -> None:
     plain = {kind.removeprefix(cel_policy_fields.NAMESPACED) for kind in cel_policy_fields.KINDS}
-    assert plain == set(cel_policy_fields.FIELDS) == set(cel_policy_fields.SETTINGS)
+    assert plain == set(cel_policy_fields.fields()) == set(cel_policy_fields.settings())
     for served in cel_policy_fields.KINDS.values():
         assert served[-1].version == "v1"
         assert served[-1].since == Version(1, 17)

@@ -9,9 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from chartkit.model import Body, Json, Resource
-from chartkit.scan.api_defaults.pod_resources import fill_pod_resources
-from chartkit.scan.api_defaults.pods import POD_SPEC
-from chartkit.scan.api_defaults.shape import Shape, at, copied, is_zero
+from chartkit.scan.api_defaults.shape import at, copied, is_zero
 
 _CONTAINER_LISTS: Final = ("initContainers", "containers")
 _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
@@ -19,7 +17,7 @@ _LOCALHOST: Final = "localhost/"
 _PROFILES: Final = {"unconfined": "Unconfined", "runtime/default": "RuntimeDefault"}
 
 
-def _requests_of_limits(pod: Body) -> None:
+def requests_of_limits(pod: Body) -> None:
     for name in _CONTAINER_LISTS:
         for container in at(pod, f"spec.{name}[]"):
             resources = container.get("resources")
@@ -31,7 +29,7 @@ def _requests_of_limits(pod: Body) -> None:
                 requests.update({key: one for key, one in limits.items() if key not in requests})
 
 
-def _ports_of_host(pod: Body) -> None:
+def ports_of_host(pod: Body) -> None:
     for spec in at(pod, "spec"):
         if spec.get("hostNetwork") is not True:
             continue
@@ -41,7 +39,7 @@ def _ports_of_host(pod: Body) -> None:
                     port["hostPort"] = port["containerPort"]
 
 
-def _service_links(pod: Body) -> None:
+def service_links(pod: Body) -> None:
     for spec in at(pod, "spec"):
         spec.setdefault("enableServiceLinks", True)
 
@@ -50,7 +48,7 @@ _CRITICAL: Final = {"system-cluster-critical": 2_000_000_000, "system-node-criti
 """The classes that every API server has."""
 
 
-def _priority(pod: Body) -> None:
+def priority(pod: Body) -> None:
     """Apply the admission plugin Priority, which knows no classes of the cluster's own."""
     for spec in at(pod, "spec"):
         name = spec.get("priorityClassName")
@@ -59,7 +57,7 @@ def _priority(pod: Body) -> None:
             spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
-def _service_account(pod: Body) -> None:
+def service_account(pod: Body) -> None:
     if "kubernetes.io/config.mirror" in _texts(pod, "annotations"):
         return
     for spec in at(pod, "spec"):
@@ -67,7 +65,7 @@ def _service_account(pod: Body) -> None:
             spec["serviceAccountName"] = "default"
 
 
-def _tolerations(pod: Body) -> None:
+def tolerations(pod: Body) -> None:
     """Apply the admission plugin DefaultTolerationSeconds."""
     for spec in at(pod, "spec"):
         tolerations = spec.get("tolerations", [])
@@ -109,7 +107,7 @@ def _profile(annotation: Json) -> Body | None:
     return None
 
 
-def _apparmor(pod: Body) -> None:
+def apparmor(pod: Body) -> None:
     """Set fields from legacy annotations, unless the Pod has a field of its own."""
     annotations = _texts(pod, "annotations")
     for spec in at(pod, "spec"):
@@ -140,7 +138,7 @@ _TERMS: Final = {
 }
 
 
-def _label_keys(pod: Body) -> None:
+def label_keys(pod: Body) -> None:
     """Add the labels that a term names by their keys to its selector."""
     labels = _texts(pod, "labels")
     for spec in at(pod, "spec"):
@@ -161,22 +159,6 @@ def _join(term: Body, name: str, operator: str, labels: Body) -> None:
         expressions = selector.setdefault("matchExpressions", [])
         if isinstance(expressions, list) and expression not in expressions:
             expressions.append(expression)
-
-
-POD = Shape(
-    steps=(
-        _requests_of_limits,
-        fill_pod_resources,
-        _ports_of_host,
-        _service_links,
-        _service_account,
-        _priority,
-        _tolerations,
-        _label_keys,
-        _apparmor,
-    ),
-    parts={"spec": POD_SPEC},
-)
 
 
 Accounts = dict[tuple[str, str], Body]

@@ -32,6 +32,10 @@ _KEPT_LISTS: Final = frozenset(
 _MILLI: Final = -3
 
 
+Step = Callable[[Body], None]
+"""A change of one struct in place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """One struct, in the order of what is done: absent: pointers and structs, filled in where the
@@ -40,7 +44,7 @@ class Shape:
     resources: maps of quantities; parts: the shapes below, by path (`env[].valueFrom`)."""
 
     absent: Mapping[str, Json] = field(default_factory=lambda: _NONE)
-    steps: tuple[Callable[[Body], None], ...] = ()
+    steps: tuple[Step, ...] = ()
     empty: Mapping[str, Json] = field(default_factory=lambda: _NONE)
     zero: str = ""
     amounts: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Defaults of single kinds that a table of values cannot express."""
+"""Defaults of single kinds that a table of values cannot express; `kinds.yaml` names them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from chartkit.engine.scalars.image_reference import parse_image
 from chartkit.model import Body, Json
-from chartkit.scan.api_defaults.shape import Shape, at, copied, is_zero
+from chartkit.scan.api_defaults.shape import at, copied, is_zero
 
 RBAC: Final = "rbac.authorization.k8s.io"
 
@@ -165,11 +166,6 @@ _RULES: Final[dict[str, dict[str, Any]]] = {
     },
     "scaleDown": {"selectPolicy": "Max", "policies": [_PERCENT]},
 }
-_AMOUNTS: Final = Shape(amounts=("value", "averageValue"))
-METRICS: Final = {
-    f"metrics[].{source}.target": _AMOUNTS
-    for source in ("resource", "containerResource", "pods", "object", "external")
-}
 
 
 def fill_behavior(spec: Body) -> None:
@@ -197,7 +193,7 @@ _AFFINITY_SECONDS: Final = 10800
 _WITH_ADDRESS: Final = ("ClusterIP", "NodePort", "LoadBalancer")
 
 
-def _affinity(spec: Body) -> None:
+def affinity(spec: Body) -> None:
     if is_zero(spec.get("sessionAffinity")):
         spec["sessionAffinity"] = "None"
     if spec["sessionAffinity"] == "None":
@@ -208,7 +204,7 @@ def _affinity(spec: Body) -> None:
         spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": _AFFINITY_SECONDS}}
 
 
-def _of_type(spec: Body) -> None:
+def of_type(spec: Body) -> None:
     if spec.get("selector") == {}:
         del spec["selector"]
     if is_zero(spec.get("type")):
@@ -236,23 +232,44 @@ def _addresses(spec: Body) -> None:
     spec.setdefault("ipFamilyPolicy", "RequireDualStack" if is_dual else "SingleStack")
 
 
-def _target_port(port: Body) -> None:
+def target_port(port: Body) -> None:
     if is_zero(port.get("targetPort")) and "port" in port:
         port["targetPort"] = port["port"]
 
 
-SERVICE = Shape(
-    absent={"spec": {}},
-    parts={
-        "spec": Shape(
-            steps=(_affinity, _of_type),
-            zero="clusterIP externalName loadBalancerIP externalTrafficPolicy healthCheckNodePort"
-            " publishNotReadyAddresses",
-            parts={
-                "ports[]": Shape(
-                    steps=(_target_port,), empty={"protocol": "TCP"}, zero="name nodePort"
-                )
-            },
-        )
-    },
-)
+_LATEST: Final = "latest"
+
+
+def pull_policy(image: Json) -> str:
+    """Return `Always` for the tag latest, which is also the tag of an image without tag and
+    digest."""
+    if not isinstance(image, str):
+        return "IfNotPresent"
+    try:
+        found = parse_image(image)
+    except ValueError:
+        return "IfNotPresent"
+    tag = found.tag or ("" if found.digest else _LATEST)
+    return "Always" if tag == _LATEST else "IfNotPresent"
+
+
+def container_policy(container: Body) -> None:
+    if is_zero(container.get("imagePullPolicy")):
+        container["imagePullPolicy"] = pull_policy(container.get("image"))
+
+
+def image_volume_policy(image: Body) -> None:
+    if is_zero(image.get("pullPolicy")):
+        image["pullPolicy"] = pull_policy(image.get("reference"))
+
+
+def source_of_volume(volume: Body) -> None:
+    if volume.keys() <= {"name"}:
+        volume["emptyDir"] = {}
+
+
+def account(spec: Body) -> None:
+    """Copy the service account between the two fields for its name."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if name and isinstance(name, str):
+        spec["serviceAccountName"] = spec["serviceAccount"] = name

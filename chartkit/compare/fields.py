@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from enum import Enum
 from typing import Final
 
-from chartkit.documents.yaml_diff import LIST_KEYS
+from chartkit.documents.yaml_dump import LIST_KEYS
 from chartkit.model import Json
 
 Path = tuple[str | int, ...]

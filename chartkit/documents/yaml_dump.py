@@ -1,16 +1,18 @@
-"""Values as YAML that Kubernetes reads back unchanged."""
+"""Values as YAML that Kubernetes reads back unchanged, and two objects compared as such lines."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
+from itertools import zip_longest
 from typing import Any, Final
 
 import yaml
 
 from chartkit.documents.json_text import without_surrogates
 from chartkit.documents.yaml_builder import resolve_plain
-from chartkit.model import Json
+from chartkit.model import Body, Json
 from chartkit.safe_text import escape_controls, without_commands
 
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -109,3 +111,34 @@ def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
         width=2**31 - 1,
     )
     return text
+
+
+LIST_KEYS: Final = ("name", "containerPort", "key", "mountPath")
+"""The keys that identify an item in a list of objects, the preferred one first."""
+
+
+def yaml_diff(before: Body, after: Body, before_name: str, after_name: str) -> list[str]:
+    """Return the lines of a unified diff, which ignores the order of keys; empty if none differ."""
+    old, new = (dump_documents([body]).splitlines() for body in (before, in_order(after, before)))
+    return list(difflib.unified_diff(old, new, before_name, after_name, lineterm=""))
+
+
+def in_order(value: Json, model: Json) -> Json:
+    """Return a value with its keys in the order of a model; those that it lacks come last."""
+    if isinstance(value, dict) and isinstance(model, dict):
+        keys = [key for key in model if key in value] + [key for key in value if key not in model]
+        return {key: in_order(value[key], model.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(model, list):
+        named = {_name(item): item for item in model if _name(item)}
+        pairs = zip_longest(value, model[: len(value)])
+        return [in_order(item, named.get(_name(item), other)) for item, other in pairs]
+    return value
+
+
+def _name(item: Json) -> str:
+    """Return what identifies an item in a list of objects; empty if nothing does."""
+    if isinstance(item, dict):
+        for key in LIST_KEYS:
+            if key in item:
+                return f"{key}={item[key]}"
+    return ""

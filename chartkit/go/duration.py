@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from chartkit.go.quoting import quote_ascii
+from chartkit.go.strconv import quote_ascii
 
 NANOSECOND = 1
 MICROSECOND = 1000

@@ -41,6 +41,21 @@ def go_sprint(value: Json) -> str:
     return format_float(value)
 
 
+def go_type(value: Json) -> str:
+    """The Go type that a JSON value is held in, as `%T` prints it."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "map[string]interface {}"
+    if isinstance(value, list):
+        return "[]interface {}"
+    return "int64" if isinstance(value, Int64) else "float64"
+
+
 def go_json(value: Json) -> str:
     """The value as `json.Marshal` writes it: keys sorted, no spaces, `<`, `>` and `&` escaped.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 _GROUP = re.compile(r"[0-9a-fA-F]*")
 _GROUPS = 8

@@ -7,7 +7,7 @@ import math
 from typing import NoReturn
 
 from chartkit.documents.json_text import without_surrogates
-from chartkit.go.quoting import quote_byte
+from chartkit.go.strconv import quote_byte
 from chartkit.model import Json
 
 _MAX_DEPTH = 10_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from chartkit.go.calendar import Moment, days_before, days_in, is_leap
-from chartkit.go.quoting import quote_ascii
+from chartkit.go.strconv import quote_ascii
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
 

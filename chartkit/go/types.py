@@ -16,7 +16,7 @@ from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.calendar import Moment
 from chartkit.go.fmt import go_json
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.model import Body, Json
 

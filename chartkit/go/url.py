@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.go.ip_address import AddressError, parse_address
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 _PLAIN: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~")
 _PATH: Final = _PLAIN | frozenset("$&+,/:;=@")

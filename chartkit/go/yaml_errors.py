@@ -27,7 +27,7 @@ from yaml.scanner import ScannerError
 
 from chartkit.documents.yaml_builder import MAX_DEPTH, resolve_plain
 from chartkit.go.fmt import format_float
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 _UNSUPPORTED = {
     **dict.fromkeys((".nan", ".NaN", ".NAN"), "NaN"),

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from chartkit.documents.secret_values import without_secret_values
-from chartkit.documents.yaml_diff import yaml_diff
-from chartkit.documents.yaml_dump import dump_documents
+from chartkit.documents.yaml_dump import dump_documents, yaml_diff
 from chartkit.engine import Phase, RunnablePolicy, as_submitted, respond
 from chartkit.model import Body, Resource, RuleResult, Status
 from chartkit.report.model import resource_id, rule_id

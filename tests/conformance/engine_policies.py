@@ -13,7 +13,7 @@ from typing import Any, Final
 from chartkit.documents.reader import read_text
 from chartkit.engine.cleanup import CleanupPolicy, read_cleanup_policy
 from chartkit.engine.cleanup.policy import KINDS as CLEANUP_KINDS
-from chartkit.engine.cli_files.user_values import (
+from chartkit.engine.cli_files.user_files import (
     UserValues,
     read_settings,
     read_values,

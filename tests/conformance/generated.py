@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chartkit.model import Body, Resource, RuleResult
-from chartkit.testing.compare import differs, find_expected
+from chartkit.testing.matching import differs, find_expected
 
 Results = Sequence[tuple[Resource, RuleResult]]
 Case = dict[str, Any]

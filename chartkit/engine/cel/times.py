@@ -17,8 +17,7 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque
 from chartkit.go.calendar import Moment, days_before, is_leap
 from chartkit.go.duration import MINUTE, SECOND, DurationError, parse_duration
-from chartkit.go.quoting import quote
-from chartkit.go.strconv import NumberError, parse_int
+from chartkit.go.strconv import NumberError, parse_int, quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 
 MIN_SECONDS = -62_135_596_800

@@ -19,7 +19,7 @@ from chartkit.engine.cel_policies.policy import (
 )
 from chartkit.engine.cel_policies.shared import names_its_own, shared_program, with_variables
 from chartkit.errors import CompileError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Severity
 
 EXPRESSION_RULE: Final = "policy-expression"

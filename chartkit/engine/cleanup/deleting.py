@@ -25,7 +25,7 @@ from chartkit.engine.cleanup.policy import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request.request import Request
 from chartkit.engine.scalars.cron import Schedule
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Resource, RuleResult, RuleType, Severity, Status
 
 _MATCHED: Final = "resource matched"

@@ -9,9 +9,9 @@ from chartkit.engine.cleanup.conditions import AnyAll, compile_any_all
 from chartkit.engine.cluster_policy.match import Facts, Predicate, always, bind_exception
 from chartkit.engine.cluster_policy.policy import Match
 from chartkit.engine.cluster_policy.policy_reader import read_match
-from chartkit.engine.context.context import Context
+from chartkit.engine.context.context import Context, ImagesLoader
 from chartkit.engine.context.entries import ContextEntries, compile_entries
-from chartkit.engine.context.images import ImagesLoader, has_images
+from chartkit.engine.context.images import has_images
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.ports.world import OFFLINE, World

@@ -1,11 +1,18 @@
 """The files of Kyverno's command line: values, user information, contexts, recorded objects."""
 
-from chartkit.engine.cli_files.admission import NO_VALUES, Admissions
 from chartkit.engine.cli_files.object_api import ObjectApi
-from chartkit.engine.cli_files.user_context import NO_CONTEXT, UserContext, read_context
-from chartkit.engine.cli_files.user_info import read_user_info
-from chartkit.engine.cli_files.user_values import UserValues, read_settings, read_values
+from chartkit.engine.cli_files.user_files import (
+    NO_CONTEXT,
+    UserContext,
+    UserValues,
+    read_context,
+    read_settings,
+    read_user_info,
+    read_values,
+)
 from chartkit.engine.cli_files.world import (
+    NO_VALUES,
+    Admissions,
     UserApi,
     UserGlobalContext,
     UserImages,

@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.engine.kubernetes.kinds import parse_api_version, resource_name
 from chartkit.errors import LookupFailed, NoSource
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource
 
 _NAMESPACES: Final = "namespaces"

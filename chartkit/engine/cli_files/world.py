@@ -1,8 +1,8 @@
-"""The ports of the engine, filled with what a user gives: objects, images, mocks, values.
+"""Admission requests for objects from files, and the ports of the engine, filled with what a user
+gives: objects, images, mocks, values.
 
 Recorded answers to API and service calls and the data of GlobalContextEntries take the place of a
-cluster, as in Kyverno's command-line program.
-"""
+cluster, as in Kyverno's command-line program."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.engine.cli_files.object_api import ObjectApi, PartialApi
-from chartkit.engine.cli_files.user_values import UserValues
+from chartkit.engine.cli_files.user_files import UserValues
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.kubernetes.kinds import kind_of
 from chartkit.engine.ports.cluster import EMPTY, Cluster
 from chartkit.engine.ports.signatures import NOBODY_ELSE, Credentials
 from chartkit.engine.ports.world import OFFLINE, ImageSource, Recorded, UnknownEntry, World
+from chartkit.engine.request.request import Request, User
 from chartkit.errors import LookupFailed, NoSource
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource
 
 _NO_CLUSTERS: Final[Mapping[tuple[str, str], Cluster]] = MappingProxyType({})
@@ -189,3 +191,70 @@ def _search(path: str, data: Json, place: str) -> Json:
         return compile_expression(path).search(data)
     except JMESPathError as error:
         raise LookupFailed(f"{place}: {error}") from error
+
+
+NO_VALUES: Final = UserValues()
+_NO_LABELS: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({})
+_NO_OBJECTS: Final[Mapping[str, Body]] = MappingProxyType({})
+_OPERATION: Final = "request.operation"
+
+
+class Admissions:
+    """Makes requests of objects, each with the variables that every policy sees."""
+
+    __slots__ = (
+        "_has_variables",
+        "_namespace_objects",
+        "_namespaces",
+        "_policies",
+        "_user",
+        "_values",
+    )
+
+    def __init__(
+        self,
+        policies: Iterable[str],
+        values: UserValues = NO_VALUES,
+        user: User | None = None,
+        namespaces: Mapping[str, Mapping[str, str]] = _NO_LABELS,
+        namespace_objects: Mapping[str, Body] = _NO_OBJECTS,
+    ) -> None:
+        """policies: their names; namespaces: labels, where the values have none of a namespace;
+        namespace_objects: whole Namespaces, where the values have no such object."""
+        self._policies = tuple(dict.fromkeys(policies))
+        self._values = values
+        self._user = user
+        self._namespaces = namespaces
+        self._namespace_objects = namespace_objects
+        self._has_variables = bool(values.globals or values.by_resource or values.settings)
+
+    def request(self, resource: Resource, operation: str = "") -> Request:
+        """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
+        values = self._values
+        namespace = resource.namespace
+        labels = values.namespace_labels(namespace) or self._namespaces.get(namespace, {})
+        kind, subresource = values.parent(kind_of(resource))
+        return Request(
+            resource,
+            user=self._user,
+            namespace_labels=labels,
+            namespace=self._namespace_object(namespace),
+            subresource=subresource,
+            kind=kind,
+            variables=self._variables(resource.name, operation),
+        )
+
+    def _namespace_object(self, namespace: str) -> Body | None:
+        values = self._values
+        if namespace in values.namespaces or namespace in values.labels:
+            return values.namespaces.get(namespace)
+        return self._namespace_objects.get(namespace)
+
+    def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
+        if not (self._has_variables or operation):
+            return {}
+        variables: dict[str, Mapping[str, Json]] = {}
+        for policy in self._policies:
+            given = self._values.for_resource(policy, name)
+            variables[policy] = {**given, _OPERATION: operation} if operation else given
+        return variables

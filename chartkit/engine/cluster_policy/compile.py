@@ -18,7 +18,6 @@ from chartkit.engine.cluster_policy.exceptions import (
     PolicyException,
     bind_exceptions,
 )
-from chartkit.engine.cluster_policy.existing_violations import looks_back
 from chartkit.engine.cluster_policy.failure_action import rule_action
 from chartkit.engine.cluster_policy.generate import compile_generate
 from chartkit.engine.cluster_policy.generate.background import unmatched_in_background
@@ -36,7 +35,7 @@ from chartkit.engine.cluster_policy.policy_check.generation import (
 from chartkit.engine.cluster_policy.policy_check.warnings import policy_warnings
 from chartkit.engine.cluster_policy.policy_reader import read_policy
 from chartkit.engine.cluster_policy.run import RuleView
-from chartkit.engine.cluster_policy.validate import compile_validate
+from chartkit.engine.cluster_policy.validate import compile_validate, looks_back
 from chartkit.engine.cluster_policy.verify_images import (
     ImageRule,
     ImagesHandler,

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.handler import Block, Check, Checked
-from chartkit.engine.cluster_policy.pattern.numbers import go_type
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.jmespath import JMESPathError, compile_expression
+from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, EvaluationError
+from chartkit.go.fmt import go_type
 from chartkit.model import Body, Json, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 
 @dataclass(frozen=True, slots=True)

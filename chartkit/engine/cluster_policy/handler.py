@@ -6,15 +6,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from chartkit.engine.cluster_policy.exceptions import PolicyException
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
+from chartkit.engine.request.request import Request
 from chartkit.model import Body, Json, RuleResult, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.exceptions import PolicyException
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.engine.cluster_policy.handler import Block, Checked
 from chartkit.engine.cluster_policy.pattern import (
@@ -13,14 +13,12 @@ from chartkit.engine.cluster_policy.pattern import (
     PatternDepthError,
     compile_pattern,
 )
+from chartkit.engine.cluster_policy.policy import Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.errors import EvaluationError
 from chartkit.go.int64 import mark_literals
 from chartkit.model import Json, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.policy import Rule
-    from chartkit.engine.context.context import Context
 
 Judge = Callable[["Context", Json], Checked]
 """Compares a value in a context. May raise EvaluationError."""

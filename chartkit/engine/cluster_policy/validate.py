@@ -7,26 +7,87 @@ rule that passes is one and the same object.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from functools import cache
+from typing import Final
 
 from chartkit.engine.cluster_policy.conditions import compile_conditions
-from chartkit.engine.cluster_policy.existing_violations import allow_existing
 from chartkit.engine.cluster_policy.foreach import compile_foreach
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Block, Check, Checked, Handler
+from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_match
 from chartkit.engine.cluster_policy.overlay import (
     Judge,
     compile_any_pattern,
     compile_single_pattern,
 )
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
-from chartkit.engine.request.request import Operation
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
+from chartkit.engine.request.request import Operation, Request, User
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, RuleResult, RuleType, Status
 
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
+_ENFORCED: Final = ("Enforce", "enforce")
+_NOBODY: Final = User(
+    "kyverno:kyverno-invalid-controller",
+    "kyverno:invaliduid",
+    ("kyverno:invalidgroup",),
+    roles=("kyverno:invalidrole",),
+    cluster_roles=("kyverno:invalidrole",),
+)
+"""The user who is given as the author of the old object: the real one is no longer known."""
+
+_ALLOWED: Final = Checked(
+    Status.SKIP, "skipping the rule evaluation as pre-existing violations are allowed"
+)
+
+
+def looks_back(rule: Rule, policy: Policy) -> bool:
+    """Return whether a failed update makes the rule ask about the object before it."""
+    action = rule.validate.failure_action or policy.failure_action
+    return action in _ENFORCED and rule.validate.allow_existing_violations
+
+
+def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
+    """The check of an enforced rule, so that it skips an update of what failed already."""
+    if not looks_back(rule, policy):
+        return check
+    if rule.preconditions is not None:
+        # Kyverno fails to read the preconditions here, and takes the old object as not matched.
+        return check
+
+    @cache
+    def bound(kind: GroupVersionKind) -> Predicate | None:
+        return bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
+
+    def checked(context: Context, request: Request, element: Json) -> Checked | None:
+        found = check(context, request, element)
+        if found is None or found.status is not Status.FAIL or request.old is None:
+            return found
+        if request.operation is not Operation.UPDATE:
+            return found
+        before = replace(
+            request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
+        )
+        matches = bound(kind_of(before.resource))
+        if matches is None or not matches(Facts(before)):
+            return found
+        prior = check(_before(context, before), before, NO_ELEMENT)
+        return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
+
+    return checked
+
+
+def _before(context: Context, before: Request) -> Context:
+    earlier = context.child()
+    request = dict(earlier.data.get("request") or {})
+    request["object"] = before.resource.body
+    request["operation"] = str(before.operation)
+    request["oldObject"] = None
+    earlier.set("request", request)
+    return earlier
+
 
 _NOT_TEXT: Final = "the produced message didn't resolve to a string, check your policy definition."
 _MOST_MESSAGES: Final = 64

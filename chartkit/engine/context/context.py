@@ -9,13 +9,13 @@ first names them, with the order, limits and reloading of Kyverno's `pkg/engine/
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Final, Protocol
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.context.images import ImagesLoader, has_images
-from chartkit.engine.context.loader import NOTHING
+from chartkit.engine.context.images import extract_images, has_images
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.errors import ChartkitError, EvaluationError
@@ -29,6 +29,11 @@ class QueryError(EvaluationError):
 
 MAX_CONTEXT_SIZE = 2 * 1024 * 1024
 """The most bytes of JSON in the entries of one context; Kyverno's own limit."""
+
+
+NOTHING: Final = object()
+"""The result of a loader that adds nothing to the context."""
+_IMAGES = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 
 
 class _Slot:
@@ -302,3 +307,24 @@ class Loader(Protocol):
     def fetch(self, context: Context, /) -> Json:
         """The entry's value (`NOTHING` for none); raises `EvaluationError`."""
         ...
+
+
+class ImagesLoader:
+    """Loads `images` when an expression names it, and nothing for other kinds."""
+
+    name = "images"
+    replaces = False
+    cached = True
+
+    __slots__ = ("_resource",)
+
+    def __init__(self, resource: Body) -> None:
+        self._resource = resource
+
+    def matches(self, query: str) -> bool:
+        """Return whether a query names the variable, by its text alone."""
+        return "images" in query and _IMAGES.search(query) is not None
+
+    def fetch(self, _: object) -> Json:
+        """The images by kind of container and container name."""
+        return extract_images(self._resource) or NOTHING

@@ -20,7 +20,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource
 from chartkit.go.duration import parse_duration
 from chartkit.go.json_decoder import JsonError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Diagnostic, Json, Resource, Severity
 
 API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1", "kyverno.io/v2alpha1")

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
-from chartkit.engine.context.loader import NOTHING
 from chartkit.engine.kubernetes.pod_templates import POD_SPECS
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_image
 from chartkit.errors import EvaluationError
 from chartkit.model import Body, Json, kind_of
 
-_NAMED = re.compile(r"(?:\A|[^.0-9A-Za-z])images\b", re.ASCII)
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _POD_SPECS = {
     "Pod": ("spec",),
     **{kind: tuple(path.split(".")) for kind, path in POD_SPECS.items()},
 }
-
-
-class ImagesLoader:
-    """Loads `images` when an expression names it, and nothing for other kinds."""
-
-    name = "images"
-    replaces = False
-    cached = True
-
-    __slots__ = ("_resource",)
-
-    def __init__(self, resource: Body) -> None:
-        self._resource = resource
-
-    def matches(self, query: str) -> bool:
-        """Return whether a query names the variable, by its text alone."""
-        return "images" in query and _NAMED.search(query) is not None
-
-    def fetch(self, _: object) -> Json:
-        """The images by kind of container and container name."""
-        return extract_images(self._resource) or NOTHING
 
 
 def has_images(resource: Body) -> bool:

@@ -8,7 +8,7 @@ from typing import Final, TypedDict
 
 from chartkit.engine.jmespath.errors import ExpressionSyntaxError, LiteralError
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.go.quoting import quote_rune
+from chartkit.go.strconv import quote_rune
 
 TOKENS: Final = {
     "unknown": "tUnknown",

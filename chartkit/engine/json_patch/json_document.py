@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Final, NoReturn
 
 from chartkit.engine.json_patch.nodes import PatchError, scalar_text
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 
 WRITTEN_NULL: Final[Any] = object()

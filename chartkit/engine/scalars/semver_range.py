@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from semver import Version
 
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 _COMPARATORS: dict[str, Callable[[int], bool]] = {
     "": lambda order: order == 0,

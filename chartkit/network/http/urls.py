@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from urllib3.exceptions import LocationParseError
 from urllib3.util import parse_url
 
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.network.http.addresses import literal
 
 PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}

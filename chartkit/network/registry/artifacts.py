@@ -13,7 +13,7 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.engine.scalars.registry_reference import parse_repository as repository_of
 from chartkit.go.base64_text import Base64Error, decode_base64
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 from chartkit.network.lookup_cache import Memory
 from chartkit.network.registry.client import (

@@ -13,7 +13,7 @@ from typing import Final
 
 from chartkit.atomic import replacing
 from chartkit.engine.scalars.registry_reference import RegistryReference
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Json
 from chartkit.network.http.addresses import is_loopback
 from chartkit.network.http.transport import Request, Response

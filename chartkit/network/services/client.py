@@ -23,8 +23,8 @@ from chartkit.engine.ports import (
     masked,
 )
 from chartkit.errors import ChartkitError, InputError, LookupFailed
-from chartkit.go.quoting import quote
-from chartkit.go.x509.pem import certificates
+from chartkit.go.strconv import quote
+from chartkit.go.x509.certificates import certificates
 from chartkit.network.http import limits as net
 from chartkit.network.http.addresses import is_forbidden_host, is_loopback, literal
 from chartkit.network.http.connections import Dial, Hop, Resolver, resolve

@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.engine.ports import BadUrlError, ServiceCall
 from chartkit.errors import LookupFailed
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.network.http.errors import DialError, Fault, NetworkError
 from chartkit.network.http.urls import UrlError, scheme_of, shown_url
 

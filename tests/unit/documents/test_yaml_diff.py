@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from chartkit.documents.yaml_diff import in_order, yaml_diff
+from chartkit.documents.yaml_dump import in_order, yaml_diff
 
 
 def test_the_order_of_keys_is_no_difference() -> None:

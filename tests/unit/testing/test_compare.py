@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.model import Resource
-from chartkit.testing.compare import differs, find_expected, same
+from chartkit.testing.matching import differs, find_expected, same
 
 
 def pod(**more: Any) -> dict[str, Any]:

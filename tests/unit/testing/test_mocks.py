@@ -4,7 +4,7 @@ import pytest
 
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.testing.mocks import read_api_calls, read_global_entries
+from chartkit.testing.reader import read_api_calls, read_global_entries
 
 GOOD_CALLS = """\
 - {url: "https://a.example.org/x", response: {body: {}}}

@@ -10,7 +10,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel_policies.admission.expressions import AdmissionExpressions
 from chartkit.engine.cel_policies.expressions import EXPRESSION_RULE, expressions_of
 from chartkit.engine.cel_policies.policy import CelKind, CelPolicy
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Diagnostic, Severity
 
 

@@ -27,7 +27,7 @@ from chartkit.engine.cel_policies.shared import (
     shared_program,
     with_variables,
 )
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 Scope = Mapping[str, Value]
 

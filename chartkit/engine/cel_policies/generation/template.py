@@ -28,7 +28,7 @@ from chartkit.engine.cel_policies.generation.template_yaml import (
 )
 from chartkit.engine.cel_policies.patches.apply_values import go_type
 from chartkit.go.fmt import go_sprint
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 
 Scope = Mapping[str, Value]

@@ -13,7 +13,7 @@ from typing import Final
 import yaml
 
 from chartkit.documents.yaml_builder import MAX_DEPTH
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.go.yaml_errors import yaml_problem
 from chartkit.model import Body, Json
 

@@ -19,7 +19,7 @@ from chartkit.engine.cel_policies.generation.template import Template
 from chartkit.engine.cel_policies.generation.template_yaml import TemplateError
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, RuleResult, RuleType, Status
 
 DONE = "policy evaluated successfully"

@@ -32,7 +32,7 @@ from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from chartkit.engine.ports.cluster import Cluster, ObjectKey, key_of
 from chartkit.engine.request.request import Request
 from chartkit.errors import CompileError, EvaluationError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 
 OBJECT: Final = types.struct("Object")

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.cluster_policy.conditions.comparison import Prepare
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.engine.cluster_policy.conditions.parse import Condition, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.pattern.build import weight_of
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.errors import EvaluationError
 from chartkit.go.int64 import Int64, mark_literals
 from chartkit.model import Json
-
-if TYPE_CHECKING:
-    from chartkit.engine.context.context import Context
 
 
 @dataclass(frozen=True, slots=True)

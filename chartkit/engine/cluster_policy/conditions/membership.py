@@ -15,7 +15,7 @@ from chartkit.engine.cluster_policy.conditions.comparison import Compare, never,
 from chartkit.engine.cluster_policy.pattern import compile_pattern
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.go.int64 import Int64
+from chartkit.go.fmt import go_type
 from chartkit.model import Json
 
 _AMOUNT = r"[-|+]?[0-9]+(?:\.[0-9]+)?[A-Za-z]*"
@@ -219,8 +219,9 @@ def _compare_old(
         if isinstance(key, list):
             for member in key:
                 if not isinstance(member, str):
+                    held = "nil" if member is None else go_type(member)
                     raise EvaluationError(
-                        f"interface conversion: interface {{}} is {_go_type(member)}, not string"
+                        f"interface conversion: interface {{}} is {held}, not string"
                     )
             return keys(key)
         if scalar is None or key is None or isinstance(key, dict):
@@ -269,15 +270,3 @@ def _string_list(text: str) -> list[str] | None:
         return decoded_strings(json.loads(text))
     except (ValueError, RecursionError):
         return None
-
-
-def _go_type(value: Json) -> str:
-    if value is None:
-        return "nil"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, Int64):
-        return "int64"
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "float64"

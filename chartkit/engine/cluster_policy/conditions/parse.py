@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
 from chartkit.errors import ChartkitError
+from chartkit.go.fmt import go_type
+from chartkit.go.int64 import mark_literals
 from chartkit.model import Json
 
 
@@ -160,7 +162,7 @@ def _operation_fault(value: Json) -> tuple[str, str] | None:
     for index, member in enumerate(value):
         if not isinstance(member, str):
             return f"value[{index}]", (
-                f"'value[{index}]' found to be of the type {go_type(member)}. "
+                f"'value[{index}]' found to be of the type {_go_type(member)}. "
                 "The provided values are expected to be strings"
             )
         if member not in _OPERATIONS:
@@ -173,19 +175,9 @@ def _unknown(value: str) -> str:
 
 
 def _kind(value: Json) -> str:
-    return "map" if isinstance(value, dict) else go_type(value)
+    return "map" if isinstance(value, dict) else _go_type(value)
 
 
-def go_type(value: Json) -> str:
-    """The Go type that a literal has in a policy, as `%T` prints it."""
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int) or (isinstance(value, float) and value.is_integer()):
-        return "int64"
-    if isinstance(value, float):
-        return "float64"
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "string"
+def _go_type(value: Json) -> str:
+    (marked,) = mark_literals([value])
+    return go_type(marked)

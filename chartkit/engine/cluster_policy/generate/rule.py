@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import ITERATION, BudgetError
 from chartkit.engine.cluster_policy.conditions import compile_conditions
 from chartkit.engine.cluster_policy.foreach import compile_list
-from chartkit.engine.cluster_policy.generate.store import Store
-from chartkit.engine.cluster_policy.generate.write import CloneListError, Writer, compile_pattern
+from chartkit.engine.cluster_policy.generate.write import (
+    CloneListError,
+    Store,
+    Writer,
+    compile_pattern,
+)
 from chartkit.engine.cluster_policy.handler import Handler
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import compile_entries
+from chartkit.engine.request.request import Request
 from chartkit.errors import ChartkitError, NoSource
 from chartkit.model import Body, RuleResult, RuleType, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 Step = Callable[["Context", Store], None]
 """Writes what one part of a rule asks for; raises ChartkitError."""

@@ -11,33 +11,32 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
+from chartkit.engine.budget import Budget
+from chartkit.engine.cluster_policy.handler import Handler
 from chartkit.engine.cluster_policy.manifests.differences import (
     differences,
     ignored_fields,
     show_differences,
 )
 from chartkit.engine.cluster_policy.manifests.signed import (
+    FAILED,
     NoManifest,
     SignedManifest,
+    Signers,
     find_manifest,
     signature_sets,
 )
-from chartkit.engine.cluster_policy.manifests.signers import FAILED, Signers
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.ports.attestor_types import METHODS, expanded, nested_set
 from chartkit.engine.ports.signatures import BlobSource
+from chartkit.engine.request.request import Request
 from chartkit.errors import EvaluationError
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json, RuleResult, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.budget import Budget
-    from chartkit.engine.cluster_policy.handler import Handler
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 _DOMAIN: Final = "cosign.sigstore.dev"
 _NO_BUNDLE: Final = "manifests in registries are not looked at, only those in annotations"

@@ -5,35 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.engine.budget import check_object
 from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.handler import Handler
-from chartkit.engine.cluster_policy.mutate.foreach import compile_foreach
 from chartkit.engine.cluster_policy.mutate.patcher import (
     Patched,
     Patcher,
     as_json,
+    compile_foreach,
     compile_rule_patcher,
 )
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.entries import ContextEntries, compile_entries
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.kubernetes.selectors import read_selector
 from chartkit.engine.ports.cluster import Cluster, ObjectKey
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request.request import Operation, Request
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import ChartkitError, EvaluationError
 from chartkit.go.int64 import mark_literals
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 
 def compile_mutate(rule: Rule, policy: Policy) -> Handler:

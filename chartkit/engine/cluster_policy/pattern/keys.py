@@ -19,7 +19,7 @@ from chartkit.engine.cluster_policy.pattern.build import (
     unmet_global,
     weight_of,
 )
-from chartkit.engine.cluster_policy.pattern.numbers import go_type
+from chartkit.go.fmt import go_type
 from chartkit.model import Body, Json
 
 Entry = Callable[[Body, Places, Run], Failure | None]

@@ -21,8 +21,8 @@ from chartkit.engine.cluster_policy.pattern.build import (
     combine,
 )
 from chartkit.engine.cluster_policy.pattern.keys import Entry, compile_key
-from chartkit.engine.cluster_policy.pattern.numbers import go_type
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from chartkit.go.fmt import go_type
 from chartkit.model import Body, Json
 
 _TAGS: Final = ("labels", "annotations")

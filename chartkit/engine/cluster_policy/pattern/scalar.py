@@ -5,17 +5,29 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.cluster_policy.pattern.anchors import GO_SPACE
-from chartkit.engine.cluster_policy.pattern.numbers import exponent_text, go_number
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.go.duration import DurationError, parse_duration
 from chartkit.go.int64 import Int64, as_float
 from chartkit.go.quantity import Quantity, QuantityError
 from chartkit.go.strconv import NumberError, parse_float, parse_int, truncate_to_int64
 from chartkit.model import Json
+
+
+def go_number(value: Json) -> Int64 | float:
+    """A number as the type that Go holds it in."""
+    return value if type(value) is Int64 else as_float(value)
+
+
+def exponent_text(number: float) -> str:
+    """A float64 as `strconv.FormatFloat(number, 'E', -1, 64)`: `1.5E+00`."""
+    mantissa, _, exponent = f"{Decimal(repr(number)).normalize():E}".partition("E")
+    return f"{mantissa}E{int(exponent):+03d}"
+
 
 Holds = Callable[[Json], bool]
 

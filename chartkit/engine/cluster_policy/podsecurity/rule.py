@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from chartkit.engine.cluster_policy.existing_violations import allow_existing
+from chartkit.engine.cluster_policy.exceptions import PolicyException
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, ExceptedHandler
 from chartkit.engine.cluster_policy.podsecurity.checks import (
     CONTROL_OF,
@@ -17,19 +17,16 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     lift_all,
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import Finding, read_pod
+from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.cluster_policy.validate import allow_existing
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
 from chartkit.engine.kubernetes.pod_templates import POD_SPECS
-from chartkit.engine.request.request import Operation
+from chartkit.engine.request.request import Operation, Request
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_json
 from chartkit.go.regexp import compile_regex
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
-
-if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.exceptions import PolicyException
-    from chartkit.engine.cluster_policy.policy import Policy, Rule
-    from chartkit.engine.context.context import Context
-    from chartkit.engine.request.request import Request
 
 _NAMED_CONTAINERS: Final = compile_regex(r"container(?:s)?\s*(.*?)\s*must")
 

@@ -1,6 +1,5 @@
 """Context entries of rules and foreach blocks, compiled once and loaded when they are named."""
 
-from chartkit.engine.context.entries.check import check_entries
-from chartkit.engine.context.entries.compiled import ContextEntries, compile_entries
+from chartkit.engine.context.entries.compiled import ContextEntries, check_entries, compile_entries
 
 __all__ = ["ContextEntries", "check_entries", "compile_entries"]

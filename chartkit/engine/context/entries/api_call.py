@@ -5,16 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 
-from chartkit.engine.context.context import Context
+from chartkit.engine.context.context import NOTHING, Context
 from chartkit.engine.context.entries.loader import EntryLoader, Path, no_text, stored
 from chartkit.engine.context.entries.service_call import UNMADE, Reply, call_service, request_data
-from chartkit.engine.context.loader import NOTHING
 from chartkit.engine.context.variables import SubstitutionError, compile_template
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.ports.services import NotAllowedError
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.go.json_decoder import JsonError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 
 _NAMESPACED = re.compile(r"/apis?/.*?/namespaces/([^/]+)/?.*")

@@ -10,6 +10,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import Template, compile_template
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.errors import EvaluationError
+from chartkit.go.fmt import go_type
 from chartkit.go.regexp import RegexError, compile_regex
 from chartkit.model import Body, Json
 
@@ -96,15 +97,9 @@ def stored(value: Json, context: Context, failure: str) -> Json:
 
 def no_text(value: Json) -> str:
     """Return Go's words for a value where a text is taken for granted."""
-    return f"interface conversion: interface {{}} is {go_type(value)}, not string"
+    return f"interface conversion: interface {{}} is {held_type(value)}, not string"
 
 
-def go_type(value: Json) -> str:
-    """Return the Go type of a value that is no text."""
-    if value is None:
-        return "<nil>"
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, dict):
-        return "map[string]interface {}"
-    return "[]interface {}" if isinstance(value, list) else "float64"
+def held_type(value: Json) -> str:
+    """Return the Go type of a value in a context, where every number is a float64."""
+    return go_type(value).replace("int64", "float64")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.context.context import Context
-from chartkit.engine.context.entries.loader import EntryLoader, Path, go_type, no_text, stored
-from chartkit.engine.context.loader import NOTHING
+from chartkit.engine.context.context import NOTHING, Context
+from chartkit.engine.context.entries.loader import EntryLoader, Path, held_type, no_text, stored
 from chartkit.engine.context.variables import SubstitutionError, Template, compile_template
 from chartkit.engine.jmespath import JMESPathError
 from chartkit.engine.ports.signatures import read_credentials
@@ -68,7 +67,7 @@ class ConfigMapLoader(EntryLoader):
         except SubstitutionError as error:
             raise EvaluationError(place + error.message) from error
         if not isinstance(value, str):
-            raise EvaluationError(f"{place}expected string, got {go_type(value)}")
+            raise EvaluationError(f"{place}expected string, got {held_type(value)}")
         return value
 
 

@@ -18,7 +18,7 @@ from chartkit.engine.ports.services import (
 )
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.go.json_decoder import parse_json
-from chartkit.go.x509.pem import holds_certificate
+from chartkit.go.x509.certificates import holds_certificate
 from chartkit.model import Body, Json
 
 UNMADE: Final = "failed to execute HTTP request for APICall"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from chartkit.engine.context.variables.pointer import join_path
+from chartkit.engine.context.variables.syntax import join_path
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import go_sprint
 from chartkit.go.int64 import Int64

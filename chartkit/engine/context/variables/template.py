@@ -9,10 +9,9 @@ is not, but the texts inside an object or list that it gives are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.context.variables.pointer import join_path, own_query
+from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables.references import (
     UnresolvedReferenceError,
     resolve_references,
@@ -23,6 +22,8 @@ from chartkit.engine.context.variables.syntax import (
     Variable,
     find_variables,
     is_whole,
+    join_path,
+    own_query,
     split_text,
     unescape,
 )
@@ -30,9 +31,6 @@ from chartkit.engine.jmespath import Expression, JMESPathError, compile_expressi
 from chartkit.errors import EvaluationError
 from chartkit.go.fmt import embedded_json, go_sprint
 from chartkit.model import Json
-
-if TYPE_CHECKING:
-    from chartkit.engine.context.context import Context
 
 MAX_PASSES = 64
 """The most searches of a text for variables; Kyverno itself would never return."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.errors import FunctionError
-from chartkit.go.x509.pem import CERTIFICATE, CertificateError, decode_pem
+from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
 

@@ -17,7 +17,7 @@ from cryptography import x509
 
 from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary.algorithms import LABELS, algorithm_of, holds

@@ -11,7 +11,7 @@ from cryptography import x509
 from chartkit.engine.ports import SignatureError
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.calendar import Moment
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.go.types import GoTypes
 from chartkit.model import Json
 from chartkit.network.signatures.errors import within

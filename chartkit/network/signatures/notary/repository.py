@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 from chartkit.engine.ports import SignatureError
 from chartkit.engine.scalars.registry_reference import RegistryReference
 from chartkit.errors import LookupFailed
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.client import read_json

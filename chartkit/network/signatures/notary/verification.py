@@ -15,7 +15,7 @@ from cryptography import x509
 
 from chartkit.engine.ports import SignatureError
 from chartkit.go.calendar import Moment
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.go.types import GoTypes
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.notary import cose, jws

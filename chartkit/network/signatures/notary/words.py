@@ -9,7 +9,7 @@ from typing import Final
 from cryptography import x509
 
 from chartkit.go.calendar import Moment
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 SECOND: Final = 1_000_000_000
 ZERO: Final = -62_135_596_800 * SECOND

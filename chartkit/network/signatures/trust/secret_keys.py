@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 from chartkit.model import Body, Json
 
 SCHEME: Final = "k8s://"

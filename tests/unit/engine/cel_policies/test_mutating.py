@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cel_policies.compile import compile_cel_policy
-from chartkit.engine.cli_files.user_values import read_settings, read_values
+from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserMocks
 from chartkit.engine.evaluation import evaluate
 from chartkit.engine.ports.cluster import Cluster

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.engine.cli_files.user_context import UserContext, read_context
+from chartkit.engine.cli_files.user_files import UserContext, read_context
 from chartkit.engine.cli_files.world import UserImages
 from chartkit.errors import InputError, LookupFailed
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.cli_files.user_values import (
+from chartkit.engine.cli_files.user_files import (
     UserValues,
     read_settings,
     read_values,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.go.x509.pem import CertificateError, decode_pem
+from chartkit.go.x509.certificates import CertificateError, decode_pem
 
 
 @pytest.mark.parametrize(

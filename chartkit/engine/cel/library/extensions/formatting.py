@@ -15,8 +15,7 @@ from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Uint, Value, type_of
 from chartkit.go.fmt import format_float
-from chartkit.go.quoting import quote
-from chartkit.go.strconv import NumberError, parse_int
+from chartkit.go.strconv import NumberError, parse_int, quote
 
 _DEFAULT_PRECISION: Final = 6
 _MEMBER_WEIGHT: Final = 5

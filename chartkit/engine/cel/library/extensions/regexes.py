@@ -18,8 +18,8 @@ from chartkit.engine.cel.library.searching import (
 from chartkit.engine.cel.library.sizes import bounded, bounded_work
 from chartkit.engine.cel.types import INT, LIST_STRING, STRING, optional_of
 from chartkit.engine.cel.values import NONE, OptionalValue
-from chartkit.go.quoting import quote
 from chartkit.go.regexp import Groups, Regex, RegexError, compile_regex
+from chartkit.go.strconv import quote
 
 _REPLACE: Final = (
     "The text with what a regular expression matches replaced; `\\1` in the replacement is what "

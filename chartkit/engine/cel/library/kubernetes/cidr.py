@@ -18,7 +18,7 @@ from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Re
 from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 CIDR: Final = opaque("net.CIDR")
 

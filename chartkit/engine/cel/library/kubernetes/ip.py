@@ -16,7 +16,7 @@ from chartkit.engine.cel.library.kubernetes.refusing import Refusing
 from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
-from chartkit.go.quoting import quote
+from chartkit.go.strconv import quote
 
 IP: Final = opaque("net.IP")
 

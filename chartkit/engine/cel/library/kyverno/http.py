@@ -14,7 +14,7 @@ from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
 from chartkit.engine.cel.types import ANY, STRING, map_of
 from chartkit.engine.cel.values import Value
-from chartkit.go.x509.pem import holds_certificate
+from chartkit.go.x509.certificates import holds_certificate
 
 _CONTEXT, _VARIABLES = context_variable("http", "http.Context")
 _HEADERS = map_of(STRING, STRING)

@@ -9,7 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
-from chartkit.go.x509.pem import CERTIFICATE, CertificateError, decode_pem
+from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
 
 _LEFT_OUT: Final = frozenset(

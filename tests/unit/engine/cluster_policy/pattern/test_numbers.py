@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from chartkit.engine.cluster_policy.pattern.numbers import exponent_text, go_number, go_type
+from chartkit.engine.cluster_policy.pattern.scalar import exponent_text, go_number
+from chartkit.go.fmt import go_type
 from chartkit.go.int64 import Int64
 from chartkit.model import Json
 

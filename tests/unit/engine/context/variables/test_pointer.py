@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chartkit.engine.context.variables.pointer import join_path, own_query
+from chartkit.engine.context.variables.syntax import join_path, own_query
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,15 @@
-"""Values files of Kyverno's command-line program (`cli.kyverno.io/v1alpha1`, kind Values).
-
-A values file gives variables for all objects, for one object of a policy or for one rule, and
-the labels of namespaces.
-"""
+"""The files that a user gives Kyverno's command line: values, user information and contexts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Final
 
+from chartkit.documents.reader import Document
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.request.request import User
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 
@@ -199,3 +198,109 @@ def _name(body: Mapping[str, Json], what: str, location: Location) -> str:
     if not isinstance(name, str) or not name:
         raise InputError(f"each of {what} needs a name", location)
     return name
+
+
+_KEYS: Final = (
+    "apiVersion",
+    "kind",
+    "metadata",
+    "roles",
+    "clusterRoles",
+    "userInfo",
+    "synchronize",
+)
+_INFO_KEYS: Final = ("username", "uid", "groups", "extra")
+
+
+def read_user_info(body: Json, location: Location) -> User:
+    """Reads `roles`, `clusterRoles` and `userInfo` (`username`, `uid`, `groups`, `extra`).
+
+    Raises InputError for what they may not hold, and for other keys, which Kyverno refuses too.
+    """
+    if not isinstance(body, dict):
+        raise InputError("user info must be a mapping", location)
+    if body.get("kind", "UserInfo") != "UserInfo":
+        hint = "write kind: UserInfo of cli.kyverno.io/v1alpha1"
+        raise InputError(f"holds no user info but a {body['kind']}", location, hint)
+    _require_known(body, _KEYS, "user info", location)
+    info = body.get("userInfo")
+    if info is not None and not isinstance(info, dict):
+        raise InputError("userInfo must be a mapping", location)
+    info = info or {}
+    _require_known(info, _INFO_KEYS, "userInfo", location)
+    extra = info.get("extra") or {}
+    if not isinstance(extra, dict):
+        raise InputError("userInfo.extra must be a mapping", location)
+    return User(
+        _text(info.get("username"), "userInfo.username", location),
+        _text(info.get("uid"), "userInfo.uid", location),
+        _texts(info.get("groups"), "userInfo.groups", location),
+        extra,
+        _texts(body.get("roles"), "roles", location),
+        _texts(body.get("clusterRoles"), "clusterRoles", location),
+    )
+
+
+def _require_known(body: Body, known: tuple[str, ...], what: str, location: Location) -> None:
+    for key in body:
+        if key not in known:
+            hint = "known are " + ", ".join(known)
+            raise InputError(f"{what} has no '{key}'", location, hint)
+
+
+def _text(value: Json, what: str, location: Location) -> str:
+    if value is not None and not isinstance(value, str):
+        raise InputError(f"{what} must be a text", location)
+    return value or ""
+
+
+def _texts(value: Json, what: str, location: Location) -> tuple[str, ...]:
+    if value is not None and not isinstance(value, list):
+        raise InputError(f"{what} must be a list", location)
+    return tuple(_text(item, f"each of {what}", location) for item in value or ())
+
+
+KIND: Final = "Context"
+_ALWAYS: Final = dict.fromkeys(("image", "resolvedImage", "registry", "repository"), "")
+"""The data of an image that are present even if the file does not mention them."""
+
+
+@dataclass(frozen=True, slots=True)
+class UserContext:
+    """resources: objects of the cluster, as written; images: what a registry says of an image, by
+    the reference that policies ask for."""
+
+    resources: tuple[Body, ...] = ()
+    images: Mapping[str, Body] = field(default_factory=dict)
+
+
+NO_CONTEXT: Final = UserContext()
+
+
+def read_context(document: Document) -> UserContext:
+    """Reads a context file's document; raises `InputError` for what it may not hold."""
+    body = document.body
+    if not isinstance(body, dict) or body.get("kind") != KIND:
+        hint = f"write apiVersion: cli.kyverno.io/v1alpha1 and kind: {KIND}"
+        raise InputError(f"is no {KIND}", document.location, hint)
+    spec = body.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise InputError("spec must be a mapping", document.locate("spec"))
+    resources = tuple(_members(document, spec, "resources"))
+    images: dict[str, Body] = {}
+    for index, image in enumerate(_members(document, spec, "images")):
+        name: Json = image.get("image")
+        if not isinstance(name, str) or not name:
+            raise InputError("has no image", document.locate("spec", "images", index))
+        images[name] = {**_ALWAYS, **image}
+    return UserContext(resources, images)
+
+
+def _members(document: Document, spec: Body, key: str) -> Iterator[Body]:
+    members = spec.get(key) or []
+    if not isinstance(members, list):
+        raise InputError(f"{key} must be a list", document.locate("spec", key))
+    for index, member in enumerate(members):
+        if not isinstance(member, dict):
+            raise InputError("must be a mapping", document.locate("spec", key, index))
+        yield member

@@ -33,9 +33,8 @@ def shout(text: str) -> str:
 """
 OVERLOAD = """
 from chartkit.engine.cel.declarations import declared, overload
-from chartkit.engine.cel.types import STRING
 
-@overload("shout", "shout_string", STRING, returns=STRING)
+@overload("shout_string: shout(string) -> string")
 def shout(text: str) -> str:
     return text.upper()
 

@@ -3,9 +3,11 @@
 One decorator declares one overload with its code, its documentation and examples; the checker,
 the compiler and `docs/reference/cel.md` read the same declaration:
 
-    @overload("lowerAscii", "string_lower_ascii", STRING, returns=STRING, member=True,
-              doc="The text with its ASCII letters in lower case.",
-              examples=(Example("'TacoCat'.lowerAscii()", "'tacocat'"),))
+    @overload(
+        "string_lower_ascii: string.lowerAscii() -> string",
+        "The text with its ASCII letters in lower case.",
+        "'TacoCat'.lowerAscii()  // 'tacocat'",
+    )
     def lower_ascii(text: str) -> str: ...
 
 An implementation takes arguments whose classes were checked against the declared parameters
@@ -15,17 +17,20 @@ value. It never changes an argument and never returns None for "nothing": None i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from chartkit.engine.cel.ast import Expr
 from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.signatures import parse_signature
 from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.registration import declarations
+
+_NO_VARIABLES: Final[Mapping[str, Value]] = MappingProxyType({})
 
 Implementation = Callable[..., Any]
 Cost = Callable[[Sequence[Value], Value], int]
@@ -44,7 +49,7 @@ class Example:
 
     expression: str
     expected: str
-    variables: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    variables: Mapping[str, Value]
     error: bool = False
 
 
@@ -71,41 +76,42 @@ class Overload:
     bind: Callable[[Sequence[Expr]], Implementation] | None = None
     work: Work | None = None
 
-    @property
-    def signature(self) -> str:
-        """The overload as the documentation shows it: `string.lowerAscii() -> string`."""
-        texts = [str(parameter) for parameter in self.parameters]
-        if self.member:
-            return f"{texts[0]}.{self.function}({', '.join(texts[1:])}) -> {self.returns}"
-        return f"{self.function}({', '.join(texts)}) -> {self.returns}"
+
+def _examples(texts: Iterable[str], variables: Mapping[str, Value]) -> Iterator[Example]:
+    for text in texts:
+        expression, _, expected = text.rpartition("  // ")
+        message = expected.removeprefix("error: ")
+        yield Example(expression, message, variables, error=message != expected)
 
 
 def overload(
-    function: str,
-    id: str,
-    *parameters: Type,
-    returns: Type,
-    member: bool = False,
+    signature: str,
+    doc: str = "",
+    *examples: str,
     hosted: bool = False,
     cost: Cost | None = None,
     work: Work | None = None,
-    doc: str = "",
-    examples: tuple[Example, ...] = (),
+    variables: Mapping[str, Value] = _NO_VARIABLES,
 ) -> Callable[[Implementation], Overload]:
-    """Declares an overload; the decorated name becomes its `Overload`."""
+    """Declare an overload; the decorated name becomes it.
+
+    signature: as `parse_signature` reads it; examples: `expression  // value` or
+    `expression  // error: message`; variables: what the examples may refer to.
+    """
+    parsed = parse_signature(signature)
 
     def declare(implementation: Implementation) -> Overload:
         return Overload(
-            function,
-            id,
-            parameters,
-            returns,
+            parsed.function,
+            parsed.id,
+            parsed.parameters,
+            parsed.returns,
             implementation,
-            member,
+            parsed.member,
             hosted,
             cost,
             doc,
-            examples,
+            tuple(_examples(examples, variables)),
             work=work,
         )
 
@@ -179,6 +185,21 @@ class Macro:
     expand: Expander
     doc: str = ""
     examples: tuple[Example, ...] = ()
+
+
+def macro(
+    usage: str, expand: Expander, doc: str, *examples: str, any_number: bool = False
+) -> Macro:
+    """Declare a macro by its usage: `has(field)`, `items.all(x, condition)`.
+
+    any_number: it takes any number of arguments.
+    """
+    head, _, inner = usage.partition("(")
+    _, dot, name = head.rpartition(".")
+    count = None if any_number else inner.count(",") + 1
+    return Macro(
+        name, usage, bool(dot), count, expand, doc, tuple(_examples(examples, _NO_VARIABLES))
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr, Ident
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 
 UNUSED = "#unused"
 """The variable of a comprehension that never runs; no author can write it."""
@@ -37,13 +37,10 @@ def _bind(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | 
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "bind",
-        usage="cel.bind(x, value, result)",
-        receiver=True,
-        arguments=3,
-        expand=_bind,
-        doc="`cel.bind(x, value, result)`: the result, in which `x` is the value.",
-        examples=(Example("cel.bind(x, 'a' + 'b', x + x)", "'abab'"),),
+    macro(
+        "cel.bind(x, value, result)",
+        _bind,
+        "`cel.bind(x, value, result)`: the result, in which `x` is the value.",
+        "cel.bind(x, 'a' + 'b', x + x)  // 'abab'",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 from chartkit.engine.cel.macros.bindings import bound
 from chartkit.engine.cel.macros.standard import mapped
 
@@ -28,13 +28,10 @@ def _sort_by(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "sortBy",
-        usage="items.sortBy(x, key)",
-        receiver=True,
-        arguments=2,
-        expand=_sort_by,
-        doc="The list in the order of the keys that the expression makes of its elements.",
-        examples=(Example("['bb', 'a', 'ccc'].sortBy(s, -size(s))", "['ccc', 'bb', 'a']"),),
+    macro(
+        "items.sortBy(x, key)",
+        _sort_by,
+        "The list in the order of the keys that the expression makes of its elements.",
+        "['bb', 'a', 'ccc'].sortBy(s, -size(s))  // ['ccc', 'bb', 'a']",
     ),
 )

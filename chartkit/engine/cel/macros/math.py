@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr, ListLiteral, Literal, MapLiteral, StructLiteral
-from chartkit.engine.cel.declarations import Builder, Example, Expander, Macro
+from chartkit.engine.cel.declarations import Builder, Expander, Macro, macro
 from chartkit.engine.cel.macros.bindings import is_namespace
 from chartkit.engine.cel.values import Uint
 
@@ -46,28 +46,20 @@ def _extreme(name: str, function: str) -> Expander:
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "greatest",
-        usage="math.greatest(…)",
-        receiver=True,
-        arguments=None,
-        expand=_extreme("math.greatest", "math.@max"),
-        doc="The greatest of some numbers, or of the numbers of a list: `math.greatest(a, b)`.",
-        examples=(
-            Example("math.greatest(1, 3, 2)", "3"),
-            Example("math.greatest([1, 2])", "2"),
-        ),
+    macro(
+        "math.greatest(…)",
+        _extreme("math.greatest", "math.@max"),
+        "The greatest of some numbers, or of the numbers of a list: `math.greatest(a, b)`.",
+        "math.greatest(1, 3, 2)  // 3",
+        "math.greatest([1, 2])  // 2",
+        any_number=True,
     ),
-    Macro(
-        "least",
-        usage="math.least(…)",
-        receiver=True,
-        arguments=None,
-        expand=_extreme("math.least", "math.@min"),
-        doc="The least of some numbers, or of the numbers of a list: `math.least(a, b)`.",
-        examples=(
-            Example("math.least(3, 1, 2)", "1"),
-            Example("math.least([1.5, 0.5])", "0.5"),
-        ),
+    macro(
+        "math.least(…)",
+        _extreme("math.least", "math.@min"),
+        "The least of some numbers, or of the numbers of a list: `math.least(a, b)`.",
+        "math.least(3, 1, 2)  // 1",
+        "math.least([1.5, 0.5])  // 0.5",
+        any_number=True,
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr, Ident
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 from chartkit.engine.cel.macros.bindings import bound
 
 
@@ -35,22 +35,16 @@ def _opt_flat_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) ->
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "optMap",
-        usage="optional.optMap(x, result)",
-        receiver=True,
-        arguments=2,
-        expand=_opt_map,
-        doc="An optional of what the expression makes of the value; none where there is no value.",
-        examples=(Example("optional.of(2).optMap(n, n * 2).value()", "4"),),
+    macro(
+        "optional.optMap(x, result)",
+        _opt_map,
+        "An optional of what the expression makes of the value; none where there is no value.",
+        "optional.of(2).optMap(n, n * 2).value()  // 4",
     ),
-    Macro(
-        "optFlatMap",
-        usage="optional.optFlatMap(x, result)",
-        receiver=True,
-        arguments=2,
-        expand=_opt_flat_map,
-        doc="The optional that the expression makes of the value; none where there is no value.",
-        examples=(Example("optional.of({'a': 1}).optFlatMap(m, m.?b).hasValue()", "false"),),
+    macro(
+        "optional.optFlatMap(x, result)",
+        _opt_flat_map,
+        "The optional that the expression makes of the value; none where there is no value.",
+        "optional.of({'a': 1}).optFlatMap(m, m.?b).hasValue()  // false",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 
 COMPATIBLE = "__orValueCompat__"
 """The function that a call of `orValue` becomes."""
@@ -14,17 +14,12 @@ def _or_value(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Exp
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "orValue",
-        usage="value.orValue(other)",
-        receiver=True,
-        arguments=1,
-        expand=_or_value,
-        doc="The value of an optional, or the argument where it has none; a value that is not "
+    macro(
+        "value.orValue(other)",
+        _or_value,
+        "The value of an optional, or the argument where it has none; a value that is not "
         "optional is itself.",
-        examples=(
-            Example("{'a': 1}.?b.orValue(2)", "2"),
-            Example("{'a': 1}.a.orValue(2)", "1"),
-        ),
+        "{'a': 1}.?b.orValue(2)  // 2",
+        "{'a': 1}.a.orValue(2)  // 1",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import Expr, Ident, Select
-from chartkit.engine.cel.declarations import Builder, Expander, Macro
+from chartkit.engine.cel.declarations import Builder, Expander, Macro, macro
 from chartkit.engine.cel.macros.bindings import is_namespace
 
 
@@ -31,20 +31,14 @@ def _extension(test_only: bool) -> Expander:
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "getExt",
-        usage="proto.getExt(message, extension)",
-        receiver=True,
-        arguments=2,
-        expand=_extension(test_only=False),
-        doc="`proto.getExt(message, name.of.extension)`: the value of an extension field.",
+    macro(
+        "proto.getExt(message, extension)",
+        _extension(test_only=False),
+        "`proto.getExt(message, name.of.extension)`: the value of an extension field.",
     ),
-    Macro(
-        "hasExt",
-        usage="proto.hasExt(message, extension)",
-        receiver=True,
-        arguments=2,
-        expand=_extension(test_only=True),
-        doc="`proto.hasExt(message, name.of.extension)`: whether an extension field is set.",
+    macro(
+        "proto.hasExt(message, extension)",
+        _extension(test_only=True),
+        "`proto.hasExt(message, name.of.extension)`: whether an extension field is set.",
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident, Select
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 
 _OLD_ACCUMULATOR = "__result__"
 ACCUMULATORS = frozenset({ACCUMULATOR, _OLD_ACCUMULATOR})
@@ -107,79 +107,51 @@ def _filter(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr 
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "has",
-        usage="has(field)",
-        receiver=False,
-        arguments=1,
-        expand=has,
-        doc="Whether a field or a key is there; its argument is a selection.",
-        examples=(
-            Example("has({'a': 1}.a)", "true"),
-            Example("has({'a': 1}.b)", "false"),
-        ),
+    macro(
+        "has(field)",
+        has,
+        "Whether a field or a key is there; its argument is a selection.",
+        "has({'a': 1}.a)  // true",
+        "has({'a': 1}.b)  // false",
     ),
-    Macro(
-        "all",
-        usage="items.all(x, condition)",
-        receiver=True,
-        arguments=2,
-        expand=_all,
-        doc="Whether every element of a list, or key of a map, satisfies the condition. "
+    macro(
+        "items.all(x, condition)",
+        _all,
+        "Whether every element of a list, or key of a map, satisfies the condition. "
         "Like `&&` it absorbs errors where another element decides.",
-        examples=(
-            Example("[1, 2, 3].all(n, n > 0)", "true"),
-            Example("{'a': 1}.all(key, key == 'b')", "false"),
-        ),
+        "[1, 2, 3].all(n, n > 0)  // true",
+        "{'a': 1}.all(key, key == 'b')  // false",
     ),
-    Macro(
-        "exists",
-        usage="items.exists(x, condition)",
-        receiver=True,
-        arguments=2,
-        expand=_exists,
-        doc="Whether any element of a list, or key of a map, satisfies the condition. "
+    macro(
+        "items.exists(x, condition)",
+        _exists,
+        "Whether any element of a list, or key of a map, satisfies the condition. "
         "Like `||` it absorbs errors where another element decides.",
-        examples=(
-            Example("[1, 2, 3].exists(n, n > 2)", "true"),
-            Example("[].exists(n, n > 2)", "false"),
-        ),
+        "[1, 2, 3].exists(n, n > 2)  // true",
+        "[].exists(n, n > 2)  // false",
     ),
-    Macro(
-        "exists_one",
-        usage="items.exists_one(x, condition)",
-        receiver=True,
-        arguments=2,
-        expand=_exists_one,
-        doc="Whether exactly one element of a list, or key of a map, satisfies the condition.",
-        examples=(Example("[1, 2, 2].exists_one(n, n == 2)", "false"),),
+    macro(
+        "items.exists_one(x, condition)",
+        _exists_one,
+        "Whether exactly one element of a list, or key of a map, satisfies the condition.",
+        "[1, 2, 2].exists_one(n, n == 2)  // false",
     ),
-    Macro(
-        "map",
-        usage="items.map(x, result)",
-        receiver=True,
-        arguments=2,
-        expand=mapped,
-        doc="The list of what the expression makes of each element of a list, or key of a map.",
-        examples=(Example("[1, 2, 3].map(n, n * 2)", "[2, 4, 6]"),),
+    macro(
+        "items.map(x, result)",
+        mapped,
+        "The list of what the expression makes of each element of a list, or key of a map.",
+        "[1, 2, 3].map(n, n * 2)  // [2, 4, 6]",
     ),
-    Macro(
-        "map",
-        usage="items.map(x, condition, result)",
-        receiver=True,
-        arguments=3,
-        expand=mapped,
-        doc="The list of what the last expression makes of the elements that satisfy the "
-        "condition.",
-        examples=(Example("[1, 2, 3].map(n, n > 1, n * 2)", "[4, 6]"),),
+    macro(
+        "items.map(x, condition, result)",
+        mapped,
+        "The list of what the last expression makes of the elements that satisfy the condition.",
+        "[1, 2, 3].map(n, n > 1, n * 2)  // [4, 6]",
     ),
-    Macro(
-        "filter",
-        usage="items.filter(x, condition)",
-        receiver=True,
-        arguments=2,
-        expand=_filter,
-        doc="The list of the elements of a list, or keys of a map, that satisfy the condition.",
-        examples=(Example("[1, 2, 3].filter(n, n > 1)", "[2, 3]"),),
+    macro(
+        "items.filter(x, condition)",
+        _filter,
+        "The list of the elements of a list, or keys of a map, that satisfy the condition.",
+        "[1, 2, 3].filter(n, n > 1)  // [2, 3]",
     ),
 )

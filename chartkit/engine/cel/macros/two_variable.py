@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.ast import ACCUMULATOR, Expr, Ident
-from chartkit.engine.cel.declarations import Builder, Example, Macro
+from chartkit.engine.cel.declarations import Builder, Macro, macro
 from chartkit.engine.cel.macros.standard import ACCUMULATORS
 
 INSERT = "cel.@mapInsert"
@@ -117,95 +117,68 @@ def _transform_map_entry(make: Builder, target: Expr | None, args: tuple[Expr, .
 
 
 MACROS: tuple[Macro, ...] = (
-    Macro(
-        "all",
-        usage="items.all(i, x, condition)",
-        receiver=True,
-        arguments=3,
-        expand=_all,
-        doc="Whether every index and element of a list, or key and value of a map, satisfies the "
+    macro(
+        "items.all(i, x, condition)",
+        _all,
+        "Whether every index and element of a list, or key and value of a map, satisfies the "
         "condition.",
-        examples=(Example("{'a': 1}.all(key, value, key == 'a' && value == 1)", "true"),),
+        "{'a': 1}.all(key, value, key == 'a' && value == 1)  // true",
     ),
-    Macro(
-        "exists",
-        usage="items.exists(i, x, condition)",
-        receiver=True,
-        arguments=3,
-        expand=_exists,
-        doc="Whether any index and element of a list, or key and value of a map, satisfies the "
+    macro(
+        "items.exists(i, x, condition)",
+        _exists,
+        "Whether any index and element of a list, or key and value of a map, satisfies the "
         "condition.",
-        examples=(Example("[5, 6].exists(i, n, i == 1 && n == 6)", "true"),),
+        "[5, 6].exists(i, n, i == 1 && n == 6)  // true",
     ),
     *(
-        Macro(
-            name,
-            usage=f"items.{name}(i, x, condition)",
-            receiver=True,
-            arguments=3,
-            expand=_exists_one,
-            doc="Whether exactly one index and element of a list, or key and value of a map, "
+        macro(
+            f"items.{name}(i, x, condition)",
+            _exists_one,
+            "Whether exactly one index and element of a list, or key and value of a map, "
             "satisfies the condition.",
-            examples=(Example(f"[5, 6].{name}(i, n, i + n > 5)", "true"),),
+            f"[5, 6].{name}(i, n, i + n > 5)  // true",
         )
         for name in ("existsOne", "exists_one")
     ),
-    Macro(
-        "transformList",
-        usage="items.transformList(i, x, result)",
-        receiver=True,
-        arguments=3,
-        expand=_transform_list,
-        doc="The list of what the expression makes of each index and element, or key and value.",
-        examples=(Example("[5, 6].transformList(i, n, i + n)", "[5, 7]"),),
+    macro(
+        "items.transformList(i, x, result)",
+        _transform_list,
+        "The list of what the expression makes of each index and element, or key and value.",
+        "[5, 6].transformList(i, n, i + n)  // [5, 7]",
     ),
-    Macro(
-        "transformList",
-        usage="items.transformList(i, x, condition, result)",
-        receiver=True,
-        arguments=4,
-        expand=_transform_list,
-        doc="The list of what the last expression makes of the entries that satisfy the condition.",
-        examples=(Example("[5, 6].transformList(i, n, i > 0, n)", "[6]"),),
+    macro(
+        "items.transformList(i, x, condition, result)",
+        _transform_list,
+        "The list of what the last expression makes of the entries that satisfy the condition.",
+        "[5, 6].transformList(i, n, i > 0, n)  // [6]",
     ),
-    Macro(
-        "transformMap",
-        usage="items.transformMap(i, x, result)",
-        receiver=True,
-        arguments=3,
-        expand=_transform_map,
-        doc="A map with the same keys (of a list: its indices) and the values that the expression "
+    macro(
+        "items.transformMap(i, x, result)",
+        _transform_map,
+        "A map with the same keys (of a list: its indices) and the values that the expression "
         "makes.",
-        examples=(Example("{'a': 1}.transformMap(key, value, value + 1)", "{'a': 2}"),),
+        "{'a': 1}.transformMap(key, value, value + 1)  // {'a': 2}",
     ),
-    Macro(
-        "transformMap",
-        usage="items.transformMap(i, x, condition, result)",
-        receiver=True,
-        arguments=4,
-        expand=_transform_map,
-        doc="A map with the keys whose entries satisfy the condition, and the values that the last "
+    macro(
+        "items.transformMap(i, x, condition, result)",
+        _transform_map,
+        "A map with the keys whose entries satisfy the condition, and the values that the last "
         "expression makes.",
-        examples=(Example("{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v)", "{'b': 2}"),),
+        "{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v)  // {'b': 2}",
     ),
-    Macro(
-        "transformMapEntry",
-        usage="items.transformMapEntry(i, x, entry)",
-        receiver=True,
-        arguments=3,
-        expand=_transform_map_entry,
-        doc="A map of all the entries of the maps that the expression makes; the same key twice is "
+    macro(
+        "items.transformMapEntry(i, x, entry)",
+        _transform_map_entry,
+        "A map of all the entries of the maps that the expression makes; the same key twice is "
         "an error.",
-        examples=(Example("{'a': 'b'}.transformMapEntry(k, v, {v: k})", "{'b': 'a'}"),),
+        "{'a': 'b'}.transformMapEntry(k, v, {v: k})  // {'b': 'a'}",
     ),
-    Macro(
-        "transformMapEntry",
-        usage="items.transformMapEntry(i, x, condition, entry)",
-        receiver=True,
-        arguments=4,
-        expand=_transform_map_entry,
-        doc="A map of the entries of the maps that the last expression makes of the entries that "
+    macro(
+        "items.transformMapEntry(i, x, condition, entry)",
+        _transform_map_entry,
+        "A map of the entries of the maps that the last expression makes of the entries that "
         "satisfy the condition.",
-        examples=(Example("[3, 4].transformMapEntry(i, n, i > 0, {n: i})", "{4: 1}"),),
+        "[3, 4].transformMapEntry(i, n, i > 0, {n: i})  // {4: 1}",
     ),
 )

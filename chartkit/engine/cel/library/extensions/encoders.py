@@ -6,28 +6,22 @@ import base64
 import math
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.natives import json_of
 from chartkit.engine.cel.library.sizes import bounded, bounded_value
-from chartkit.engine.cel.types import BYTES, DYN, STRING
 from chartkit.engine.cel.values import Value
 from chartkit.go.base64_text import Base64Error, decode_base64
 from chartkit.go.fmt import go_json
 
 
 @overload(
-    "base64.decode",
-    "base64_decode_string",
-    STRING,
-    returns=BYTES,
+    "base64_decode_string: base64.decode(string) -> bytes",
+    "The bytes of a Base64 text, with or without `=` at its end.",
+    "base64.decode('aGVsbG8=')  // b'hello'",
+    "base64.decode('aGVsbG8')  // b'hello'",
     cost=costs.of_traversal_and_call,
-    doc="The bytes of a Base64 text, with or without `=` at its end.",
-    examples=(
-        Example("base64.decode('aGVsbG8=')", "b'hello'"),
-        Example("base64.decode('aGVsbG8')", "b'hello'"),
-    ),
 )
 def decode(text: str) -> bytes:
     try:
@@ -67,13 +61,10 @@ _DIGITS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345678
 
 
 @overload(
-    "base64.encode",
-    "base64_encode_bytes",
-    BYTES,
-    returns=STRING,
+    "base64_encode_bytes: base64.encode(bytes) -> string",
+    "Bytes as a Base64 text.",
+    "base64.encode(b'hello')  // 'aGVsbG8='",
     cost=costs.of_traversal_and_call,
-    doc="Bytes as a Base64 text.",
-    examples=(Example("base64.encode(b'hello')", "'aGVsbG8='"),),
 )
 def encode(data: bytes) -> str:
     bounded(len(data) * 4 // 3)
@@ -81,16 +72,12 @@ def encode(data: bytes) -> str:
 
 
 @overload(
-    "json.encode",
-    "json_encode_dyn",
-    DYN,
-    returns=STRING,
-    cost=costs.untold,
-    doc="A value as JSON. Where expressions have a cost limit, only a value that was read from a "
+    "json_encode_dyn: json.encode(dyn) -> string",
+    "A value as JSON. Where expressions have a cost limit, only a value that was read from a "
     "variable is taken: cel-go gives the call the highest cost there is.",
-    examples=(
-        Example("json.encode(object)", """'{"a":[1,null]}'""", {"object": {"a": [1, None]}}),
-    ),
+    """json.encode(object)  // '{"a":[1,null]}'""",
+    variables={"object": {"a": [1, None]}},
+    cost=costs.untold,
 )
 def encode_json(value: Value) -> str:
     bounded_value(value)

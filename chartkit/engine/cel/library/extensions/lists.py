@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.declarations import Library, Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.membership import Members
@@ -18,7 +18,6 @@ from chartkit.engine.cel.types import (
     DOUBLE,
     DURATION,
     INT,
-    LIST_DYN,
     STRING,
     TIMESTAMP,
     UINT,
@@ -34,19 +33,11 @@ _ORDERED: Final = frozenset({bool, int, Uint, float, str, bytes, Timestamp, Dura
 
 
 @overload(
-    "slice",
-    "list_slice",
-    _LIST,
-    INT,
-    INT,
-    returns=_LIST,
-    member=True,
+    "list_slice: list(T).slice(int, int) -> list(T)",
+    "The members from a place on, up to but not including another.",
+    "[1, 2, 3, 4].slice(1, 3)  // [2, 3]",
+    "[1].slice(0, 2)  // error: cannot slice(0, 2), list is length 1",
     cost=costs.of_new_list,
-    doc="The members from a place on, up to but not including another.",
-    examples=(
-        Example("[1, 2, 3, 4].slice(1, 3)", "[2, 3]"),
-        Example("[1].slice(0, 2)", "cannot slice(0, 2), list is length 1", error=True),
-    ),
 )
 def slice_(members: list[Value], start: int, end: int) -> list[Value]:
     call = f"cannot slice({start}, {end})"
@@ -80,13 +71,10 @@ def _flatten(members: list[Value], depth: int = 1) -> list[Value]:
 
 
 @overload(
-    "lists.range",
-    "lists_range",
-    INT,
-    returns=list_of(INT),
+    "lists_range: lists.range(int) -> list(int)",
+    "The whole numbers from 0 up to but not including a number, a million at most.",
+    "lists.range(3)  // [0, 1, 2]",
     cost=costs.of_new_list,
-    doc="The whole numbers from 0 up to but not including a number, a million at most.",
-    examples=(Example("lists.range(3)", "[0, 1, 2]"),),
 )
 def range_(count: int) -> list[int]:
     if count < 0:
@@ -97,28 +85,20 @@ def range_(count: int) -> list[int]:
 
 
 @overload(
-    "reverse",
-    "list_reverse",
-    _LIST,
-    returns=_LIST,
-    member=True,
+    "list_reverse: list(T).reverse() -> list(T)",
+    "The members, last one first.",
+    "[1, 2, 3].reverse()  // [3, 2, 1]",
     cost=costs.of_new_list,
-    doc="The members, last one first.",
-    examples=(Example("[1, 2, 3].reverse()", "[3, 2, 1]"),),
 )
 def reverse(members: list[Value]) -> list[Value]:
     return members[::-1]
 
 
 @overload(
-    "distinct",
-    "list_distinct",
-    _LIST,
-    returns=_LIST,
-    member=True,
+    "list_distinct: list(T).distinct() -> list(T)",
+    "The list without what it has twice.",
+    "[1, 2, 1].distinct()  // [1, 2]",
     cost=costs.of_comparing_first,
-    doc="The list without what it has twice.",
-    examples=(Example("[1, 2, 1].distinct()", "[1, 2]"),),
 )
 def distinct(members: list[Value]) -> list[Value]:
     known, result = Members(), []
@@ -152,24 +132,23 @@ def sort(members: list[Value]) -> list[Value]:
 
 
 _COMPARABLE: Final = (INT, UINT, DOUBLE, BOOL, DURATION, TIMESTAMP, STRING, BYTES)
-_SORT: Final = (
-    Example("[3, 1, 2].sort()", "[1, 2, 3]"),
-    Example("['b', 'a'].sort()", "['a', 'b']"),
-)
+_SORT: Final = ("[3, 1, 2].sort()  // [1, 2, 3]", "['b', 'a'].sort()  // ['a', 'b']")
 
 
 def _sorts() -> Iterator[Overload]:
     for kind in _COMPARABLE:
         yield overload(
-            "sort", f"list_{kind}_sort", list_of(kind), returns=list_of(kind), member=True,
-            cost=costs.of_comparing_first, doc="The members in ascending order.",
-            examples=_SORT if kind == INT else (),
-        )(sort)  # fmt: skip
+            f"list_{kind}_sort: list({kind}).sort() -> list({kind})",
+            "The members in ascending order.",
+            *(_SORT if kind == INT else ()),
+            cost=costs.of_comparing_first,
+        )(sort)
         yield overload(
-            "@sortByAssociatedKeys", f"list_{kind}_sortByAssociatedKeys", _LIST, list_of(kind),
-            returns=_LIST, member=True, cost=costs.of_comparing_last,
-            doc="What `sortBy` does with the keys it computed.",
-        )(sort_by_keys)  # fmt: skip
+            f"list_{kind}_sortByAssociatedKeys: "
+            f"list(T).@sortByAssociatedKeys(list({kind})) -> list(T)",
+            "What `sortBy` does with the keys it computed.",
+            cost=costs.of_comparing_last,
+        )(sort_by_keys)
 
 
 LIBRARY: Final = Library(
@@ -177,14 +156,16 @@ LIBRARY: Final = Library(
     (
         slice_,
         overload(
-            "flatten", "list_flatten", list_of(_LIST), returns=_LIST, member=True,
-            cost=costs.of_flattening, doc=_FLATTEN,
-            examples=(Example("[[1], [2, 3]].flatten()", "[1, 2, 3]"),),
+            "list_flatten: list(list(T)).flatten() -> list(T)",
+            _FLATTEN,
+            "[[1], [2, 3]].flatten()  // [1, 2, 3]",
+            cost=costs.of_flattening,
         )(_flatten),
         overload(
-            "flatten", "list_flatten_int", LIST_DYN, INT, returns=LIST_DYN, member=True,
-            cost=costs.of_flattening, doc=_FLATTEN,
-            examples=(Example("[dyn([dyn([1])]), dyn(2)].flatten(2)", "[1, 2]"),),
+            "list_flatten_int: list(dyn).flatten(int) -> list(dyn)",
+            _FLATTEN,
+            "[dyn([dyn([1])]), dyn(2)].flatten(2)  // [1, 2]",
+            cost=costs.of_flattening,
         )(_flatten),
         range_,
         reverse,
@@ -193,4 +174,4 @@ LIBRARY: Final = Library(
     ),
     macros=MACROS,
     doc="Lists: parts of them, their order, what they have twice.",
-)  # fmt: skip
+)

@@ -7,16 +7,14 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from chartkit.engine.cel.declarations import Example, Implementation, Library, Overload
+from chartkit.engine.cel.declarations import Implementation, Library, Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.macros.math import MACROS
 from chartkit.engine.cel.numbers import checked_int
-from chartkit.engine.cel.types import BOOL, DOUBLE, DYN, INT, UINT, Type, list_of
 from chartkit.engine.cel.values import UINT_MAX, Uint, Value
 
-_NAMES: Final = {INT: "int", UINT: "uint", DOUBLE: "double"}
-_NUMBERS: Final = (DOUBLE, INT, UINT)
+_NUMBERS: Final = ("double", "int", "uint")
 _SIGN_BIT: Final = 2**63
 
 
@@ -58,23 +56,23 @@ def _same(value: Value) -> Value:
 
 
 def _extremes(
-    name: str, better: Callable[[Any, Any], bool], doc: str, example: Example
+    name: str, better: Callable[[Any, Any], bool], doc: str, example: str
 ) -> Iterator[Overload]:
     pick = _picker(name, better)
     of_list = _of_list(name, pick)
+    head = f"math_{name.removeprefix('math.')}"
     for kind in _NUMBERS:
-        named = f"math_{name.removeprefix('math.')}"
-        yield Overload(name, f"{named}_{_NAMES[kind]}", (kind,), kind, _same, doc=doc)
-        yield Overload(
-            name, f"{named}_list_{_NAMES[kind]}", (list_of(kind),), kind, of_list,
-            cost=costs.of_list, doc=doc,
-        )  # fmt: skip
+        yield overload(f"{head}_{kind}: {name}({kind}) -> {kind}", doc)(_same)
+        yield overload(
+            f"{head}_list_{kind}: {name}(list({kind})) -> {kind}", doc, cost=costs.of_list
+        )(of_list)
         for other in _NUMBERS:
-            yield Overload(
-                name, f"{named}_{_NAMES[kind]}_{_NAMES[other]}", (kind, other),
-                kind if kind == other else DYN, pick, doc=doc,
-                examples=(example,) if kind == other == INT else (),
-            )  # fmt: skip
+            result = kind if kind == other else "dyn"
+            yield overload(
+                f"{head}_{kind}_{other}: {name}({kind}, {other}) -> {result}",
+                doc,
+                *((example,) if kind == other == "int" else ()),
+            )(pick)
 
 
 def _whole(rounding: Callable[[float], float]) -> Implementation:
@@ -146,68 +144,64 @@ def _not_uint(value: Uint) -> Uint:
 
 _BITS: Final = "Bits of two whole numbers combined: "
 _SHIFT: Final = "The bits of a whole number moved; a uint stays one, an int is taken as 64 bits."
-_ROWS: Final[tuple[tuple[str, str, tuple[Type, ...], Type, Implementation, str, str], ...]] = (
-    ("ceil", "double", (DOUBLE,), DOUBLE, _whole(math.ceil),
-     "The least whole number that is not less.", "math.ceil(1.2) == 2.0"),
-    ("floor", "double", (DOUBLE,), DOUBLE, _whole(math.floor),
-     "The largest whole number that is not more.", "math.floor(-1.2) == -2.0"),
-    ("round", "double", (DOUBLE,), DOUBLE, _whole(_round),
-     "The nearest whole number; halves go away from zero.", "math.round(-1.5) == -2.0"),
-    ("trunc", "double", (DOUBLE,), DOUBLE, _whole(math.trunc),
-     "The number without its fraction.", "math.trunc(-1.9) == -1.0"),
-    ("isInf", "double", (DOUBLE,), BOOL, math.isinf,
-     "Whether it is an infinity.", "math.isInf(1.0 / 0.0)"),
-    ("isNaN", "double", (DOUBLE,), BOOL, math.isnan,
-     "Whether it is not a number.", "math.isNaN(0.0 / 0.0)"),
-    ("isFinite", "double", (DOUBLE,), BOOL, math.isfinite,
-     "Whether it is a number and no infinity.", "math.isFinite(1.5)"),
-    ("abs", "double", (DOUBLE,), DOUBLE, abs, "The number without its sign.",
-     "math.abs(-1.5) == 1.5"),
-    ("abs", "int", (INT,), INT, _absolute_int, "The number without its sign.",
-     "math.abs(-1) == 1"),
-    ("abs", "uint", (UINT,), UINT, _same, "The number without its sign.", "math.abs(1u) == 1u"),
-    ("sign", "double", (DOUBLE,), DOUBLE, _sign_double, "-1, 0 or 1.", "math.sign(-2.5) == -1.0"),
-    ("sign", "int", (INT,), INT, _sign_int, "-1, 0 or 1.", "math.sign(7) == 1"),
-    ("sign", "uint", (UINT,), UINT, _sign_uint, "0 or 1.", "math.sign(7u) == 1u"),
-    ("sqrt", "double", (DOUBLE,), DOUBLE, _root, "The square root; NaN below zero.",
-     "math.sqrt(6.25) == 2.5"),
-    ("sqrt", "int", (INT,), DOUBLE, _root, "The square root; NaN below zero.",
-     "math.sqrt(81) == 9.0"),
-    ("sqrt", "uint", (UINT,), DOUBLE, _root, "The square root.", "math.sqrt(81u) == 9.0"),
-    ("bitAnd", "int_int", (INT, INT), INT, operator.and_, f"{_BITS}those that both have.",
-     "math.bitAnd(6, 3) == 2"),
-    ("bitAnd", "uint_uint", (UINT, UINT), UINT, _uint(operator.and_),
-     f"{_BITS}those that both have.", "math.bitAnd(6u, 3u) == 2u"),
-    ("bitOr", "int_int", (INT, INT), INT, operator.or_, f"{_BITS}those that either has.",
-     "math.bitOr(6, 3) == 7"),
-    ("bitOr", "uint_uint", (UINT, UINT), UINT, _uint(operator.or_),
-     f"{_BITS}those that either has.", "math.bitOr(6u, 3u) == 7u"),
-    ("bitXor", "int_int", (INT, INT), INT, operator.xor, f"{_BITS}those that only one has.",
-     "math.bitXor(6, 3) == 5"),
-    ("bitXor", "uint_uint", (UINT, UINT), UINT, _uint(operator.xor),
-     f"{_BITS}those that only one has.", "math.bitXor(6u, 3u) == 5u"),
-    ("bitNot", "int_int", (INT,), INT, _not_int, "Every bit of a whole number turned.",
-     "math.bitNot(1) == -2"),
-    ("bitNot", "uint_uint", (UINT,), UINT, _not_uint, "Every bit of a whole number turned.",
-     "math.bitNot(1u) == 18446744073709551614u"),
-    ("bitShiftLeft", "int_int", (INT, INT), INT, _shift("bitShiftLeft", operator.lshift),
-     _SHIFT, "math.bitShiftLeft(1, 3) == 8"),
-    ("bitShiftLeft", "uint_int", (UINT, INT), UINT, _shift("bitShiftLeft", operator.lshift),
-     _SHIFT, "math.bitShiftLeft(1u, 3) == 8u"),
-    ("bitShiftRight", "int_int", (INT, INT), INT, _shift("bitShiftRight", operator.rshift),
-     _SHIFT, "math.bitShiftRight(-1, 63) == 1"),
-    ("bitShiftRight", "uint_int", (UINT, INT), UINT, _shift("bitShiftRight", operator.rshift),
-     _SHIFT, "math.bitShiftRight(8u, 2) == 2u"),
+_ROWS: Final[tuple[tuple[str, Implementation, str, str], ...]] = (
+    ("math_ceil_double: math.ceil(double) -> double", _whole(math.ceil),
+     "The least whole number that is not less.", "math.ceil(1.2)  // 2.0"),
+    ("math_floor_double: math.floor(double) -> double", _whole(math.floor),
+     "The largest whole number that is not more.", "math.floor(-1.2)  // -2.0"),
+    ("math_round_double: math.round(double) -> double", _whole(_round),
+     "The nearest whole number; halves go away from zero.", "math.round(-1.5)  // -2.0"),
+    ("math_trunc_double: math.trunc(double) -> double", _whole(math.trunc),
+     "The number without its fraction.", "math.trunc(-1.9)  // -1.0"),
+    ("math_isInf_double: math.isInf(double) -> bool", math.isinf,
+     "Whether it is an infinity.", "math.isInf(1.0 / 0.0)  // true"),
+    ("math_isNaN_double: math.isNaN(double) -> bool", math.isnan,
+     "Whether it is not a number.", "math.isNaN(0.0 / 0.0)  // true"),
+    ("math_isFinite_double: math.isFinite(double) -> bool", math.isfinite,
+     "Whether it is a number and no infinity.", "math.isFinite(1.5)  // true"),
+    ("math_abs_double: math.abs(double) -> double", abs,
+     "The number without its sign.", "math.abs(-1.5)  // 1.5"),
+    ("math_abs_int: math.abs(int) -> int", _absolute_int,
+     "The number without its sign.", "math.abs(-1)  // 1"),
+    ("math_abs_uint: math.abs(uint) -> uint", _same,
+     "The number without its sign.", "math.abs(1u)  // 1u"),
+    ("math_sign_double: math.sign(double) -> double", _sign_double,
+     "-1, 0 or 1.", "math.sign(-2.5)  // -1.0"),
+    ("math_sign_int: math.sign(int) -> int", _sign_int,
+     "-1, 0 or 1.", "math.sign(7)  // 1"),
+    ("math_sign_uint: math.sign(uint) -> uint", _sign_uint,
+     "0 or 1.", "math.sign(7u)  // 1u"),
+    ("math_sqrt_double: math.sqrt(double) -> double", _root,
+     "The square root; NaN below zero.", "math.sqrt(6.25)  // 2.5"),
+    ("math_sqrt_int: math.sqrt(int) -> double", _root,
+     "The square root; NaN below zero.", "math.sqrt(81)  // 9.0"),
+    ("math_sqrt_uint: math.sqrt(uint) -> double", _root,
+     "The square root.", "math.sqrt(81u)  // 9.0"),
+    ("math_bitAnd_int_int: math.bitAnd(int, int) -> int", operator.and_,
+     f"{_BITS}those that both have.", "math.bitAnd(6, 3)  // 2"),
+    ("math_bitAnd_uint_uint: math.bitAnd(uint, uint) -> uint", _uint(operator.and_),
+     f"{_BITS}those that both have.", "math.bitAnd(6u, 3u)  // 2u"),
+    ("math_bitOr_int_int: math.bitOr(int, int) -> int", operator.or_,
+     f"{_BITS}those that either has.", "math.bitOr(6, 3)  // 7"),
+    ("math_bitOr_uint_uint: math.bitOr(uint, uint) -> uint", _uint(operator.or_),
+     f"{_BITS}those that either has.", "math.bitOr(6u, 3u)  // 7u"),
+    ("math_bitXor_int_int: math.bitXor(int, int) -> int", operator.xor,
+     f"{_BITS}those that only one has.", "math.bitXor(6, 3)  // 5"),
+    ("math_bitXor_uint_uint: math.bitXor(uint, uint) -> uint", _uint(operator.xor),
+     f"{_BITS}those that only one has.", "math.bitXor(6u, 3u)  // 5u"),
+    ("math_bitNot_int_int: math.bitNot(int) -> int", _not_int,
+     "Every bit of a whole number turned.", "math.bitNot(1)  // -2"),
+    ("math_bitNot_uint_uint: math.bitNot(uint) -> uint", _not_uint,
+     "Every bit of a whole number turned.", "math.bitNot(1u)  // 18446744073709551614u"),
+    ("math_bitShiftLeft_int_int: math.bitShiftLeft(int, int) -> int",
+     _shift("bitShiftLeft", operator.lshift), _SHIFT, "math.bitShiftLeft(1, 3)  // 8"),
+    ("math_bitShiftLeft_uint_int: math.bitShiftLeft(uint, int) -> uint",
+     _shift("bitShiftLeft", operator.lshift), _SHIFT, "math.bitShiftLeft(1u, 3)  // 8u"),
+    ("math_bitShiftRight_int_int: math.bitShiftRight(int, int) -> int",
+     _shift("bitShiftRight", operator.rshift), _SHIFT, "math.bitShiftRight(-1, 63)  // 1"),
+    ("math_bitShiftRight_uint_int: math.bitShiftRight(uint, int) -> uint",
+     _shift("bitShiftRight", operator.rshift), _SHIFT, "math.bitShiftRight(8u, 2)  // 2u"),
 )  # fmt: skip
-
-
-def _rows() -> Iterator[Overload]:
-    for name, suffix, parameters, result, code, doc, example in _ROWS:
-        left, equals, right = example.partition(" == ")
-        yield Overload(
-            f"math.{name}", f"math_{name}_{suffix}", parameters, result, code, doc=doc,
-            examples=(Example(left, right if equals else "true"),),
-        )  # fmt: skip
 
 
 LIBRARY: Final = Library(
@@ -217,15 +211,15 @@ LIBRARY: Final = Library(
             "math.@max",
             operator.gt,
             "What `math.greatest` becomes: the largest of one or more numbers.",
-            Example("math.greatest(1, 5, 3)", "5"),
+            "math.greatest(1, 5, 3)  // 5",
         ),
         *_extremes(
             "math.@min",
             operator.lt,
             "What `math.least` becomes: the least of one or more numbers.",
-            Example("math.least(1, -5, 3)", "-5"),
+            "math.least(1, -5, 3)  // -5",
         ),
-        *_rows(),
+        *(overload(signature, doc, example)(code) for signature, code, doc, example in _ROWS),
     ),
     macros=MACROS,
     doc="The largest and least, rounding, signs, bits.",

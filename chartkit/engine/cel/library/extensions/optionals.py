@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.constants import type_constant
@@ -13,10 +13,7 @@ from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.macros.optional import MACROS
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
 from chartkit.engine.cel.types import (
-    BOOL,
     DYN,
-    INT,
-    STRING,
     K,
     V,
     list_of,
@@ -34,27 +31,19 @@ _MISSING: Final = object()
 
 
 @overload(
-    "optional.of",
-    "optional_of",
-    V,
-    returns=_OPTIONAL,
-    doc="An optional with a value, whatever the value is.",
-    examples=(Example("optional.of(null).hasValue()", "true"),),
+    "optional_of: optional.of(V) -> optional_type(V)",
+    "An optional with a value, whatever the value is.",
+    "optional.of(null).hasValue()  // true",
 )
 def of(value: Value) -> OptionalValue:
     return OptionalValue(True, value)
 
 
 @overload(
-    "optional.ofNonZeroValue",
-    "optional_ofNonZeroValue",
-    V,
-    returns=_OPTIONAL,
-    doc="An optional with a value; absent where the value is null, false, zero or empty.",
-    examples=(
-        Example("optional.ofNonZeroValue('').hasValue()", "false"),
-        Example("optional.ofNonZeroValue(1)", "optional.of(1)"),
-    ),
+    "optional_ofNonZeroValue: optional.ofNonZeroValue(V) -> optional_type(V)",
+    "An optional with a value; absent where the value is null, false, zero or empty.",
+    "optional.ofNonZeroValue('').hasValue()  // false",
+    "optional.ofNonZeroValue(1)  // optional.of(1)",
 )
 def of_non_zero_value(value: Value) -> OptionalValue:
     return NONE if _is_zero(value) else OptionalValue(True, value)
@@ -73,27 +62,19 @@ def _is_zero(value: Value) -> bool:
 
 
 @overload(
-    "optional.none",
-    "optional_none",
-    returns=_OPTIONAL,
-    doc="The optional that is absent.",
-    examples=(Example("optional.none().hasValue()", "false"),),
+    "optional_none: optional.none() -> optional_type(V)",
+    "The optional that is absent.",
+    "optional.none().hasValue()  // false",
 )
 def none() -> OptionalValue:
     return NONE
 
 
 @overload(
-    "value",
-    "optional_value",
-    _OPTIONAL,
-    returns=V,
-    member=True,
-    doc="The value of an optional; an error where it is absent.",
-    examples=(
-        Example("optional.of(1).value()", "1"),
-        Example("optional.none().value()", "optional.none() dereference", error=True),
-    ),
+    "optional_value: optional_type(V).value() -> V",
+    "The value of an optional; an error where it is absent.",
+    "optional.of(1).value()  // 1",
+    "optional.none().value()  // error: optional.none() dereference",
 )
 def value(optional: OptionalValue) -> Value:
     if not optional.present:
@@ -102,57 +83,37 @@ def value(optional: OptionalValue) -> Value:
 
 
 @overload(
-    "hasValue",
-    "optional_hasValue",
-    _OPTIONAL,
-    returns=BOOL,
-    member=True,
-    doc="Whether an optional has a value.",
-    examples=(Example("{'a': 1}[?'b'].hasValue()", "false"),),
+    "optional_hasValue: optional_type(V).hasValue() -> bool",
+    "Whether an optional has a value.",
+    "{'a': 1}[?'b'].hasValue()  // false",
 )
 def has_value(optional: OptionalValue) -> bool:
     return optional.present
 
 
 @overload(
-    "or",
-    "optional_or_optional",
-    _OPTIONAL,
-    _OPTIONAL,
-    returns=_OPTIONAL,
-    member=True,
-    doc="The first of two optionals that has a value; the second is evaluated only if needed.",
-    examples=(Example("optional.none().or(optional.of(2))", "optional.of(2)"),),
+    "optional_or_optional: optional_type(V).or(optional_type(V)) -> optional_type(V)",
+    "The first of two optionals that has a value; the second is evaluated only if needed.",
+    "optional.none().or(optional.of(2))  // optional.of(2)",
 )
 def either(first: OptionalValue, second: OptionalValue) -> OptionalValue:
     return first if first.present else second
 
 
 @overload(
-    "orValue",
-    "optional_orValue_value",
-    _OPTIONAL,
-    V,
-    returns=V,
-    member=True,
-    doc="The value of an optional, or another value where it is absent.",
-    examples=(Example("{'a': 1}[?'b'].orValue(0)", "0"),),
+    "optional_orValue_value: optional_type(V).orValue(V) -> V",
+    "The value of an optional, or another value where it is absent.",
+    "{'a': 1}[?'b'].orValue(0)  // 0",
 )
 def or_value(optional: OptionalValue, default: Value) -> Value:
     return optional.value if optional.present else default
 
 
 @overload(
-    "_?._",
-    "select_optional_field",
-    DYN,
-    STRING,
-    returns=_OPTIONAL,
-    doc="A field as an optional: absent where it is not there.",
-    examples=(
-        Example("dyn({'a': 1}).?a", "optional.of(1)"),
-        Example("dyn({'a': {'b': 1}}).?x.b", "optional.none()"),
-    ),
+    "select_optional_field: _?._(dyn, string) -> optional_type(V)",
+    "A field as an optional: absent where it is not there.",
+    "dyn({'a': 1}).?a  // optional.of(1)",
+    "dyn({'a': {'b': 1}}).?x.b  // optional.none()",
 )
 def select_optional(operand: Value, field: str) -> OptionalValue:
     if isinstance(operand, OptionalValue):
@@ -166,23 +127,17 @@ def select_optional(operand: Value, field: str) -> OptionalValue:
 
 
 @overload(
-    "_[?_]",
-    "list_optindex_optional_int",
-    list_of(V),
-    INT,
-    returns=_OPTIONAL,
-    doc=_INDEX,
-    examples=(
-        Example("[1, 2][?5]", "optional.none()"),
-        Example("{'a': 1}[?'a']", "optional.of(1)"),
-    ),
+    "list_optindex_optional_int: _[?_](list(V), int) -> optional_type(V)",
+    _INDEX,
+    "[1, 2][?5]  // optional.none()",
+    "{'a': 1}[?'a']  // optional.of(1)",
 )
 def optional_member(members: list[Value], index: Value) -> OptionalValue:
     place = list_index(index)
     return OptionalValue(True, members[place]) if 0 <= place < len(members) else NONE
 
 
-@overload("_[?_]", "map_optindex_optional_value", map_of(K, V), K, returns=_OPTIONAL, doc=_INDEX)
+@overload("map_optindex_optional_value: _[?_](map(K, V), K) -> optional_type(V)", _INDEX)
 def optional_entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
     found = find_key(entries, key, _MISSING)
     return NONE if found is _MISSING else OptionalValue(True, found)
@@ -197,26 +152,18 @@ def _member_of_optional(optional: OptionalValue, index: Value) -> OptionalValue:
 
 
 @overload(
-    "first",
-    "list_first",
-    list_of(V),
-    returns=_OPTIONAL,
-    member=True,
-    doc="The first member of a list; absent where the list is empty.",
-    examples=(Example("[1, 2].first()", "optional.of(1)"),),
+    "list_first: list(V).first() -> optional_type(V)",
+    "The first member of a list; absent where the list is empty.",
+    "[1, 2].first()  // optional.of(1)",
 )
 def first(members: list[Value]) -> OptionalValue:
     return OptionalValue(True, members[0]) if members else NONE
 
 
 @overload(
-    "last",
-    "list_last",
-    list_of(V),
-    returns=_OPTIONAL,
-    member=True,
-    doc="The last member of a list; absent where the list is empty.",
-    examples=(Example("[1, 2].last()", "optional.of(2)"),),
+    "list_last: list(V).last() -> optional_type(V)",
+    "The last member of a list; absent where the list is empty.",
+    "[1, 2].last()  // optional.of(2)",
 )
 def last(members: list[Value]) -> OptionalValue:
     return OptionalValue(True, members[-1]) if members else NONE
@@ -233,21 +180,14 @@ def _unwrapped(members: list[Value]) -> list[Value]:
 
 
 unwrap = overload(
-    "optional.unwrap",
-    "optional_unwrap",
-    list_of(_OPTIONAL),
-    returns=list_of(V),
-    doc=_UNWRAP,
-    examples=(Example("optional.unwrap([optional.of(1), optional.none()])", "[1]"),),
+    "optional_unwrap: optional.unwrap(list(optional_type(V))) -> list(V)",
+    _UNWRAP,
+    "optional.unwrap([optional.of(1), optional.none()])  // [1]",
 )(_unwrapped)
 unwrap_opt = overload(
-    "unwrapOpt",
-    "optional_unwrapOpt",
-    list_of(_OPTIONAL),
-    returns=list_of(V),
-    member=True,
-    doc=_UNWRAP,
-    examples=(Example("[optional.of(1), optional.none()].unwrapOpt()", "[1]"),),
+    "optional_unwrapOpt: list(optional_type(V)).unwrapOpt() -> list(V)",
+    _UNWRAP,
+    "[optional.of(1), optional.none()].unwrapOpt()  // [1]",
 )(_unwrapped)
 _OF_LIST: Final = optional_of(list_of(V))
 _OF_MAP: Final = optional_of(map_of(K, V))
@@ -265,20 +205,24 @@ LIBRARY: Final = Library(
         select_optional,
         optional_member,
         overload(
-            "_[?_]", "optional_list_optindex_optional_int", _OF_LIST, INT,
-            returns=_OPTIONAL, doc=_INDEX,
+            "optional_list_optindex_optional_int: "
+            "_[?_](optional_type(list(V)), int) -> optional_type(V)",
+            _INDEX,
         )(_member_of_optional),
         optional_entry,
         overload(
-            "_[?_]", "optional_map_optindex_optional_value", _OF_MAP, K,
-            returns=_OPTIONAL, doc=_INDEX,
+            "optional_map_optindex_optional_value: "
+            "_[?_](optional_type(map(K, V)), K) -> optional_type(V)",
+            _INDEX,
         )(_member_of_optional),
         overload(
-            "_[_]", "optional_list_index_int", _OF_LIST, INT, returns=_OPTIONAL, doc=_INDEX,
-            examples=(Example("{'a': [1, 2]}.?a[0]", "optional.of(1)"),),
+            "optional_list_index_int: _[_](optional_type(list(V)), int) -> optional_type(V)",
+            _INDEX,
+            "{'a': [1, 2]}.?a[0]  // optional.of(1)",
         )(_member_of_optional),
         overload(
-            "_[_]", "optional_map_index_value", _OF_MAP, K, returns=_OPTIONAL, doc=_INDEX
+            "optional_map_index_value: _[_](optional_type(map(K, V)), K) -> optional_type(V)",
+            _INDEX,
         )(_member_of_optional),
         first,
         last,
@@ -288,4 +232,4 @@ LIBRARY: Final = Library(
     macros=MACROS,
     variables={"optional_type": type_constant(opaque("optional_type"), optional_of(DYN))},
     doc="Values that may be absent.",
-)  # fmt: skip
+)

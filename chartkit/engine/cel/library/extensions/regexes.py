@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.searching import (
@@ -16,7 +16,6 @@ from chartkit.engine.cel.library.searching import (
     of_search_for_all,
 )
 from chartkit.engine.cel.library.sizes import bounded, bounded_work
-from chartkit.engine.cel.types import INT, LIST_STRING, STRING, optional_of
 from chartkit.engine.cel.values import NONE, OptionalValue
 from chartkit.go.regexp import Groups, Regex, RegexError, compile_regex
 from chartkit.go.strconv import quote
@@ -48,19 +47,13 @@ def _with_one_group(pattern: str) -> Regex:
 
 
 @overload(
-    "regex.extract",
-    "regex_extract_string_string",
-    STRING,
-    STRING,
-    returns=optional_of(STRING),
+    "regex_extract_string_string: regex.extract(string, string) -> optional_type(string)",
+    "What a regular expression first matches, or what its one group captured; absent where "
+    "nothing is found.",
+    "regex.extract('item-A', 'item-(.)')  // optional.of('A')",
+    "regex.extract('hello', '[0-9]+')  // optional.none()",
     cost=costs.of_extracting,
     work=of_search,
-    doc="What a regular expression first matches, or what its one group captured; absent where "
-    "nothing is found.",
-    examples=(
-        Example("regex.extract('item-A', 'item-(.)')", "optional.of('A')"),
-        Example("regex.extract('hello', '[0-9]+')", "optional.none()"),
-    ),
 )
 def extract(text: str, pattern: str) -> OptionalValue:
     regex = _with_one_group(pattern)
@@ -74,18 +67,12 @@ def extract(text: str, pattern: str) -> OptionalValue:
 
 
 @overload(
-    "regex.extractAll",
-    "regex_extractAll_string_string",
-    STRING,
-    STRING,
-    returns=LIST_STRING,
+    "regex_extractAll_string_string: regex.extractAll(string, string) -> list(string)",
+    "All that a regular expression matches, or all that its one group captured.",
+    "regex.extractAll('id:1, id:22', 'id:([0-9]+)')  // ['1', '22']",
+    "regex.extractAll('1 22', '[0-9]+')  // ['1', '22']",
     cost=costs.of_extracting_all,
     work=of_search_for_all,
-    doc="All that a regular expression matches, or all that its one group captured.",
-    examples=(
-        Example("regex.extractAll('id:1, id:22', 'id:([0-9]+)')", "['1', '22']"),
-        Example("regex.extractAll('1 22', '[0-9]+')", "['1', '22']"),
-    ),
 )
 def extract_all(text: str, pattern: str) -> list[str]:
     regex = _with_one_group(pattern)
@@ -140,18 +127,21 @@ LIBRARY: Final = Library(
         extract,
         extract_all,
         overload(
-            "regex.replace", "regex_replace_string_string_string", STRING, STRING, STRING,
-            returns=STRING, cost=costs.of_replacing, work=of_replacing, doc=_REPLACE,
-            examples=(
-                Example("regex.replace('hello world', '[aeiou]', '*')", "'h*ll* w*rld'"),
-                Example("regex.replace('a-b', '(.)-(.)', r'\\2-\\1')", "'b-a'"),
-            ),
+            "regex_replace_string_string_string: regex.replace(string, string, string) -> string",
+            _REPLACE,
+            "regex.replace('hello world', '[aeiou]', '*')  // 'h*ll* w*rld'",
+            "regex.replace('a-b', '(.)-(.)', r'\\2-\\1')  // 'b-a'",
+            cost=costs.of_replacing,
+            work=of_replacing,
         )(_replaced),
         overload(
-            "regex.replace", "regex_replace_string_string_string_int", STRING, STRING, STRING, INT,
-            returns=STRING, cost=costs.of_replacing, work=of_replacing, doc=_REPLACE,
-            examples=(Example("regex.replace('banana', 'a', 'x', 2)", "'bxnxna'"),),
+            "regex_replace_string_string_string_int: "
+            "regex.replace(string, string, string, int) -> string",
+            _REPLACE,
+            "regex.replace('banana', 'a', 'x', 2)  // 'bxnxna'",
+            cost=costs.of_replacing,
+            work=of_replacing,
         )(_replaced),
     ),
     doc="Regular expressions that take out and replace.",
-)  # fmt: skip
+)

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.membership import Members
-from chartkit.engine.cel.types import BOOL, T, list_of
 from chartkit.engine.cel.values import Value
 
 
 @overload(
-    "sets.contains",
-    "list_sets_contains_list",
-    list_of(T),
-    list_of(T),
-    returns=BOOL,
+    "list_sets_contains_list: sets.contains(list(T), list(T)) -> bool",
+    "Whether the first list has every member of the second.",
+    "sets.contains([1, 2, 3], [3, 1])  // true",
+    "sets.contains(['a'], ['a', 'b'])  // false",
     cost=costs.of_product,
-    doc="Whether the first list has every member of the second.",
-    examples=(
-        Example("sets.contains([1, 2, 3], [3, 1])", "true"),
-        Example("sets.contains(['a'], ['a', 'b'])", "false"),
-    ),
 )
 def contains(members: list[Value], wanted: list[Value]) -> bool:
     known = Members(members)
@@ -30,14 +23,10 @@ def contains(members: list[Value], wanted: list[Value]) -> bool:
 
 
 @overload(
-    "sets.equivalent",
-    "list_sets_equivalent_list",
-    list_of(T),
-    list_of(T),
-    returns=BOOL,
+    "list_sets_equivalent_list: sets.equivalent(list(T), list(T)) -> bool",
+    "Whether two lists have the same members.",
+    "sets.equivalent([1, 2, 2], [2, 1])  // true",
     cost=costs.of_product_twice,
-    doc="Whether two lists have the same members.",
-    examples=(Example("sets.equivalent([1, 2, 2], [2, 1])", "true"),),
 )
 def equivalent(left: list[Value], right: list[Value]) -> bool:
     left_members, right_members = Members(left), Members(right)
@@ -45,17 +34,11 @@ def equivalent(left: list[Value], right: list[Value]) -> bool:
 
 
 @overload(
-    "sets.intersects",
-    "list_sets_intersects_list",
-    list_of(T),
-    list_of(T),
-    returns=BOOL,
+    "list_sets_intersects_list: sets.intersects(list(T), list(T)) -> bool",
+    "Whether two lists have a member in common.",
+    "sets.intersects([1, 2], [2, 3])  // true",
+    "sets.intersects([1], [])  // false",
     cost=costs.of_product,
-    doc="Whether two lists have a member in common.",
-    examples=(
-        Example("sets.intersects([1, 2], [2, 3])", "true"),
-        Example("sets.intersects([1], [])", "false"),
-    ),
 )
 def intersects(left: list[Value], right: list[Value]) -> bool:
     known = Members(right)

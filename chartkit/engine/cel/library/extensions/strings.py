@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.sizes import bounded, bounded_members
-from chartkit.engine.cel.types import INT, LIST_DYN, LIST_STRING, STRING
 from chartkit.engine.cel.values import Value
 
 _INDEX_OF: Final = "Where a text first stands in another, from a place on; -1 where it does not."
@@ -37,18 +36,11 @@ def _out_of_range(place: int) -> CelError:
 
 
 @overload(
-    "charAt",
-    "string_char_at_int",
-    STRING,
-    INT,
-    returns=STRING,
-    member=True,
-    doc="The character at a place; the empty text right after the last one.",
-    examples=(
-        Example("'hello'.charAt(4)", "'o'"),
-        Example("'hello'.charAt(5)", "''"),
-        Example("'hello'.charAt(6)", "index out of range: 6", error=True),
-    ),
+    "string_char_at_int: string.charAt(int) -> string",
+    "The character at a place; the empty text right after the last one.",
+    "'hello'.charAt(4)  // 'o'",
+    "'hello'.charAt(5)  // ''",
+    "'hello'.charAt(6)  // error: index out of range: 6",
 )
 def char_at(text: str, place: int) -> str:
     if not 0 <= place <= len(text):
@@ -115,63 +107,44 @@ def _between(text: str, start: int, end: int) -> str:
 
 
 @overload(
-    "lowerAscii",
-    "string_lower_ascii",
-    STRING,
-    returns=STRING,
-    member=True,
+    "string_lower_ascii: string.lowerAscii() -> string",
+    "The text with its ASCII letters in lower case.",
+    "'TacoCÄT'.lowerAscii()  // 'tacocÄt'",
     cost=costs.of_first,
-    doc="The text with its ASCII letters in lower case.",
-    examples=(Example("'TacoCÄT'.lowerAscii()", "'tacocÄt'"),),
 )
 def lower_ascii(text: str) -> str:
     return text.translate(_TO_LOWER)
 
 
 @overload(
-    "upperAscii",
-    "string_upper_ascii",
-    STRING,
-    returns=STRING,
-    member=True,
+    "string_upper_ascii: string.upperAscii() -> string",
+    "The text with its ASCII letters in upper case.",
+    "'TacoCät'.upperAscii()  // 'TACOCäT'",
     cost=costs.of_first,
-    doc="The text with its ASCII letters in upper case.",
-    examples=(Example("'TacoCät'.upperAscii()", "'TACOCäT'"),),
 )
 def upper_ascii(text: str) -> str:
     return text.translate(_TO_UPPER)
 
 
 @overload(
-    "trim",
-    "string_trim",
-    STRING,
-    returns=STRING,
-    member=True,
+    "string_trim: string.trim() -> string",
+    "The text without white space at its ends.",
+    "'  trim\\n'.trim()  // 'trim'",
     cost=costs.of_first,
-    doc="The text without white space at its ends.",
-    examples=(Example("'  trim\\n'.trim()", "'trim'"),),
 )
 def trim(text: str) -> str:
     return text.strip(_SPACE)
 
 
 @overload(
-    "format",
-    "string_format",
-    STRING,
-    LIST_DYN,
-    returns=STRING,
-    member=True,
+    "string_format: string.format(list(dyn)) -> string",
+    "The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
+    "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
+    "'%s is %d'.format(['a', 1])  // 'a is 1'",
+    "'%.2f'.format([1234.5])  // '1,234.50'",
+    "'%s'.format([{'a': [1, true]}])  // '{\"a\":[1, true]}'",
     cost=costs.of_first,
     work=_FORMATTING,
-    doc="The text with a value for each clause: `%s` any, `%d` whole, `%f` and `%e` double, `%b` "
-    "binary, `%o` octal, `%x` and `%X` hexadecimal, `%%` a percent sign; `%.2f` has a precision.",
-    examples=(
-        Example("'%s is %d'.format(['a', 1])", "'a is 1'"),
-        Example("'%.2f'.format([1234.5])", "'1,234.50'"),
-        Example("'%s'.format([{'a': [1, true]}])", "'{\"a\":[1, true]}'"),
-    ),
 )
 def format_(text: str, arguments: list[Value]) -> str:
     return format_text(text, arguments)
@@ -193,13 +166,10 @@ _QUOTED: Final = str.maketrans(
 
 
 @overload(
-    "strings.quote",
-    "strings_quote",
-    STRING,
-    returns=STRING,
+    "strings_quote: strings.quote(string) -> string",
+    "The text in double quotes, with quotes, backslashes and control characters escaped.",
+    "strings.quote('a\"b')  // '\"a\\\\\"b\"'",
     cost=costs.of_first,
-    doc="The text in double quotes, with quotes, backslashes and control characters escaped.",
-    examples=(Example("strings.quote('a\"b')", '\'"a\\\\"b"\''),),
 )
 def quote(text: str) -> str:
     bounded(2 * len(text))
@@ -226,151 +196,79 @@ LIBRARY: Final = Library(
         format_,
         quote,
         overload(
-            "indexOf",
-            "string_index_of_string",
-            STRING,
-            STRING,
-            returns=INT,
-            member=True,
+            "string_index_of_string: string.indexOf(string) -> int",
+            _INDEX_OF,
+            "'hello mellow'.indexOf('ello')  // 1",
+            "'hello'.indexOf('x')  // -1",
             cost=costs.of_text_bytes,
-            doc=_INDEX_OF,
-            examples=(
-                Example("'hello mellow'.indexOf('ello')", "1"),
-                Example("'hello'.indexOf('x')", "-1"),
-            ),
         )(_index_of),
         overload(
-            "indexOf",
-            "string_index_of_string_int",
-            STRING,
-            STRING,
-            INT,
-            returns=INT,
-            member=True,
+            "string_index_of_string_int: string.indexOf(string, int) -> int",
+            _INDEX_OF,
+            "'hello mellow'.indexOf('ello', 2)  // 7",
+            "'hello'.indexOf('x', -1)  // error: index out of range: -1",
             cost=costs.of_text_bytes,
-            doc=_INDEX_OF,
-            examples=(
-                Example("'hello mellow'.indexOf('ello', 2)", "7"),
-                Example("'hello'.indexOf('x', -1)", "index out of range: -1", error=True),
-            ),
         )(_index_of),
         overload(
-            "lastIndexOf",
-            "string_last_index_of_string",
-            STRING,
-            STRING,
-            returns=INT,
-            member=True,
+            "string_last_index_of_string: string.lastIndexOf(string) -> int",
+            _LAST_INDEX_OF,
+            "'hello mellow'.lastIndexOf('ello')  // 7",
             cost=costs.of_text_bytes,
-            doc=_LAST_INDEX_OF,
-            examples=(Example("'hello mellow'.lastIndexOf('ello')", "7"),),
         )(_last_index_of_all),
         overload(
-            "lastIndexOf",
-            "string_last_index_of_string_int",
-            STRING,
-            STRING,
-            INT,
-            returns=INT,
-            member=True,
+            "string_last_index_of_string_int: string.lastIndexOf(string, int) -> int",
+            _LAST_INDEX_OF,
+            "'hello mellow'.lastIndexOf('ello', 6)  // 1",
             cost=costs.of_text_bytes,
-            doc=_LAST_INDEX_OF,
-            examples=(Example("'hello mellow'.lastIndexOf('ello', 6)", "1"),),
         )(_last_index_of),
         overload(
-            "replace",
-            "string_replace_string_string",
-            STRING,
-            STRING,
-            STRING,
-            returns=STRING,
-            member=True,
+            "string_replace_string_string: string.replace(string, string) -> string",
+            _REPLACE,
+            "'hello hello'.replace('he', 'we')  // 'wello wello'",
             cost=costs.of_transform,
-            doc=_REPLACE,
-            examples=(Example("'hello hello'.replace('he', 'we')", "'wello wello'"),),
         )(_replaced),
         overload(
-            "replace",
-            "string_replace_string_string_int",
-            STRING,
-            STRING,
-            STRING,
-            INT,
-            returns=STRING,
-            member=True,
+            "string_replace_string_string_int: string.replace(string, string, int) -> string",
+            _REPLACE,
+            "'hello hello'.replace('he', 'we', 1)  // 'wello hello'",
             cost=costs.of_transform,
-            doc=_REPLACE,
-            examples=(Example("'hello hello'.replace('he', 'we', 1)", "'wello hello'"),),
         )(_replaced),
         overload(
-            "split",
-            "string_split_string",
-            STRING,
-            STRING,
-            returns=LIST_STRING,
-            member=True,
+            "string_split_string: string.split(string) -> list(string)",
+            _SPLIT,
+            "'a,b,c'.split(',')  // ['a', 'b', 'c']",
             cost=costs.of_transform,
-            doc=_SPLIT,
-            examples=(Example("'a,b,c'.split(',')", "['a', 'b', 'c']"),),
         )(_split),
         overload(
-            "split",
-            "string_split_string_int",
-            STRING,
-            STRING,
-            INT,
-            returns=LIST_STRING,
-            member=True,
+            "string_split_string_int: string.split(string, int) -> list(string)",
+            _SPLIT,
+            "'a,b,c'.split(',', 2)  // ['a', 'b,c']",
             cost=costs.of_transform,
-            doc=_SPLIT,
-            examples=(Example("'a,b,c'.split(',', 2)", "['a', 'b,c']"),),
         )(_split),
         overload(
-            "substring",
-            "string_substring_int",
-            STRING,
-            INT,
-            returns=STRING,
-            member=True,
+            "string_substring_int: string.substring(int) -> string",
+            _SUBSTRING,
+            "'tacocat'.substring(4)  // 'cat'",
             cost=costs.of_first,
-            doc=_SUBSTRING,
-            examples=(Example("'tacocat'.substring(4)", "'cat'"),),
         )(_from),
         overload(
-            "substring",
-            "string_substring_int_int",
-            STRING,
-            INT,
-            INT,
-            returns=STRING,
-            member=True,
+            "string_substring_int_int: string.substring(int, int) -> string",
+            _SUBSTRING,
+            "'tacocat'.substring(0, 4)  // 'taco'",
+            "'tacocat'.substring(0, 8)  // error: index out of range: 8",
             cost=costs.of_first,
-            doc=_SUBSTRING,
-            examples=(
-                Example("'tacocat'.substring(0, 4)", "'taco'"),
-                Example("'tacocat'.substring(0, 8)", "index out of range: 8", error=True),
-            ),
         )(_between),
         overload(
-            "join",
-            "list_join",
-            LIST_STRING,
-            returns=STRING,
-            member=True,
+            "list_join: list(string).join() -> string",
+            _JOIN,
+            "['a', 'b'].join()  // 'ab'",
             cost=costs.of_joining,
-            doc=_JOIN,
-            examples=(Example("['a', 'b'].join()", "'ab'"),),
         )(_join),
         overload(
-            "join",
-            "list_join_string",
-            LIST_STRING,
-            STRING,
-            returns=STRING,
-            member=True,
+            "list_join_string: list(string).join(string) -> string",
+            _JOIN,
+            "['a', 'b'].join(', ')  // 'a, b'",
             cost=costs.of_joining,
-            doc=_JOIN,
-            examples=(Example("['a', 'b'].join(', ')", "'a, b'"),),
         )(_join),
     ),
     doc="Texts: their parts, places and pieces.",

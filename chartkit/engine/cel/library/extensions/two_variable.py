@@ -18,13 +18,13 @@ _MISSING: Final = object()
 _INSERT: Final = "A map with more entries; a key that it has already is an error."
 
 
-@overload("cel.@mapInsert", "@mapInsert_map_key_value", _MAP, K, V, returns=_MAP, doc=_INSERT)
+@overload("@mapInsert_map_key_value: cel.@mapInsert(map(K, V), K, V) -> map(K, V)", _INSERT)
 def insert_entry(entries: dict[Value, Value], key: Value, value: Value) -> dict[Value, Value]:
     more = {key: value} if key.__class__ is str else KeyedMap([(key, value)])
     return insert_map.implementation(entries, more)  # type: ignore[no-any-return]
 
 
-@overload("cel.@mapInsert", "@mapInsert_map_map", _MAP, _MAP, returns=_MAP, doc=_INSERT)
+@overload("@mapInsert_map_map: cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)", _INSERT)
 def insert_map(entries: dict[Value, Value], more: dict[Value, Value]) -> dict[Value, Value]:
     bounded_members(len(entries) + len(more))
     for key in more:

@@ -8,23 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, overload
+from chartkit.engine.cel.declarations import Library, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
-from chartkit.engine.cel.types import BOOL, STRING, Type, struct
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import Opaque, Value
 
-AUTHORIZER: Final = struct("kubernetes.authorization.Authorizer")
-PATH_CHECK: Final = struct("kubernetes.authorization.PathCheck")
-GROUP_CHECK: Final = struct("kubernetes.authorization.GroupCheck")
-RESOURCE_CHECK: Final = struct("kubernetes.authorization.ResourceCheck")
-DECISION: Final = struct("kubernetes.authorization.Decision")
+
+def _type(name: str) -> Type:
+    return named(struct(f"kubernetes.authorization.{name}"), name)
+
+
+AUTHORIZER: Final = _type("Authorizer")
+PATH_CHECK: Final = _type("PathCheck")
+GROUP_CHECK: Final = _type("GroupCheck")
+RESOURCE_CHECK: Final = _type("ResourceCheck")
+DECISION: Final = _type("Decision")
 
 _CHECK_COST: Final = 350_000
 
@@ -55,8 +62,8 @@ class Decision(_Incomparable):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question: whether `user` may do `verb` with a path or with resources."""
+class Access:
+    """An access to a path or to resources, as `user` and with `verb`."""
 
     user: str
     verb: str
@@ -77,95 +84,73 @@ class Authorizer(_Incomparable):
     cel_type: ClassVar[Type] = AUTHORIZER
 
     user: str
-    decide: Callable[[Question], Decision] = field(repr=False)
+    decide: Callable[[Access], Decision] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class PathCheck(_Incomparable):
-    """A question about a path, still without its verb."""
+class _Check(_Incomparable):
+    """A check of an access that is not fully described yet."""
 
+    authorizer: Authorizer
+    access: Access
+
+
+class PathCheck(_Check):
+    """A check of a path, still without its verb."""
+
+    __slots__ = ()
     cel_type: ClassVar[Type] = PATH_CHECK
 
-    authorizer: Authorizer
-    question: Question
 
+class GroupCheck(_Check):
+    """A check of an API group, still without its resource."""
 
-@dataclass(frozen=True, slots=True)
-class GroupCheck(_Incomparable):
-    """A question about an API group, still without its resource."""
-
+    __slots__ = ()
     cel_type: ClassVar[Type] = GROUP_CHECK
 
-    authorizer: Authorizer
-    question: Question
 
+class ResourceCheck(_Check):
+    """A check of a resource, still without its verb."""
 
-@dataclass(frozen=True, slots=True)
-class ResourceCheck(_Incomparable):
-    """A question about a resource, still without its verb."""
-
+    __slots__ = ()
     cel_type: ClassVar[Type] = RESOURCE_CHECK
 
-    authorizer: Authorizer
-    question: Question
 
-
-def _sample(question: Question) -> Decision:
-    return Decision(question.verb == "get", "only reading is allowed")
+def _sample(access: Access) -> Decision:
+    return Decision(access.verb == "get", "only reading is allowed")
 
 
 _VARIABLES: Final = MappingProxyType({"authorizer": Authorizer("alice", _sample)})
 
 
-def _example(expression: str, expected: str) -> tuple[Example, ...]:
-    return (Example(expression, expected, _VARIABLES),)
+_overload = partial(overload, variables=_VARIABLES)
 
 
-@overload(
-    "path",
-    "authorizer_path",
-    AUTHORIZER,
-    STRING,
-    returns=PATH_CHECK,
-    member=True,
-    doc="Asks about a path of the API server that is no resource.",
-    examples=_example("authorizer.path('/healthz').check('get').allowed()", "true"),
+@_overload(
+    "authorizer_path: Authorizer.path(string) -> PathCheck",
+    "Asks about a path of the API server that is no resource.",
+    "authorizer.path('/healthz').check('get').allowed()  // true",
 )
 def _path(authorizer: Authorizer, path: str) -> PathCheck:
     if not path.strip():
         raise CelError("path must not be empty")
-    return PathCheck(authorizer, Question(authorizer.user, "", path=path))
+    return PathCheck(authorizer, Access(authorizer.user, "", path=path))
 
 
-@overload(
-    "group",
-    "authorizer_group",
-    AUTHORIZER,
-    STRING,
-    returns=GROUP_CHECK,
-    member=True,
-    doc="Asks about an API group; the core group's name is empty.",
-    examples=_example(
-        "authorizer.group('').resource('pods').namespace('default').check('create').allowed()",
-        "false",
-    ),
+@_overload(
+    "authorizer_group: Authorizer.group(string) -> GroupCheck",
+    "Asks about an API group; the core group's name is empty.",
+    "authorizer.group('').resource('pods').namespace('default').check('create').allowed()"
+    "  // false",
 )
 def _group(authorizer: Authorizer, group: str) -> GroupCheck:
-    return GroupCheck(authorizer, Question(authorizer.user, "", group=group))
+    return GroupCheck(authorizer, Access(authorizer.user, "", group=group))
 
 
-@overload(
-    "serviceAccount",
-    "authorizer_serviceaccount",
-    AUTHORIZER,
-    STRING,
-    STRING,
-    returns=AUTHORIZER,
-    member=True,
-    doc="Asks about a service account instead of the user: its namespace and name.",
-    examples=_example(
-        "authorizer.serviceAccount('default', 'sa').path('/').check('get').allowed()", "true"
-    ),
+@_overload(
+    "authorizer_serviceaccount: Authorizer.serviceAccount(string, string) -> Authorizer",
+    "Asks about a service account instead of the user: its namespace and name.",
+    "authorizer.serviceAccount('default', 'sa').path('/').check('get').allowed()  // true",
 )
 def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Authorizer:
     if naming.subdomain(name):
@@ -175,69 +160,43 @@ def _service_account(authorizer: Authorizer, namespace: str, name: str) -> Autho
     return replace(authorizer, user=f"system:serviceaccount:{namespace}:{name}")
 
 
-@overload(
-    "resource",
-    "groupcheck_resource",
-    GROUP_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
-    doc="Asks about a resource of the group, such as `pods`.",
-    examples=_example("authorizer.group('').resource('pods').check('get').allowed()", "true"),
+@_overload(
+    "groupcheck_resource: GroupCheck.resource(string) -> ResourceCheck",
+    "Asks about a resource of the group, such as `pods`.",
+    "authorizer.group('').resource('pods').check('get').allowed()  // true",
 )
 def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
     if not resource.strip():
         raise CelError("resource must not be empty")
-    return ResourceCheck(check.authorizer, replace(check.question, resource=resource))
+    return ResourceCheck(check.authorizer, replace(check.access, resource=resource))
 
 
-@overload(
-    "subresource",
-    "resourcecheck_subresource",
-    RESOURCE_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
-    doc="Asks about a part of the resource, such as `status`.",
-    examples=_example(
-        "authorizer.group('').resource('pods').subresource('log').check('get').allowed()", "true"
-    ),
+@_overload(
+    "resourcecheck_subresource: ResourceCheck.subresource(string) -> ResourceCheck",
+    "Asks about a part of the resource, such as `status`.",
+    "authorizer.group('').resource('pods').subresource('log').check('get').allowed()  // true",
 )
 def _subresource(check: ResourceCheck, subresource: str) -> ResourceCheck:
-    return replace(check, question=replace(check.question, subresource=subresource))
+    return replace(check, access=replace(check.access, subresource=subresource))
 
 
-@overload(
-    "namespace",
-    "resourcecheck_namespace",
-    RESOURCE_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
-    doc="Asks about one namespace.",
-    examples=_example(
-        "authorizer.group('').resource('pods').namespace('default').check('get').allowed()", "true"
-    ),
+@_overload(
+    "resourcecheck_namespace: ResourceCheck.namespace(string) -> ResourceCheck",
+    "Asks about one namespace.",
+    "authorizer.group('').resource('pods').namespace('default').check('get').allowed()  // true",
 )
 def _namespace(check: ResourceCheck, namespace: str) -> ResourceCheck:
-    return replace(check, question=replace(check.question, namespace=namespace))
+    return replace(check, access=replace(check.access, namespace=namespace))
 
 
-@overload(
-    "name",
-    "resourcecheck_name",
-    RESOURCE_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
-    doc="Asks about one object.",
-    examples=_example(
-        "authorizer.group('').resource('pods').name('web').check('delete').reason()",
-        "'only reading is allowed'",
-    ),
+@_overload(
+    "resourcecheck_name: ResourceCheck.name(string) -> ResourceCheck",
+    "Asks about one object.",
+    "authorizer.group('').resource('pods').name('web').check('delete').reason()"
+    "  // 'only reading is allowed'",
 )
 def _name(check: ResourceCheck, name: str) -> ResourceCheck:
-    return replace(check, question=replace(check.question, name=name))
+    return replace(check, access=replace(check.access, name=name))
 
 
 def _selector_cost(args: Sequence[Value], _result: Value) -> int:
@@ -246,41 +205,25 @@ def _selector_cost(args: Sequence[Value], _result: Value) -> int:
     return 10 + ceil(size * TRAVERSAL) + 50 * ceil(size / 2)
 
 
-@overload(
-    "fieldSelector",
-    "authorizer_fieldselector",
-    RESOURCE_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
+@_overload(
+    "authorizer_fieldselector: ResourceCheck.fieldSelector(string) -> ResourceCheck",
+    "Asks only about objects whose fields a selector matches.",
+    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('get').allowed()"
+    "  // true",
     cost=_selector_cost,
-    doc="Asks only about objects whose fields a selector matches.",
-    examples=_example(
-        "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a')"
-        ".check('get').allowed()",
-        "true",
-    ),
 )
 def _field_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, question=replace(check.question, field_selector=selector))
+    return replace(check, access=replace(check.access, field_selector=selector))
 
 
-@overload(
-    "labelSelector",
-    "authorizer_labelselector",
-    RESOURCE_CHECK,
-    STRING,
-    returns=RESOURCE_CHECK,
-    member=True,
+@_overload(
+    "authorizer_labelselector: ResourceCheck.labelSelector(string) -> ResourceCheck",
+    "Asks only about objects whose labels a selector matches.",
+    "authorizer.group('').resource('pods').labelSelector('app=a').check('get').allowed()  // true",
     cost=_selector_cost,
-    doc="Asks only about objects whose labels a selector matches.",
-    examples=_example(
-        "authorizer.group('').resource('pods').labelSelector('app=a').check('get').allowed()",
-        "true",
-    ),
 )
 def _label_selector(check: ResourceCheck, selector: str) -> ResourceCheck:
-    return replace(check, question=replace(check.question, label_selector=selector))
+    return replace(check, access=replace(check.access, label_selector=selector))
 
 
 def _checking(_args: Sequence[Value], _result: Value) -> int:
@@ -290,82 +233,56 @@ def _checking(_args: Sequence[Value], _result: Value) -> int:
 _CHECK: Final = "The decision about a verb; it costs so much that an expression can ask twice."
 
 
-@overload(
-    "check",
-    "pathcheck_check",
-    PATH_CHECK,
-    STRING,
-    returns=DECISION,
-    member=True,
+@_overload(
+    "pathcheck_check: PathCheck.check(string) -> Decision",
+    _CHECK,
+    "authorizer.path('/healthz').check('post').allowed()  // false",
     cost=_checking,
-    doc=_CHECK,
-    examples=_example("authorizer.path('/healthz').check('post').allowed()", "false"),
 )
 def _check_path(check: PathCheck, verb: str) -> Decision:
-    return check.authorizer.decide(replace(check.question, verb=verb))
+    return check.authorizer.decide(replace(check.access, verb=verb))
 
 
-@overload(
-    "check",
-    "resourcecheck_check",
-    RESOURCE_CHECK,
-    STRING,
-    returns=DECISION,
-    member=True,
+@_overload(
+    "resourcecheck_check: ResourceCheck.check(string) -> Decision",
+    _CHECK,
     cost=_checking,
-    doc=_CHECK,
 )
 def _check_resource(check: ResourceCheck, verb: str) -> Decision:
-    return check.authorizer.decide(replace(check.question, verb=verb))
+    return check.authorizer.decide(replace(check.access, verb=verb))
 
 
-@overload(
-    "allowed",
-    "decision_allowed",
-    DECISION,
-    returns=BOOL,
-    member=True,
-    doc="Whether it is allowed.",
-    examples=_example("authorizer.path('/').check('get').allowed()", "true"),
+@_overload(
+    "decision_allowed: Decision.allowed() -> bool",
+    "Whether it is allowed.",
+    "authorizer.path('/').check('get').allowed()  // true",
 )
 def _allowed(decision: Decision) -> bool:
     return decision.allowed
 
 
-@overload(
-    "reason",
-    "decision_reason",
-    DECISION,
-    returns=STRING,
-    member=True,
-    doc="Why it is or is not allowed.",
-    examples=_example("authorizer.path('/').check('put').reason()", "'only reading is allowed'"),
+@_overload(
+    "decision_reason: Decision.reason() -> string",
+    "Why it is or is not allowed.",
+    "authorizer.path('/').check('put').reason()  // 'only reading is allowed'",
 )
 def _reason(decision: Decision) -> str:
     return decision.reason
 
 
-@overload(
-    "errored",
-    "decision_errored",
-    DECISION,
-    returns=BOOL,
-    member=True,
-    doc="Whether the check failed.",
-    examples=_example("authorizer.path('/').check('get').errored()", "false"),
+@_overload(
+    "decision_errored: Decision.errored() -> bool",
+    "Whether the check failed.",
+    "authorizer.path('/').check('get').errored()  // false",
 )
 def _errored(decision: Decision) -> bool:
     return bool(decision.error)
 
 
-@overload(
-    "error",
-    "decision_error",
-    DECISION,
-    returns=STRING,
-    member=True,
-    doc="Why the check failed; empty where it did not.",
-    examples=_example("authorizer.path('/').check('get').error()", "''"),
+@_overload(
+    "decision_error: Decision.error() -> string",
+    "Why the check failed; empty where it did not.",
+    "authorizer.path('/').check('get').error()  // ''",
 )
 def _error(decision: Decision) -> str:
     return decision.error

@@ -10,17 +10,18 @@ from ipaddress import IPv6Address
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Variable, declared, overload
+from chartkit.engine.cel.declarations import Library, Variable, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, size_of, traversal
 from chartkit.engine.cel.library.kubernetes.ip import IP, Address, IpValue, parse_ip
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
-from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
 
-CIDR: Final = opaque("net.CIDR")
+CIDR: Final = named(opaque("net.CIDR"))
 
 _BITS = re.compile(r"[0-9]|[1-9][0-9]{1,18}")
 _PROBLEM: Final = "network address parse error during conversion from string"
@@ -101,26 +102,21 @@ def _containing_network_text(args: Sequence[Value], result: Value) -> int:
 
 
 @overload(
-    "cidr",
-    "string_to_cidr",
-    STRING,
-    returns=CIDR,
+    "string_to_cidr: cidr(string) -> net.CIDR",
+    "The network that a text is; its address may have bits below the mask.",
+    "string(cidr('10.1.2.3/8'))  // '10.1.2.3/8'",
     cost=of_first,
-    doc="The network that a text is; its address may have bits below the mask.",
-    examples=(Example("string(cidr('10.1.2.3/8'))", "'10.1.2.3/8'"),),
 )
 def _cidr(text: str) -> CidrValue:
     return parse_cidr(text)
 
 
 @overload(
-    "isCIDR",
-    "is_cidr",
-    STRING,
-    returns=BOOL,
+    "is_cidr: isCIDR(string) -> bool",
+    "Whether a text is a network.",
+    "isCIDR('::1/128')  // true",
+    "isCIDR('10.0.0.0/33')  // false",
     cost=of_first,
-    doc="Whether a text is a network.",
-    examples=(Example("isCIDR('::1/128')", "true"), Example("isCIDR('10.0.0.0/33')", "false")),
 )
 def _is_cidr(text: str) -> bool:
     try:
@@ -135,18 +131,11 @@ _CONTAINS_CIDR: Final = "Whether another network, which may be a text, is wholly
 
 
 @overload(
-    "containsIP",
-    "cidr_contains_ip_string",
-    CIDR,
-    STRING,
-    returns=BOOL,
-    member=True,
+    "cidr_contains_ip_string: net.CIDR.containsIP(string) -> bool",
+    _CONTAINS_IP,
+    "cidr('192.168.0.0/24').containsIP('192.168.0.1')  // true",
+    "cidr('192.168.0.0/24').containsIP(ip('192.168.1.1'))  // false",
     cost=_containing_text,
-    doc=_CONTAINS_IP,
-    examples=(
-        Example("cidr('192.168.0.0/24').containsIP('192.168.0.1')", "true"),
-        Example("cidr('192.168.0.0/24').containsIP(ip('192.168.1.1'))", "false"),
-    ),
 )
 def _contains_ip_text(network: CidrValue, text: str) -> bool:
     try:
@@ -157,46 +146,27 @@ def _contains_ip_text(network: CidrValue, text: str) -> bool:
 
 
 @overload(
-    "containsIP",
-    "cidr_contains_ip_ip",
-    CIDR,
-    IP,
-    returns=BOOL,
-    member=True,
-    cost=_containing,
-    doc=_CONTAINS_IP,
+    "cidr_contains_ip_ip: net.CIDR.containsIP(net.IP) -> bool", _CONTAINS_IP, cost=_containing
 )
 def _contains_ip(network: CidrValue, value: IpValue) -> bool:
     return network.contains(value.address)
 
 
 @overload(
-    "containsCIDR",
-    "cidr_contains_cidr_string",
-    CIDR,
-    STRING,
-    returns=BOOL,
-    member=True,
+    "cidr_contains_cidr_string: net.CIDR.containsCIDR(string) -> bool",
+    _CONTAINS_CIDR,
+    "cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24')  // true",
+    "cidr('192.168.1.0/24').containsCIDR('192.168.0.0/16')  // false",
     cost=_containing_network_text,
-    doc=_CONTAINS_CIDR,
-    examples=(
-        Example("cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24')", "true"),
-        Example("cidr('192.168.1.0/24').containsCIDR('192.168.0.0/16')", "false"),
-    ),
 )
 def _contains_cidr_text(network: CidrValue, text: str) -> bool:
     return _within(network, parse_cidr(text))
 
 
 @overload(
-    "containsCIDR",
-    "cidr_contains_cidr",
-    CIDR,
-    CIDR,
-    returns=BOOL,
-    member=True,
+    "cidr_contains_cidr: net.CIDR.containsCIDR(net.CIDR) -> bool",
+    _CONTAINS_CIDR,
     cost=_containing_network,
-    doc=_CONTAINS_CIDR,
 )
 def _contains_cidr(network: CidrValue, other: CidrValue) -> bool:
     return _within(network, other)
@@ -207,26 +177,18 @@ def _within(network: CidrValue, other: CidrValue) -> bool:
 
 
 @overload(
-    "ip",
-    "cidr_ip",
-    CIDR,
-    returns=IP,
-    member=True,
-    doc="The address before the slash.",
-    examples=(Example("string(cidr('10.1.2.3/8').ip())", "'10.1.2.3'"),),
+    "cidr_ip: net.CIDR.ip() -> net.IP",
+    "The address before the slash.",
+    "string(cidr('10.1.2.3/8').ip())  // '10.1.2.3'",
 )
 def _address(network: CidrValue) -> IpValue:
     return IpValue(network.address)
 
 
 @overload(
-    "masked",
-    "cidr_masked",
-    CIDR,
-    returns=CIDR,
-    member=True,
-    doc="The network with every bit below the mask cleared.",
-    examples=(Example("string(cidr('10.1.2.3/8').masked())", "'10.0.0.0/8'"),),
+    "cidr_masked: net.CIDR.masked() -> net.CIDR",
+    "The network with every bit below the mask cleared.",
+    "string(cidr('10.1.2.3/8').masked())  // '10.0.0.0/8'",
 )
 def _masked(network: CidrValue) -> CidrValue:
     address = network.address
@@ -235,25 +197,18 @@ def _masked(network: CidrValue) -> CidrValue:
 
 
 @overload(
-    "prefixLength",
-    "cidr_prefix_length",
-    CIDR,
-    returns=INT,
-    member=True,
-    doc="The bits of the mask.",
-    examples=(Example("cidr('10.0.0.0/8').prefixLength()", "8"),),
+    "cidr_prefix_length: net.CIDR.prefixLength() -> int",
+    "The bits of the mask.",
+    "cidr('10.0.0.0/8').prefixLength()  // 8",
 )
 def _prefix_length(network: CidrValue) -> int:
     return network.bits
 
 
 @overload(
-    "string",
-    "cidr_to_string",
-    CIDR,
-    returns=STRING,
-    doc="The network as `address/bits`.",
-    examples=(Example("string(cidr('::1/64').masked())", "'::/64'"),),
+    "cidr_to_string: string(net.CIDR) -> string",
+    "The network as `address/bits`.",
+    "string(cidr('::1/64').masked())  // '::/64'",
 )
 def _string(network: CidrValue) -> str:
     return str(network)

@@ -9,18 +9,19 @@ from math import ceil
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.declarations import Library, Overload, overload
 from chartkit.engine.cel.library.costs import TRAVERSAL, size_of
 from chartkit.engine.cel.library.kubernetes import naming
 from chartkit.engine.cel.library.kubernetes.naming import Check
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.types import LIST_STRING, STRING, Type, optional_of, struct
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import NONE, OptionalValue, Value
 from chartkit.go.calendar import days_in
 from chartkit.go.regexp import compile_regex
 from chartkit.go.url import UrlError, parse_request_uri
 
-FORMAT: Final = struct("kubernetes.NamedFormat")
+FORMAT: Final = named(struct("kubernetes.NamedFormat"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +113,11 @@ def _validation(args: Sequence[Value], _result: Value) -> int:
 
 
 @overload(
-    "validate",
-    "format-validate",
-    FORMAT,
-    STRING,
-    returns=optional_of(LIST_STRING),
-    member=True,
+    "format-validate: kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
+    "What is wrong with a text, or nothing where it keeps the rule.",
+    "format.dns1123Label().validate('my-label')  // optional.none()",
+    "format.date().validate('2021-13-01').value()  // ['invalid date']",
     cost=_validation,
-    doc="What is wrong with a text, or nothing where it keeps the rule.",
-    examples=(
-        Example("format.dns1123Label().validate('my-label')", "optional.none()"),
-        Example("format.date().validate('2021-13-01').value()", "['invalid date']"),
-    ),
 )
 def _validate(rule: NamedFormat, text: str) -> OptionalValue:
     problems = rule.check(text)
@@ -131,15 +125,10 @@ def _validate(rule: NamedFormat, text: str) -> OptionalValue:
 
 
 @overload(
-    "format.named",
-    "format-named",
-    STRING,
-    returns=optional_of(FORMAT),
-    doc="The rule of a name, or nothing where there is none.",
-    examples=(
-        Example("format.named('uuid').hasValue()", "true"),
-        Example("format.named('email').hasValue()", "false"),
-    ),
+    "format-named: format.named(string) -> optional_type(kubernetes.NamedFormat)",
+    "The rule of a name, or nothing where there is none.",
+    "format.named('uuid').hasValue()  // true",
+    "format.named('email').hasValue()  // false",
 )
 def _named(name: str) -> OptionalValue:
     found = FORMATS.get(name)
@@ -168,16 +157,11 @@ _SAMPLES: Final = MappingProxyType(
 def _constants() -> Iterator[Overload]:
     for name, rule in FORMATS.items():
         call = f"format.{name}"
-        sample = f"{call}().validate('{_SAMPLES[name]}').hasValue()"
-        yield Overload(
-            call,
-            call,
-            (),
-            FORMAT,
-            _always(rule),
-            doc=f"The rule `{name}`.",
-            examples=(Example(sample, "false"),),
-        )
+        yield overload(
+            f"{call}: {call}() -> kubernetes.NamedFormat",
+            f"The rule `{name}`.",
+            f"{call}().validate('{_SAMPLES[name]}').hasValue()  // false",
+        )(_always(rule))
 
 
 def _always(rule: NamedFormat) -> Callable[[], NamedFormat]:

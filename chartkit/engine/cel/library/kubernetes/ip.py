@@ -9,16 +9,17 @@ from ipaddress import IPv4Address, IPv6Address
 from types import MappingProxyType
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, Variable, overload
+from chartkit.engine.cel.declarations import Library, Overload, Variable, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first, traversal
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.types import BOOL, INT, STRING, Type, opaque, type_of_type
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Value
 from chartkit.go.ip_address import AddressError, parse_address
 from chartkit.go.strconv import quote
 
-IP: Final = opaque("net.IP")
+IP: Final = named(opaque("net.IP"))
 
 Address = IPv4Address | IPv6Address
 
@@ -52,34 +53,24 @@ def parse_ip(text: str) -> IpValue:
 
 
 @overload(
-    "ip",
-    "string_to_ip",
-    STRING,
-    returns=IP,
+    "string_to_ip: ip(string) -> net.IP",
+    "The IP address that a text is; one with a zone, and IPv4 written as IPv6, are refused.",
+    "string(ip('2001:DB8::0:1'))  // '2001:db8::1'",
+    "ip('127.0.0.256')"
+    '  // error: IP Address "127.0.0.256" parse error during conversion from string: '
+    'ParseAddr("127.0.0.256"): IPv4 field has value >255',
     cost=of_first,
-    doc="The IP address that a text is; one with a zone, and IPv4 written as IPv6, are refused.",
-    examples=(
-        Example("string(ip('2001:DB8::0:1'))", "'2001:db8::1'"),
-        Example(
-            "ip('127.0.0.256')",
-            'IP Address "127.0.0.256" parse error during conversion from string: '
-            'ParseAddr("127.0.0.256"): IPv4 field has value >255',
-            error=True,
-        ),
-    ),
 )
 def _ip(text: str) -> IpValue:
     return parse_ip(text)
 
 
 @overload(
-    "isIP",
-    "is_ip",
-    STRING,
-    returns=BOOL,
+    "is_ip: isIP(string) -> bool",
+    "Whether a text is an IP address.",
+    "isIP('::1')  // true",
+    "isIP('::ffff:1.2.3.4')  // false",
     cost=of_first,
-    doc="Whether a text is an IP address.",
-    examples=(Example("isIP('::1')", "true"), Example("isIP('::ffff:1.2.3.4')", "false")),
 )
 def _is_ip(text: str) -> bool:
     try:
@@ -95,41 +86,25 @@ def _twice(args: Sequence[Value], _result: Value) -> int:
 
 
 @overload(
-    "ip.isCanonical",
-    "ip_is_canonical",
-    STRING,
-    returns=BOOL,
+    "ip_is_canonical: ip.isCanonical(string) -> bool",
+    "Whether an address is written in its canonical form; an error where it is none.",
+    "ip.isCanonical('2001:db8::abcd')  // true",
+    "ip.isCanonical('2001:DB8::ABCD')  // false",
     cost=_twice,
-    doc="Whether an address is written in its canonical form; an error where it is none.",
-    examples=(
-        Example("ip.isCanonical('2001:db8::abcd')", "true"),
-        Example("ip.isCanonical('2001:DB8::ABCD')", "false"),
-    ),
 )
 def _is_canonical(text: str) -> bool:
     return str(parse_ip(text)) == text
 
 
-@overload(
-    "family",
-    "ip_family",
-    IP,
-    returns=INT,
-    member=True,
-    doc="4 or 6.",
-    examples=(Example("ip('::1').family()", "6"),),
-)
+@overload("ip_family: net.IP.family() -> int", "4 or 6.", "ip('::1').family()  // 6")
 def _family(value: IpValue) -> int:
     return value.address.version
 
 
 @overload(
-    "string",
-    "ip_to_string",
-    IP,
-    returns=STRING,
-    doc="The address in its canonical form.",
-    examples=(Example("string(ip('127.0.0.1'))", "'127.0.0.1'"),),
+    "ip_to_string: string(net.IP) -> string",
+    "The address in its canonical form.",
+    "string(ip('127.0.0.1'))  // '127.0.0.1'",
 )
 def _string(value: IpValue) -> str:
     return str(value)
@@ -177,27 +152,26 @@ def _is_global_unicast(address: Address) -> bool:
     )
 
 
-_Question = Callable[[Address], bool]
-_QUESTIONS: Final[tuple[tuple[str, str, _Question, str, str], ...]] = (
-    ("isUnspecified", "ip_is_unspecified", _is_unspecified, "0.0.0.0 or ::", "::"),
-    ("isLoopback", "ip_is_loopback", _is_loopback, "in 127.0.0.0/8, or ::1", "127.0.0.1"),
+_PREDICATES: Final[tuple[tuple[str, str, Callable[[Address], bool], str, str], ...]] = (
+    ("ip_is_unspecified", "isUnspecified", _is_unspecified, "0.0.0.0 or ::", "::"),
+    ("ip_is_loopback", "isLoopback", _is_loopback, "in 127.0.0.0/8, or ::1", "127.0.0.1"),
     (
-        "isLinkLocalMulticast",
         "ip_is_link_local_multicast",
+        "isLinkLocalMulticast",
         _is_link_local_multicast,
         "in 224.0.0.0/24, or an IPv6 multicast address of the link's scope",
         "224.0.0.1",
     ),
     (
-        "isLinkLocalUnicast",
         "ip_is_link_local_unicast",
+        "isLinkLocalUnicast",
         _is_link_local_unicast,
         "in 169.254.0.0/16 or fe80::/10",
         "169.254.169.254",
     ),
     (
-        "isGlobalUnicast",
         "ip_is_global_unicast",
+        "isGlobalUnicast",
         _is_global_unicast,
         "neither zero, broadcast, loopback, multicast nor local to its link",
         "10.0.0.1",
@@ -205,27 +179,22 @@ _QUESTIONS: Final[tuple[tuple[str, str, _Question, str, str], ...]] = (
 )
 
 
-def _questions() -> Iterator[Overload]:
-    for function, name, question, meaning, address in _QUESTIONS:
-        yield Overload(
-            function,
-            name,
-            (IP,),
-            BOOL,
-            _asking(question),
-            member=True,
-            doc=f"Whether the address is {meaning}.",
-            examples=(Example(f"ip('{address}').{function}()", "true"),),
-        )
+def _predicates() -> Iterator[Overload]:
+    for id, name, predicate, meaning, address in _PREDICATES:
+        yield overload(
+            f"{id}: net.IP.{name}() -> bool",
+            f"Whether the address is {meaning}.",
+            f"ip('{address}').{name}()  // true",
+        )(_of_value(predicate))
 
 
-def _asking(question: _Question) -> Callable[[IpValue], bool]:
-    return lambda value: question(value.address)
+def _of_value(predicate: Callable[[Address], bool]) -> Callable[[IpValue], bool]:
+    return lambda value: predicate(value.address)
 
 
 LIBRARY: Final = Library(
     "kubernetes.net.ip",
-    overloads=(_ip, _is_ip, _is_canonical, _family, _string, *_questions()),
+    overloads=(_ip, _is_ip, _is_canonical, _family, _string, *_predicates()),
     variables=MappingProxyType({IP.name: Variable(type_of_type(IP), IP, has_value=True)}),
     doc="IP addresses.",
 )

@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, overload
+from chartkit.engine.cel.declarations import Library, Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import TRAVERSAL
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD
 from chartkit.engine.cel.numbers import checked_int, checked_uint
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    A,
-    Type,
-    list_of,
-)
 from chartkit.engine.cel.values import Uint, Value, same
 
 _COMPARABLE: Final = (
-    ("int", INT),
-    ("uint", UINT),
-    ("double", DOUBLE),
-    ("bool", BOOL),
-    ("duration", DURATION),
-    ("timestamp", TIMESTAMP),
-    ("string", STRING),
-    ("bytes", BYTES),
+    *("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"),
 )
-_SUMMABLE: Final[tuple[tuple[str, Type, Value], ...]] = (
-    ("int", INT, 0),
-    ("uint", UINT, Uint(0)),
-    ("double", DOUBLE, 0.0),
-    ("duration", DURATION, Duration(0)),
-)
+_SUMMABLE: Final[Mapping[str, Value]] = {
+    "int": 0,
+    "uint": Uint(0),
+    "double": 0.0,
+    "duration": Duration(0),
+}
 _CLASSES: Final = frozenset({int, Uint, float, bool, Duration, Timestamp, str, bytes})
 _NUMBERS: Final = frozenset({int, Uint, float})
 
@@ -100,6 +80,10 @@ def _best(name: str, wanted: int) -> Callable[[list[Value]], Value]:
     return best
 
 
+_MIN: Final = _best("min", -1)
+_MAX: Final = _best("max", 1)
+
+
 def _summing(zero: Value) -> Callable[[list[Value]], Value]:
     def total(values: list[Value]) -> Value:
         result = zero
@@ -125,91 +109,57 @@ def _add(left: Any, right: Any) -> Value:
     return left + right if kind is float else checked_int(left + right)
 
 
-_TEMPLATES: Final[tuple[tuple[str, Callable[[list[Value]], Value], str], ...]] = (
-    ("min", _best("min", -1), "The least member; the first of equal ones."),
-    ("max", _best("max", 1), "The greatest member; the first of equal ones."),
-)
-_SUM: Final = "The sum of numbers or durations; of an empty list 0."
-_IS_SORTED: Final = "Whether no member is greater than the next; members without an order are."
-_EXAMPLES: Final = {
-    "isSorted": (
-        Example("[1, 2, 2].isSorted()", "true"),
-        Example("['b', 'a'].isSorted()", "false"),
-    ),
+_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
+    "isSorted": ("[1, 2, 2].isSorted()  // true", "['b', 'a'].isSorted()  // false"),
     "sum": (
-        Example("[1, 2, 3].sum()", "6"),
-        Example("[duration('1m'), duration('1s')].sum()", "duration('61s')"),
-        Example("[].sum()", "0"),
+        "[1, 2, 3].sum()  // 6",
+        "[duration('1m'), duration('1s')].sum()  // duration('61s')",
+        "[].sum()  // 0",
     ),
-    "min": (
-        Example("[3, 1, 2].min()", "1"),
-        Example("[].min()", "min called on empty list", error=True),
-    ),
-    "max": (Example("['a', 'c', 'b'].max()", "'c'"),),
+    "min": ("[3, 1, 2].min()  // 1", "[].min()  // error: min called on empty list"),
+    "max": ("['a', 'c', 'b'].max()  // 'c'",),
 }
 
 
 def _overloads() -> Iterator[Overload]:
-    for name, kind in _COMPARABLE:
-        yield Overload(
-            "isSorted",
-            f"list_{name}_is_sorted_bool",
-            (list_of(kind),),
-            BOOL,
-            _is_sorted,
-            member=True,
-            cost=_cost,
-            doc=_IS_SORTED,
-            examples=_EXAMPLES["isSorted"] if kind is INT else (),
-        )
-    for name, kind, zero in _SUMMABLE:
-        yield _reduction("sum", name, kind, _summing(zero), _SUM)
-    for function, code, doc in _TEMPLATES:
-        for name, kind in _COMPARABLE:
-            yield _reduction(function, name, kind, code, doc)
+    doc = "Whether no member is greater than the next; members without an order are."
+    for kind in _COMPARABLE:
+        signature = f"list_{kind}_is_sorted_bool: list({kind}).isSorted() -> bool"
+        examples = _EXAMPLES["isSorted"] if kind == "int" else ()
+        yield overload(signature, doc, *examples, cost=_cost)(_is_sorted)
+    doc = "The sum of numbers or durations; of an empty list 0."
+    for kind, zero in _SUMMABLE.items():
+        yield _reduction("sum", kind, _summing(zero), doc)
+    for kind in _COMPARABLE:
+        yield _reduction("min", kind, _MIN, "The least member; the first of equal ones.")
+    for kind in _COMPARABLE:
+        yield _reduction("max", kind, _MAX, "The greatest member; the first of equal ones.")
 
 
 def _reduction(
-    function: str, name: str, kind: Type, code: Callable[[list[Value]], Value], doc: str
+    function: str, kind: str, code: Callable[[list[Value]], Value], doc: str
 ) -> Overload:
-    return Overload(
-        function,
-        f"list_{name}_{function}_{name}",
-        (list_of(kind),),
-        kind,
-        code,
-        member=True,
-        cost=_cost,
-        doc=doc,
-        examples=_EXAMPLES[function] if kind is INT else (),
-    )
+    signature = f"list_{kind}_{function}_{kind}: list({kind}).{function}() -> {kind}"
+    examples = _EXAMPLES[function] if kind == "int" else ()
+    return overload(signature, doc, *examples, cost=_cost)(code)
 
 
 @overload(
-    "indexOf",
-    "list_a_index_of_int",
-    list_of(A),
-    A,
-    returns=INT,
-    member=True,
+    "list_a_index_of_int: list(A).indexOf(A) -> int",
+    "The position of the first member that is equal to a value; -1 where there is none.",
+    "[1, 2, 2].indexOf(2)  // 1",
+    "['a'].indexOf('b')  // -1",
     cost=_cost,
-    doc="The position of the first member that is equal to a value; -1 where there is none.",
-    examples=(Example("[1, 2, 2].indexOf(2)", "1"), Example("['a'].indexOf('b')", "-1")),
 )
 def _index_of(values: list[Value], wanted: Value) -> int:
     return next((at for at, value in enumerate(values) if same(value, wanted)), -1)
 
 
 @overload(
-    "lastIndexOf",
-    "list_a_last_index_of_int",
-    list_of(A),
-    A,
-    returns=INT,
-    member=True,
+    "list_a_last_index_of_int: list(A).lastIndexOf(A) -> int",
+    "The position of the last member that is equal to a value; -1 where there is none.",
+    "[1, 2, 2].lastIndexOf(2)  // 2",
     cost=_cost,
-    doc="The position of the last member that is equal to a value; -1 where there is none.",
-    examples=(Example("[1, 2, 2].lastIndexOf(2)", "2"),),
 )
 def _last_index_of(values: list[Value], wanted: Value) -> int:
     places = range(len(values) - 1, -1, -1)

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import NO_SUCH_OVERLOAD, Refusing
-from chartkit.engine.cel.types import BOOL, DOUBLE, INT, STRING, Type, struct
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.cel.values import INT_MAX, INT_MIN, Value
 from chartkit.go.quantity import Format, Quantity, QuantityError
 
-QUANTITY: Final = struct("kubernetes.Quantity")
+QUANTITY: Final = named(struct("kubernetes.Quantity"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,33 +115,22 @@ def _whole(number: int) -> QuantityValue:
 
 
 @overload(
-    "quantity",
-    "string_to_quantity",
-    STRING,
-    returns=QUANTITY,
+    "string_to_quantity: quantity(string) -> kubernetes.Quantity",
+    "The quantity that a text is.",
+    "quantity('50k').asInteger()  // 50000",
+    "quantity('200K')  // error: unable to parse quantity's suffix",
     cost=of_first,
-    doc="The quantity that a text is.",
-    examples=(
-        Example("quantity('50k').asInteger()", "50000"),
-        Example(
-            "quantity('200K')",
-            "unable to parse quantity's suffix",
-            error=True,
-        ),
-    ),
 )
 def _quantity(text: str) -> QuantityValue:
     return parse_quantity(text)
 
 
 @overload(
-    "isQuantity",
-    "is_quantity_string",
-    STRING,
-    returns=BOOL,
+    "is_quantity_string: isQuantity(string) -> bool",
+    "Whether a text is a quantity.",
+    "isQuantity('1.3Gi')  // true",
+    "isQuantity('1,3G')  // false",
     cost=of_first,
-    doc="Whether a text is a quantity.",
-    examples=(Example("isQuantity('1.3Gi')", "true"), Example("isQuantity('1,3G')", "false")),
 )
 def _is_quantity(text: str) -> bool:
     try:
@@ -151,83 +141,55 @@ def _is_quantity(text: str) -> bool:
 
 
 @overload(
-    "sign",
-    "quantity_sign",
-    QUANTITY,
-    returns=INT,
-    doc="-1, 0 or 1: less than, equal to or greater than nothing.",
-    examples=(Example("sign(quantity('-5'))", "-1"),),
+    "quantity_sign: sign(kubernetes.Quantity) -> int",
+    "-1, 0 or 1: less than, equal to or greater than nothing.",
+    "sign(quantity('-5'))  // -1",
 )
 def _sign(value: QuantityValue) -> int:
     return (value.quantity.unscaled > 0) - (value.quantity.unscaled < 0)
 
 
 @overload(
-    "isGreaterThan",
-    "quantity_is_greater_than",
-    QUANTITY,
-    QUANTITY,
-    returns=BOOL,
-    member=True,
-    doc="Whether the quantity is greater than another.",
-    examples=(Example("quantity('150Mi').isGreaterThan(quantity('100Mi'))", "true"),),
+    "quantity_is_greater_than: kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool",
+    "Whether the quantity is greater than another.",
+    "quantity('150Mi').isGreaterThan(quantity('100Mi'))  // true",
 )
 def _is_greater_than(left: QuantityValue, right: QuantityValue) -> bool:
     return left.quantity > right.quantity
 
 
 @overload(
-    "isLessThan",
-    "quantity_is_less_than",
-    QUANTITY,
-    QUANTITY,
-    returns=BOOL,
-    member=True,
-    doc="Whether the quantity is less than another.",
-    examples=(Example("quantity('50M').isLessThan(quantity('50Mi'))", "true"),),
+    "quantity_is_less_than: kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool",
+    "Whether the quantity is less than another.",
+    "quantity('50M').isLessThan(quantity('50Mi'))  // true",
 )
 def _is_less_than(left: QuantityValue, right: QuantityValue) -> bool:
     return left.quantity < right.quantity
 
 
 @overload(
-    "compareTo",
-    "quantity_compare_to",
-    QUANTITY,
-    QUANTITY,
-    returns=INT,
-    member=True,
-    doc="-1, 0 or 1: less than, equal to or greater than another quantity.",
-    examples=(Example("quantity('200M').compareTo(quantity('0.2G'))", "0"),),
+    "quantity_compare_to: kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int",
+    "-1, 0 or 1: less than, equal to or greater than another quantity.",
+    "quantity('200M').compareTo(quantity('0.2G'))  // 0",
 )
 def _compare_to(left: QuantityValue, right: QuantityValue) -> int:
     return left.quantity.compare(right.quantity)
 
 
 @overload(
-    "asApproximateFloat",
-    "quantity_get_float",
-    QUANTITY,
-    returns=DOUBLE,
-    member=True,
-    doc="The quantity as a double, as near as one comes.",
-    examples=(Example("quantity('500m').asApproximateFloat()", "0.5"),),
+    "quantity_get_float: kubernetes.Quantity.asApproximateFloat() -> double",
+    "The quantity as a double, as near as one comes.",
+    "quantity('500m').asApproximateFloat()  // 0.5",
 )
 def _as_float(value: QuantityValue) -> float:
     return float(value.quantity)
 
 
 @overload(
-    "asInteger",
-    "quantity_get_int",
-    QUANTITY,
-    returns=INT,
-    member=True,
-    doc="The quantity as an int; an error where `isInteger` is false.",
-    examples=(
-        Example("quantity('50k').asInteger()", "50000"),
-        Example("quantity('500m').asInteger()", "cannot convert value to integer", error=True),
-    ),
+    "quantity_get_int: kubernetes.Quantity.asInteger() -> int",
+    "The quantity as an int; an error where `isInteger` is false.",
+    "quantity('50k').asInteger()  // 50000",
+    "quantity('500m').asInteger()  // error: cannot convert value to integer",
 )
 def _as_integer(value: QuantityValue) -> int:
     number = _integer(value)
@@ -237,16 +199,10 @@ def _as_integer(value: QuantityValue) -> int:
 
 
 @overload(
-    "isInteger",
-    "quantity_is_integer",
-    QUANTITY,
-    returns=BOOL,
-    member=True,
-    doc="Whether the quantity is a whole number of at most 18 digits, written without decimals.",
-    examples=(
-        Example("quantity('50k').isInteger()", "true"),
-        Example("quantity('1000m').isInteger()", "false"),
-    ),
+    "quantity_is_integer: kubernetes.Quantity.isInteger() -> bool",
+    "Whether the quantity is a whole number of at most 18 digits, written without decimals.",
+    "quantity('50k').isInteger()  // true",
+    "quantity('1000m').isInteger()  // false",
 )
 def _is_integer(value: QuantityValue) -> bool:
     return _integer(value) is not None
@@ -257,43 +213,31 @@ _SUB: Final = "The difference of the quantity and another one or an int."
 
 
 @overload(
-    "add",
-    "quantity_add",
-    QUANTITY,
-    QUANTITY,
-    returns=QUANTITY,
-    member=True,
-    doc=_ADD,
-    examples=(
-        Example("quantity('50k').add(quantity('20k')) == quantity('70k')", "true"),
-        Example("quantity('50k').add(20).asInteger()", "50020"),
-        Example("quantity('70k') == quantity('50k').add(20000)", NO_SUCH_OVERLOAD, error=True),
-    ),
+    "quantity_add: kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity",
+    _ADD,
+    "quantity('50k').add(quantity('20k')) == quantity('70k')  // true",
+    "quantity('50k').add(20).asInteger()  // 50020",
+    "quantity('70k') == quantity('50k').add(20000)  // error: no such overload",
 )
 def _add(left: QuantityValue, right: QuantityValue) -> QuantityValue:
     return _sum(left, right)
 
 
-@overload("add", "quantity_add_int", QUANTITY, INT, returns=QUANTITY, member=True, doc=_ADD)
+@overload("quantity_add_int: kubernetes.Quantity.add(int) -> kubernetes.Quantity", _ADD)
 def _add_int(left: QuantityValue, right: int) -> QuantityValue:
     return _sum(left, _whole(right))
 
 
 @overload(
-    "sub",
-    "quantity_sub",
-    QUANTITY,
-    QUANTITY,
-    returns=QUANTITY,
-    member=True,
-    doc=_SUB,
-    examples=(Example("quantity('50k').sub(20000) == quantity('30k')", "true"),),
+    "quantity_sub: kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity",
+    _SUB,
+    "quantity('50k').sub(20000) == quantity('30k')  // true",
 )
 def _sub(left: QuantityValue, right: QuantityValue) -> QuantityValue:
     return _sum(left, _negative(right))
 
 
-@overload("sub", "quantity_sub_int", QUANTITY, INT, returns=QUANTITY, member=True, doc=_SUB)
+@overload("quantity_sub_int: kubernetes.Quantity.sub(int) -> kubernetes.Quantity", _SUB)
 def _sub_int(left: QuantityValue, right: int) -> QuantityValue:
     return _sum(left, _negative(_whole(right)))
 

@@ -8,14 +8,15 @@ from typing import ClassVar, Final
 
 from semver import Version
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.costs import of_first
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.types import BOOL, INT, STRING, Type, struct
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, struct
 from chartkit.engine.scalars.semver_range import SemverError, parse_version
 
-SEMVER: Final = struct("kubernetes.Semver")
+SEMVER: Final = named(struct("kubernetes.Semver"))
 
 _DIGITS: Final = frozenset("0123456789")
 _USUAL_LENGTH: Final = 256
@@ -78,30 +79,21 @@ _NORMALIZE: Final = "with `true`, a leading `v`, leading zeros and missing numbe
 
 
 @overload(
-    "semver",
-    "string_to_semver",
-    STRING,
-    returns=SEMVER,
+    "string_to_semver: semver(string) -> kubernetes.Semver",
+    "The semantic version that a text is.",
+    "semver('1.2.3-rc.1').minor()  // 2",
+    "semver('1.2')  // error: No Major.Minor.Patch elements found",
     cost=of_first,
-    doc="The semantic version that a text is.",
-    examples=(
-        Example("semver('1.2.3-rc.1').minor()", "2"),
-        Example("semver('1.2')", "No Major.Minor.Patch elements found", error=True),
-    ),
 )
 def _semver(text: str) -> SemverValue:
     return parse_semver(text)
 
 
 @overload(
-    "semver",
-    "string_bool_to_semver",
-    STRING,
-    BOOL,
-    returns=SEMVER,
+    "string_bool_to_semver: semver(string, bool) -> kubernetes.Semver",
+    f"The semantic version that a text is; {_NORMALIZE}.",
+    "semver('v01.2', true) == semver('1.2.0')  // true",
     cost=of_first,
-    doc=f"The semantic version that a text is; {_NORMALIZE}.",
-    examples=(Example("semver('v01.2', true) == semver('1.2.0')", "true"),),
 )
 def _semver_normal(text: str, normalize: bool) -> SemverValue:
     return parse_semver(text, normalize)
@@ -116,108 +108,74 @@ def _is_version(text: str, normalize: bool) -> bool:
 
 
 @overload(
-    "isSemver",
-    "is_semver_string",
-    STRING,
-    returns=BOOL,
+    "is_semver_string: isSemver(string) -> bool",
+    "Whether a text is a semantic version.",
+    "isSemver('v1.0')  // false",
     cost=of_first,
-    doc="Whether a text is a semantic version.",
-    examples=(Example("isSemver('v1.0')", "false"),),
 )
 def _is_semver(text: str) -> bool:
     return _is_version(text, False)
 
 
 @overload(
-    "isSemver",
-    "is_semver_string_bool",
-    STRING,
-    BOOL,
-    returns=BOOL,
+    "is_semver_string_bool: isSemver(string, bool) -> bool",
+    f"Whether a text is a semantic version; {_NORMALIZE} first.",
+    "isSemver('v1.0', true)  // true",
     cost=of_first,
-    doc=f"Whether a text is a semantic version; {_NORMALIZE} first.",
-    examples=(Example("isSemver('v1.0', true)", "true"),),
 )
 def _is_semver_normal(text: str, normalize: bool) -> bool:
     return _is_version(text, normalize)
 
 
 @overload(
-    "isGreaterThan",
-    "semver_is_greater_than",
-    SEMVER,
-    SEMVER,
-    returns=BOOL,
-    member=True,
-    doc="Whether the version comes after another.",
-    examples=(Example("semver('1.10.0').isGreaterThan(semver('1.9.0'))", "true"),),
+    "semver_is_greater_than: kubernetes.Semver.isGreaterThan(kubernetes.Semver) -> bool",
+    "Whether the version comes after another.",
+    "semver('1.10.0').isGreaterThan(semver('1.9.0'))  // true",
 )
 def _is_greater_than(left: SemverValue, right: SemverValue) -> bool:
     return left.version.compare(right.version) > 0
 
 
 @overload(
-    "isLessThan",
-    "semver_is_less_than",
-    SEMVER,
-    SEMVER,
-    returns=BOOL,
-    member=True,
-    doc="Whether the version comes before another.",
-    examples=(Example("semver('1.0.0-alpha').isLessThan(semver('1.0.0'))", "true"),),
+    "semver_is_less_than: kubernetes.Semver.isLessThan(kubernetes.Semver) -> bool",
+    "Whether the version comes before another.",
+    "semver('1.0.0-alpha').isLessThan(semver('1.0.0'))  // true",
 )
 def _is_less_than(left: SemverValue, right: SemverValue) -> bool:
     return left.version.compare(right.version) < 0
 
 
 @overload(
-    "compareTo",
-    "semver_compare_to",
-    SEMVER,
-    SEMVER,
-    returns=INT,
-    member=True,
-    doc="-1, 0 or 1: before, the same as or after another version.",
-    examples=(Example("semver('1.2.3').compareTo(semver('1.2.3+build'))", "0"),),
+    "semver_compare_to: kubernetes.Semver.compareTo(kubernetes.Semver) -> int",
+    "-1, 0 or 1: before, the same as or after another version.",
+    "semver('1.2.3').compareTo(semver('1.2.3+build'))  // 0",
 )
 def _compare_to(left: SemverValue, right: SemverValue) -> int:
     return left.version.compare(right.version)
 
 
 @overload(
-    "major",
-    "semver_major",
-    SEMVER,
-    returns=INT,
-    member=True,
-    doc="The first number.",
-    examples=(Example("semver('1.2.3').major()", "1"),),
+    "semver_major: kubernetes.Semver.major() -> int",
+    "The first number.",
+    "semver('1.2.3').major()  // 1",
 )
 def _major(value: SemverValue) -> int:
     return _int64(value.version.major)
 
 
 @overload(
-    "minor",
-    "semver_minor",
-    SEMVER,
-    returns=INT,
-    member=True,
-    doc="The second number.",
-    examples=(Example("semver('1.2.3').minor()", "2"),),
+    "semver_minor: kubernetes.Semver.minor() -> int",
+    "The second number.",
+    "semver('1.2.3').minor()  // 2",
 )
 def _minor(value: SemverValue) -> int:
     return _int64(value.version.minor)
 
 
 @overload(
-    "patch",
-    "semver_patch",
-    SEMVER,
-    returns=INT,
-    member=True,
-    doc="The third number.",
-    examples=(Example("semver('1.2.3-rc.1').patch()", "3"),),
+    "semver_patch: kubernetes.Semver.patch() -> int",
+    "The third number.",
+    "semver('1.2.3-rc.1').patch()  // 3",
 )
 def _patch(value: SemverValue) -> int:
     return _int64(value.version.patch)

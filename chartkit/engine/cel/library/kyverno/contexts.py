@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from chartkit.engine.cel.declarations import Variable
+from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import Type, opaque, type_of_type
 from chartkit.engine.cel.values import Opaque
 
@@ -26,7 +27,7 @@ class Context(Opaque):
 
 def context_class(type_name: str) -> type[Context]:
     """The class of such values; each type has its own, as every type of CEL's values has."""
-    return type("Context", (Context,), {"__slots__": (), "cel_type": opaque(type_name)})
+    return type("Context", (Context,), {"__slots__": (), "cel_type": named(opaque(type_name))})
 
 
 def context_variable(name: str, type_name: str) -> tuple[Type, Mapping[str, Variable]]:

@@ -5,13 +5,13 @@ A policy of a namespace has `apply` without the argument for one: it makes objec
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library
+from chartkit.engine.cel.declarations import Library
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import json_object, no_conversion
-from chartkit.engine.cel.types import ANY, BOOL, STRING, list_of, map_of
+from chartkit.engine.cel.types import ANY, STRING, list_of, map_of
 from chartkit.engine.cel.values import Value
 
 _CONTEXT, _VARIABLES = context_variable("generator", "generator.Context")
@@ -37,41 +37,24 @@ def _body(value: Value) -> dict[str, Value]:
 
 
 @member(
-    "apply",
-    "generator_apply_string_list",
-    _CONTEXT,
-    STRING,
-    _OBJECTS,
-    returns=BOOL,
+    "generator_apply_string_list: generator.Context.apply(string, list(map(string, any))) -> bool",
+    "Makes the objects in a namespace (empty for objects outside namespaces).",
+    "generator.apply('team', [{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
+    "'metadata': dyn({'name': 'x'})}])"
+    "  // true",
     hosted=True,
-    doc="Makes the objects in a namespace (empty for objects outside namespaces).",
-    examples=(
-        Example(
-            "generator.apply('team', [{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
-            "'metadata': dyn({'name': 'x'})}])",
-            "true",
-        ),
-    ),
 )
 def apply(host: Host, _: Context, namespace: str, objects: list[Value]) -> bool:
     return _apply(host, namespace, objects, 2)
 
 
 @member(
-    "apply",
-    "generator_apply_list",
-    _CONTEXT,
-    _OBJECTS,
-    returns=BOOL,
+    "generator_apply_list: generator.Context.apply(list(map(string, any))) -> bool",
+    "Makes the objects in the policy's namespace.",
+    "generator.apply([{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
+    "'metadata': dyn({'name': 'x'})}])"
+    "  // true",
     hosted=True,
-    doc="Makes the objects in the policy's namespace.",
-    examples=(
-        Example(
-            "generator.apply([{'apiVersion': dyn('v1'), 'kind': dyn('ConfigMap'), "
-            "'metadata': dyn({'name': 'x'})}])",
-            "true",
-        ),
-    ),
 )
 def apply_here(host: Host, _: Context, objects: list[Value]) -> bool:
     return _apply(host, host.policy_namespace, objects, 1)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library, declared
+from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
-from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 
 _CONTEXT, _VARIABLES = context_variable("globalContext", "globalcontext.Context")
@@ -21,32 +20,21 @@ def _get(host: Host, name: str, projection: str) -> Value:
 
 
 @member(
-    "get",
-    "globalcontext_get_string",
-    _CONTEXT,
-    STRING,
-    returns=DYN,
+    "globalcontext_get_string: globalcontext.Context.get(string) -> dyn",
+    "The data of a GlobalContextEntry; null where there is none.",
+    "globalContext.get('regions').names[0]  // 'eu'",
+    "globalContext.get('nobody') == null  // true",
     hosted=True,
-    doc="The data of a GlobalContextEntry; null where there is none.",
-    examples=(
-        Example("globalContext.get('regions').names[0]", "'eu'"),
-        Example("globalContext.get('nobody') == null", "true"),
-    ),
 )
 def get(host: Host, _context: Context, name: str) -> Value:
     return _get(host, name, "")
 
 
 @member(
-    "get",
-    "globalcontext_get_string_string",
-    _CONTEXT,
-    STRING,
-    STRING,
-    returns=DYN,
+    "globalcontext_get_string_string: globalcontext.Context.get(string, string) -> dyn",
+    "A projection of a GlobalContextEntry; null where there is no such entry.",
+    "globalContext.get('regions', 'names')  // ['eu', 'us']",
     hosted=True,
-    doc="A projection of a GlobalContextEntry; null where there is no such entry.",
-    examples=(Example("globalContext.get('regions', 'names')", "['eu', 'us']"),),
 )
 def get_projection(host: Host, _context: Context, name: str, projection: str) -> Value:
     return _get(host, name, projection)

@@ -7,10 +7,9 @@ import zlib
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import text_of
-from chartkit.engine.cel.types import BYTES, DYN, STRING
 from chartkit.engine.cel.values import Value
 
 _HEADER: Final = b"\x1f\x8b\x08" + bytes(6) + b"\xff"
@@ -34,13 +33,10 @@ def _work(args: Sequence[Value], _result: Value) -> int:
 
 
 @overload(
-    "gzip.compress",
-    "compress_any_bytes",
-    DYN,
-    returns=BYTES,
+    "compress_any_bytes: gzip.compress(dyn) -> bytes",
+    "A text, compressed. Kyverno's bytes may differ; they stand for the same text.",
+    "gzip.decompress(gzip.compress('hello'))  // 'hello'",
     work=_work,
-    doc="A text, compressed. Kyverno's bytes may differ; they stand for the same text.",
-    examples=(Example("gzip.decompress(gzip.compress('hello'))", "'hello'"),),
 )
 def compress(value: Value) -> bytes:
     data = text_of(value).encode("utf-8", "replace")
@@ -74,18 +70,9 @@ def _is_whole(deflated: bytes, data: bytes) -> bool:
 
 
 @overload(
-    "gzip.decompress",
-    "decompress_bytes_string",
-    BYTES,
-    returns=STRING,
-    doc="The text of compressed bytes; 16 MiB at most.",
-    examples=(
-        Example(
-            "gzip.decompress(b'not compressed')",
-            "gzip: invalid header",
-            error=True,
-        ),
-    ),
+    "decompress_bytes_string: gzip.decompress(bytes) -> string",
+    "The text of compressed bytes; 16 MiB at most.",
+    "gzip.decompress(b'not compressed')  // error: gzip: invalid header",
 )
 def decompress(data: bytes) -> str:
     parts: list[bytes] = []

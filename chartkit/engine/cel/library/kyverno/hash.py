@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from types import MappingProxyType
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, Variable, declared
+from chartkit.engine.cel.declarations import Library, Overload, Variable, declared
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.types import STRING
 
@@ -15,13 +15,9 @@ _Digest = Callable[[bytes], str]
 
 def _declare(name: str, title: str, digest: _Digest, expected: str) -> tuple[Overload, ...]:
     return prefixed(
-        "hash",
-        name,
-        f"{name}_string",
-        STRING,
-        returns=STRING,
-        doc=f"The {title} digest of a text, in hexadecimal.",
-        examples=(Example(f"hash.{name}('abc')", f"'{expected}'"),),
+        f"{name}_string: hash.{name}(string) -> string",
+        f"The {title} digest of a text, in hexadecimal.",
+        f"hash.{name}('abc')  // '{expected}'",
     )(lambda text: digest(text.encode("utf-8", "surrogatepass")))
 
 

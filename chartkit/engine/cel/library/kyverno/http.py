@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library, declared
+from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import (
@@ -12,7 +12,7 @@ from chartkit.engine.cel.library.kyverno.contexts import (
 )
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
-from chartkit.engine.cel.types import ANY, STRING, map_of
+from chartkit.engine.cel.types import STRING, map_of
 from chartkit.engine.cel.values import Value
 from chartkit.go.x509.certificates import holds_certificate
 
@@ -45,65 +45,40 @@ def _post(host: Host, client: Context, url: str, data: Value, headers: _StringMa
 
 
 @member(
-    "get",
-    "http_get_string",
-    _CONTEXT,
-    STRING,
-    returns=ANY,
+    "http_get_string: http.Context.get(string) -> any",
+    "What a service answers to a GET: its JSON with `statusCode` beside it. Numbers are doubles.",
+    "http.get('http://prices/eu').amount  // 2.5",
     hosted=True,
-    doc="What a service answers to a GET: its JSON with `statusCode` beside it. "
-    "Numbers are doubles.",
-    examples=(Example("http.get('http://prices/eu').amount", "2.5"),),
 )
 def get(host: Host, client: Context, url: str) -> Value:
     return _get(host, client, url, {})
 
 
 @member(
-    "get",
-    "http_get_string_headers",
-    _CONTEXT,
-    STRING,
-    _HEADERS,
-    returns=ANY,
+    "http_get_string_headers: http.Context.get(string, map(string, string)) -> any",
+    "The same, with headers.",
+    "http.get('http://prices/eu', {'Accept': 'application/json'}).amount  // 2.5",
     hosted=True,
-    doc="The same, with headers.",
-    examples=(
-        Example("http.get('http://prices/eu', {'Accept': 'application/json'}).amount", "2.5"),
-    ),
 )
 def get_with_headers(host: Host, client: Context, url: str, headers: _StringMap) -> Value:
     return _get(host, client, url, headers)
 
 
 @member(
-    "post",
-    "http_post_string_any",
-    _CONTEXT,
-    STRING,
-    ANY,
-    returns=ANY,
+    "http_post_string_any: http.Context.post(string, any) -> any",
+    "What a service answers to data that is posted to it as JSON.",
+    "http.post('http://checks', {'image': 'nginx'}).allowed  // true",
     hosted=True,
-    doc="What a service answers to data that is posted to it as JSON.",
-    examples=(Example("http.post('http://checks', {'image': 'nginx'}).allowed", "true"),),
 )
 def post(host: Host, client: Context, url: str, data: Value) -> Value:
     return _post(host, client, url, data, {})
 
 
 @member(
-    "post",
-    "http_post_string_any_headers",
-    _CONTEXT,
-    STRING,
-    ANY,
-    _HEADERS,
-    returns=ANY,
+    "http_post_string_any_headers: http.Context.post(string, any, map(string, string)) -> any",
+    "The same, with headers.",
+    "http.post('http://checks', {'image': 'nginx'}, {'X-Team': 'a'}).allowed  // true",
     hosted=True,
-    doc="The same, with headers.",
-    examples=(
-        Example("http.post('http://checks', {'image': 'nginx'}, {'X-Team': 'a'}).allowed", "true"),
-    ),
 )
 def post_with_headers(
     host: Host, client: Context, url: str, data: Value, headers: _StringMap
@@ -112,19 +87,9 @@ def post_with_headers(
 
 
 @member(
-    "client",
-    "http_client_string",
-    _CONTEXT,
-    STRING,
-    returns=_CONTEXT,
-    doc="A client that trusts a certificate authority in PEM. Kyverno refuses its calls.",
-    examples=(
-        Example(
-            "http.client('no PEM')",
-            "request failed: failed to parse PEM CA bundle for APICall",
-            error=True,
-        ),
-    ),
+    "http_client_string: http.Context.client(string) -> http.Context",
+    "A client that trusts a certificate authority in PEM. Kyverno refuses its calls.",
+    "http.client('no PEM')  // error: request failed: failed to parse PEM CA bundle for APICall",
 )
 def client(_http: Context, ca_bundle: str) -> Context:
     if ca_bundle and not holds_certificate(ca_bundle):

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.cel.ast import Call, Comprehension, Expr, ListLiteral, MapLiteral
-from chartkit.engine.cel.declarations import Example, Implementation, Library, declared, overload
+from chartkit.engine.cel.declarations import Implementation, Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.natives import (
@@ -21,7 +21,7 @@ from chartkit.engine.cel.library.natives import (
 )
 from chartkit.engine.cel.library.sizes import bounded_value
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import DYN, STRING, Type
+from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
 from chartkit.go.fmt import UnsupportedValueError, go_json, json_float
 from chartkit.go.json_decoder import JsonError, parse_json
@@ -35,17 +35,10 @@ _WRITTEN_MAP: Final = f"{_UNSUPPORTED}map[interface {{}}]interface {{}}"
 
 
 @overload(
-    "unmarshal",
-    "unmarshal_string_dyn",
-    _JSON,
-    DYN,
-    returns=DYN,
-    member=True,
-    doc="The value of a JSON text; its numbers are doubles.",
-    examples=(
-        Example("""json.unmarshal('{"replicas": 2}').replicas""", "2.0"),
-        Example("json.unmarshal('')", "unexpected end of JSON input", error=True),
-    ),
+    "unmarshal_string_dyn: json.Json.unmarshal(dyn) -> dyn",
+    "The value of a JSON text; its numbers are doubles.",
+    "json.unmarshal('{\"replicas\": 2}').replicas  // 2.0",
+    "json.unmarshal('')  // error: unexpected end of JSON input",
 )
 def unmarshal(_json: Context, text: Value) -> Value:
     try:
@@ -59,19 +52,12 @@ def _written_out(_args: Sequence[Value], result: Value) -> int:
 
 
 @overload(
-    "marshal",
-    "marshal_dyn_string",
-    _JSON,
-    DYN,
-    returns=STRING,
-    member=True,
-    work=_written_out,
-    doc="The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
+    "marshal_dyn_string: json.Json.marshal(dyn) -> string",
+    "The value as JSON, keys sorted, `<`, `>` and `&` escaped. "
     "null alone is written as 0, a duration in nanoseconds.",
-    examples=(
-        Example("json.marshal({'b': 1, 'a': 2})", """'{"a":2,"b":1}'"""),
-        Example("json.marshal(duration('1s'))", "'1000000000'"),
-    ),
+    "json.marshal({'b': 1, 'a': 2})  // '{\"a\":2,\"b\":1}'",
+    "json.marshal(duration('1s'))  // '1000000000'",
+    work=_written_out,
 )
 def _marshal_read(_json: Context, value: Value) -> str:
     return _marshalled(_outermost, value)

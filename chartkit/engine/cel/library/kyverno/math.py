@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import math
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
-from chartkit.engine.cel.types import DOUBLE, INT
+from chartkit.engine.cel.declarations import Library, declared, overload
 
 
 @overload(
-    "math.round",
-    "math_round_float_int",
-    DOUBLE,
-    INT,
-    returns=DOUBLE,
-    doc="The number with so many decimals; a half is rounded away from zero.",
-    examples=(
-        Example("math.round(1.2345, 2)", "1.23"),
-        Example("math.round(-2.5, 0)", "-3.0"),
-        Example("math.round(1234.5, -2)", "1200.0"),
-    ),
+    "math_round_float_int: math.round(double, int) -> double",
+    "The number with so many decimals; a half is rounded away from zero.",
+    "math.round(1.2345, 2)  // 1.23",
+    "math.round(-2.5, 0)  // -3.0",
+    "math.round(1234.5, -2)  // 1200.0",
 )
 def round_decimals(number: float, decimals: int) -> float:
     shift = _power_of_ten(decimals)

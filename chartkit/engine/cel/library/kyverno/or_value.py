@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from chartkit.engine.cel.declarations import Library, declared, overload
-from chartkit.engine.cel.macros.or_value import COMPATIBLE, MACROS
-from chartkit.engine.cel.types import DYN
+from chartkit.engine.cel.macros.or_value import MACROS
 from chartkit.engine.cel.values import OptionalValue, Value
 
 
 @overload(
-    COMPATIBLE,
-    f"{COMPATIBLE}_dyn_dyn",
-    DYN,
-    DYN,
-    returns=DYN,
-    doc="What the macro `orValue` stands for.",
+    "__orValueCompat___dyn_dyn: __orValueCompat__(dyn, dyn) -> dyn",
+    "What the macro `orValue` stands for.",
 )
 def or_value(value: Value, other: Value) -> Value:
     if not isinstance(value, OptionalValue):

@@ -9,17 +9,18 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared
+from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import json_object, string_map
+from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import ANY, STRING, map_of, opaque
 from chartkit.engine.cel.values import Struct, Value
 
 CONTEXT, _VARIABLES = context_variable("resource", "resource.Context")
-GROUP_VERSION_RESOURCE: Final = opaque("schema.GroupVersionResource")
+GROUP_VERSION_RESOURCE: Final = named(opaque("schema.GroupVersionResource"))
 OBJECT: Final = map_of(STRING, ANY)
 LABELS: Final = map_of(STRING, STRING)
 
@@ -75,18 +76,13 @@ def post_object(
 
 
 @member(
-    "get",
-    "resource_get_string_string_string_string",
-    CONTEXT,
-    *(STRING, STRING, STRING, STRING),
-    returns=OBJECT,
-    hosted=True,
-    doc="An object by API version, resource (`configmaps`), namespace (empty for none) and name; "
+    "resource_get_string_string_string_string: "
+    "resource.Context.get(string, string, string, string) -> map(string, any)",
+    "An object by API version, resource (`configmaps`), namespace (empty for none) and name; "
     "null where there is none.",
-    examples=(
-        Example("resource.get('v1', 'configmaps', 'team', 'limits').data.cpu", "'2'"),
-        Example("dyn(resource.get('v1', 'configmaps', 'team', 'none')) == null", "true"),
-    ),
+    "resource.get('v1', 'configmaps', 'team', 'limits').data.cpu  // '2'",
+    "dyn(resource.get('v1', 'configmaps', 'team', 'none')) == null  // true",
+    hosted=True,
 )
 def get(
     host: Host, _: Context, api_version: str, resource: str, namespace: str, name: str
@@ -95,49 +91,33 @@ def get(
 
 
 @member(
-    "get",
-    "resource_get_gvr_string_string",
-    CONTEXT,
-    GROUP_VERSION_RESOURCE,
-    *(STRING, STRING),
-    returns=OBJECT,
+    "resource_get_gvr_string_string: "
+    "resource.Context.get(schema.GroupVersionResource, string, string) -> map(string, any)",
+    "An object of a resource that `toGVR` gave, by namespace and name.",
+    "resource.get(resource.toGVR('v1', 'ConfigMap'), 'team', 'limits').data.cpu  // '2'",
     hosted=True,
-    doc="An object of a resource that `toGVR` gave, by namespace and name.",
-    examples=(
-        Example(
-            "resource.get(resource.toGVR('v1', 'ConfigMap'), 'team', 'limits').data.cpu", "'2'"
-        ),
-    ),
 )
 def get_of_kind(host: Host, _: Context, resource: Struct, namespace: str, name: str) -> Value:
     return get_object(host, *address(resource), namespace, name)
 
 
 @member(
-    "list",
-    "resource_list_string_string_string",
-    CONTEXT,
-    *(STRING, STRING, STRING),
-    returns=OBJECT,
+    "resource_list_string_string_string: "
+    "resource.Context.list(string, string, string) -> map(string, any)",
+    "A list object with the `items` of a resource in a namespace (empty for all).",
+    "dyn(resource.list('v1', 'configmaps', 'team').items).size()  // 1",
     hosted=True,
-    doc="A list object with the `items` of a resource in a namespace (empty for all).",
-    examples=(Example("dyn(resource.list('v1', 'configmaps', 'team').items).size()", "1"),),
 )
 def list_all(host: Host, _: Context, api_version: str, resource: str, namespace: str) -> Value:
     return list_objects(host, api_version, resource, namespace)
 
 
 @member(
-    "list",
-    "resource_list_string_string_string_map",
-    CONTEXT,
-    *(STRING, STRING, STRING, LABELS),
-    returns=OBJECT,
+    "resource_list_string_string_string_map: "
+    "resource.Context.list(string, string, string, map(string, string)) -> map(string, any)",
+    "The same, of the objects that have some labels.",
+    "dyn(resource.list('v1', 'configmaps', 'team', {'a': 'z'}).items).size()  // 0",
     hosted=True,
-    doc="The same, of the objects that have some labels.",
-    examples=(
-        Example("dyn(resource.list('v1', 'configmaps', 'team', {'a': 'z'}).items).size()", "0"),
-    ),
 )
 def list_labelled(
     host: Host, _: Context, api_version: str, resource: str, namespace: str, labels: StringMap
@@ -146,37 +126,23 @@ def list_labelled(
 
 
 @member(
-    "list",
-    "list_resources_gvr_string",
-    CONTEXT,
-    GROUP_VERSION_RESOURCE,
-    STRING,
-    returns=OBJECT,
+    "list_resources_gvr_string: "
+    "resource.Context.list(schema.GroupVersionResource, string) -> map(string, any)",
+    "The list of a resource that `toGVR` gave.",
+    "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), 'team').items).size()  // 1",
     hosted=True,
-    doc="The list of a resource that `toGVR` gave.",
-    examples=(
-        Example("dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), 'team').items).size()", "1"),
-    ),
 )
 def list_of_kind(host: Host, _: Context, resource: Struct, namespace: str) -> Value:
     return list_objects(host, *address(resource), namespace)
 
 
 @member(
-    "list",
-    "list_resources_gvr_string_map",
-    CONTEXT,
-    GROUP_VERSION_RESOURCE,
-    *(STRING, LABELS),
-    returns=OBJECT,
+    "list_resources_gvr_string_map: "
+    "resource.Context.list(schema.GroupVersionResource, string, map(string, string))"
+    " -> map(string, any)",
+    "The list of a resource that `toGVR` gave, of the objects that have some labels.",
+    "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), '', {'a': 'b'}).items).size()  // 1",
     hosted=True,
-    doc="The list of a resource that `toGVR` gave, of the objects that have some labels.",
-    examples=(
-        Example(
-            "dyn(resource.list(resource.toGVR('v1', 'ConfigMap'), '', {'a': 'b'}).items).size()",
-            "1",
-        ),
-    ),
 )
 def list_labelled_of_kind(
     host: Host, _: Context, resource: Struct, namespace: str, labels: StringMap
@@ -185,20 +151,11 @@ def list_labelled_of_kind(
 
 
 @member(
-    "post",
-    "resource_post_string_string_string_map",
-    CONTEXT,
-    *(STRING, STRING, STRING, OBJECT),
-    returns=OBJECT,
+    "resource_post_string_string_string_map: "
+    "resource.Context.post(string, string, string, map(string, any)) -> map(string, any)",
+    "What the API answers to an object that is sent to it, by API version, resource and namespace.",
+    "resource.post('v1', 'configmaps', 'team', {'metadata': {'name': 'x'}}).metadata.name  // 'x'",
     hosted=True,
-    doc="What the API answers to an object that is sent to it, by API version, resource and "
-    "namespace.",
-    examples=(
-        Example(
-            "resource.post('v1', 'configmaps', 'team', {'metadata': {'name': 'x'}}).metadata.name",
-            "'x'",
-        ),
-    ),
 )
 def post(
     host: Host, _: Context, api_version: str, resource: str, namespace: str, data: StringMap
@@ -207,34 +164,24 @@ def post(
 
 
 @member(
-    "post",
-    "resource_post_string_string_map",
-    CONTEXT,
-    *(STRING, STRING, OBJECT),
-    returns=OBJECT,
+    "resource_post_string_string_map: "
+    "resource.Context.post(string, string, map(string, any)) -> map(string, any)",
+    "The same for objects outside namespaces, such as a SubjectAccessReview.",
+    "resource.post('authorization.k8s.io/v1', 'subjectaccessreviews', "
+    "{'spec': {'user': 'ann'}}).spec.user"
+    "  // 'ann'",
     hosted=True,
-    doc="The same for objects outside namespaces, such as a SubjectAccessReview.",
-    examples=(
-        Example(
-            "resource.post('authorization.k8s.io/v1', 'subjectaccessreviews', "
-            "{'spec': {'user': 'ann'}}).spec.user",
-            "'ann'",
-        ),
-    ),
 )
 def post_outside(host: Host, _: Context, api_version: str, resource: str, data: StringMap) -> Value:
     return post_object(host, api_version, resource, "", data, 4)
 
 
 @member(
-    "toGVR",
-    "convert_to_gvr_string_string",
-    CONTEXT,
-    *(STRING, STRING),
-    returns=GROUP_VERSION_RESOURCE,
+    "convert_to_gvr_string_string: "
+    "resource.Context.toGVR(string, string) -> schema.GroupVersionResource",
+    "The resource of a kind, by API version and kind; `get` and `list` take it.",
+    "dyn(resource.toGVR('v1', 'ConfigMap')).Resource  // 'configmaps'",
     hosted=True,
-    doc="The resource of a kind, by API version and kind; `get` and `list` take it.",
-    examples=(Example("dyn(resource.toGVR('v1', 'ConfigMap')).Resource", "'configmaps'"),),
 )
 def to_gvr(host: Host, _: Context, api_version: str, kind: str) -> Struct:
     try:

@@ -5,84 +5,44 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from chartkit.engine.cel.declarations import Example, Implementation, Overload, Work, overload
-from chartkit.engine.cel.types import Type
+from chartkit.engine.cel.declarations import Implementation, Overload, Work, overload
 
 _Declare = Callable[[Implementation], tuple[Overload, ...]]
 
 
-def member(
-    name: str,
-    id: str,
-    *parameters: Type,
-    returns: Type,
-    hosted: bool = False,
-    doc: str,
-    examples: tuple[Example, ...],
-) -> _Declare:
-    """A member function called `name` and, as Kyverno had it first, with a capital.
+def member(signature: str, doc: str, *examples: str, hosted: bool = False) -> _Declare:
+    """Declares a member function under its name and, as Kyverno had it first, with a capital.
 
-    id: of the overload, without the ending that tells the two apart.
+    The id in the signature lacks the ending that tells the two apart.
     """
-    capital = name[0].upper() + name[1:]
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        camel = Overload(
-            name,
-            f"{id}_camel",
-            parameters,
-            returns,
-            implementation,
-            member=True,
-            hosted=hosted,
-            doc=doc,
-            examples=examples,
-        )
-        renamed = tuple(
-            replace(each, expression=each.expression.replace(f".{name}(", f".{capital}("))
-            for each in examples
-        )
-        other = f"The older name of `{name}`."
-        return (
-            camel,
-            replace(camel, function=capital, id=f"{id}_pascal", doc=other, examples=renamed),
-        )
+        one = overload(signature, doc, *examples, hosted=hosted)(implementation)
+        name = one.function
+        capital = name[0].upper() + name[1:]
+        older = _renamed(one, capital, f".{name}(", f".{capital}(")
+        return replace(one, id=f"{one.id}_camel"), replace(older, id=f"{one.id}_pascal")
 
     return declare
 
 
 def prefixed(
-    prefix: str,
-    name: str,
-    id: str,
-    *parameters: Type,
-    returns: Type,
-    hosted: bool = False,
-    work: Work | None = None,
-    doc: str,
-    examples: tuple[Example, ...],
+    signature: str, doc: str, *examples: str, hosted: bool = False, work: Work | None = None
 ) -> _Declare:
-    """A function called `prefix.name` and, as Kyverno had it first, `name` alone."""
+    """Declares a function `prefix.name` and, as Kyverno had it first, `name` alone."""
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        full = overload(
-            f"{prefix}.{name}",
-            f"{id}_prefixed",
-            *parameters,
-            returns=returns,
-            hosted=hosted,
-            work=work,
-            doc=doc,
-            examples=examples,
-        )(implementation)
-        renamed = tuple(
-            replace(each, expression=each.expression.replace(f"{prefix}.{name}(", f"{name}("))
-            for each in examples
-        )
-        other = f"The older name of `{prefix}.{name}`."
-        return (
-            full,
-            replace(full, function=name, id=f"{id}_non_prefixed", doc=other, examples=renamed),
-        )
+        one = overload(signature, doc, *examples, hosted=hosted, work=work)(implementation)
+        name = one.function.rpartition(".")[2]
+        older = _renamed(one, name, f"{one.function}(", f"{name}(")
+        return replace(one, id=f"{one.id}_prefixed"), replace(older, id=f"{one.id}_non_prefixed")
 
     return declare
+
+
+def _renamed(overload: Overload, name: str, old: str, new: str) -> Overload:
+    examples = tuple(
+        replace(each, expression=each.expression.replace(old, new)) for each in overload.examples
+    )
+    doc = f"The older name of `{overload.function}`."
+    return replace(overload, function=name, doc=doc, examples=examples)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
-from chartkit.engine.cel.types import DURATION, STRING, TIMESTAMP
 from chartkit.go.duration import SECOND
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,12 +18,10 @@ _THURSDAY: Final = 4
 
 
 @overload(
-    "time.now",
-    "time_now",
-    returns=TIMESTAMP,
+    "time_now: time.now() -> timestamp",
+    "The time at which the expression is evaluated.",
+    "time.now() > timestamp('2024-01-01T00:00:00Z')  // true",
     hosted=True,
-    doc="The time at which the expression is evaluated.",
-    examples=(Example("time.now() > timestamp('2024-01-01T00:00:00Z')", "true"),),
 )
 def now(host: Host) -> Timestamp:
     moment = host.now()
@@ -34,19 +31,11 @@ def now(host: Host) -> Timestamp:
 
 
 @overload(
-    "time.truncate",
-    "time_truncate",
-    TIMESTAMP,
-    DURATION,
-    returns=TIMESTAMP,
-    doc="The timestamp cut down to a multiple of a duration since the year 1. "
+    "time_truncate: time.truncate(timestamp, duration) -> timestamp",
+    "The timestamp cut down to a multiple of a duration since the year 1. "
     "A duration of zero or less changes nothing.",
-    examples=(
-        Example(
-            "string(time.truncate(timestamp('2024-01-01T12:34:56Z'), duration('15m')))",
-            "'2024-01-01T12:30:00Z'",
-        ),
-    ),
+    "string(time.truncate(timestamp('2024-01-01T12:34:56Z'), duration('15m')))"
+    "  // '2024-01-01T12:30:00Z'",
 )
 def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
     if unit.nanoseconds <= 0:
@@ -57,12 +46,9 @@ def truncate(timestamp: Timestamp, unit: Duration) -> Timestamp:
 
 
 @overload(
-    "time.toCron",
-    "time_to_cron",
-    TIMESTAMP,
-    returns=STRING,
-    doc="The schedule of a timestamp: minute, hour, day, month and day of the week.",
-    examples=(Example("time.toCron(timestamp('2024-01-01T12:34:56Z'))", "'34 12 1 1 1'"),),
+    "time_to_cron: time.toCron(timestamp) -> string",
+    "The schedule of a timestamp: minute, hour, day, month and day of the week.",
+    "time.toCron(timestamp('2024-01-01T12:34:56Z'))  // '34 12 1 1 1'",
 )
 def to_cron(timestamp: Timestamp) -> str:
     hour, minute, _, _ = timestamp.time_of_day

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared
+from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
 from chartkit.engine.cel.library.natives import NO_TYPE, content
-from chartkit.engine.cel.types import LIST_DYN, MAP_DYN, STRING, Type
+from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import OptionalValue, Uint, Value
 
 _GO_TYPES: Final[dict[type, str]] = {
@@ -25,18 +25,11 @@ _NO_VALUE_OBJECT: Final = "object cannot be handled as a map string to any in th
 
 
 @prefixed(
-    "transform",
-    "listObjToMap",
-    "list_of_object_to_map",
-    *(LIST_DYN, LIST_DYN, STRING, STRING),
-    returns=MAP_DYN,
-    doc="A map with the keys from the first list's objects and the values from the second's, "
+    "list_of_object_to_map: "
+    "transform.listObjToMap(list(dyn), list(dyn), string, string) -> map(dyn, dyn)",
+    "A map with the keys from the first list's objects and the values from the second's, "
     "read from the fields that the names say.",
-    examples=(
-        Example(
-            "transform.listObjToMap([{'name': 'A'}], [{'value': 1}], 'name', 'value')", "{'A': 1}"
-        ),
-    ),
+    "transform.listObjToMap([{'name': 'A'}], [{'value': 1}], 'name', 'value')  // {'A': 1}",
 )
 def list_of_objects_to_map(
     keys: list[Value], values: list[Value], key_name: str, value_name: str

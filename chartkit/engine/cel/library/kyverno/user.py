@@ -6,26 +6,21 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, StructType, Variable, declared
+from chartkit.engine.cel.declarations import Library, StructType, Variable, declared
 from chartkit.engine.cel.library.kyverno.spellings import prefixed
+from chartkit.engine.cel.signatures import named
 from chartkit.engine.cel.types import STRING, struct, type_of_type
 from chartkit.engine.cel.values import Struct, Value
 
-SERVICE_ACCOUNT: Final = struct("user.ServiceAccount")
+SERVICE_ACCOUNT: Final = named(struct("user.ServiceAccount"))
 _PREFIX: Final = "system:serviceaccount:"
 
 
 @prefixed(
-    "user",
-    "parseServiceAccount",
-    "parse_service_account_string",
-    STRING,
-    returns=SERVICE_ACCOUNT,
-    doc="Name and namespace of a service account's user name; empty for any other user.",
-    examples=(
-        Example("user.parseServiceAccount('system:serviceaccount:ci:deployer').Name", "'deployer'"),
-        Example("user.parseServiceAccount('alice').Namespace", "''"),
-    ),
+    "parse_service_account_string: user.parseServiceAccount(string) -> user.ServiceAccount",
+    "Name and namespace of a service account's user name; empty for any other user.",
+    "user.parseServiceAccount('system:serviceaccount:ci:deployer').Name  // 'deployer'",
+    "user.parseServiceAccount('alice').Namespace  // ''",
 )
 def parse_service_account(user: str) -> Struct:
     namespace, colon, name = user.removeprefix(_PREFIX).partition(":")

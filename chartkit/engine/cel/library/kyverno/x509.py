@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.natives import doubles
-from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 from chartkit.go.x509.certificates import CERTIFICATE, CertificateError, decode_pem
 from chartkit.model import Body
@@ -24,12 +23,9 @@ _LEFT_OUT: Final = frozenset(
 
 
 @overload(
-    "x509.decode",
-    "x509_decode_string",
-    STRING,
-    returns=DYN,
-    doc="The fields of an RSA certificate or signing request in PEM, named as Go names them.",
-    examples=(Example("x509.decode('no PEM')", "failed to decode PEM block", error=True),),
+    "x509_decode_string: x509.decode(string) -> dyn",
+    "The fields of an RSA certificate or signing request in PEM, named as Go names them.",
+    "x509.decode('no PEM')  // error: failed to decode PEM block",
 )
 def decode(text: str) -> Value:
     try:

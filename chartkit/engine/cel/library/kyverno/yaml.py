@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.natives import doubles
-from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 from chartkit.errors import InputError
 from chartkit.go.yaml_errors import yaml_problem
@@ -26,18 +25,11 @@ def _work(args: Sequence[Value], _result: Value) -> int:
 
 
 @overload(
-    "parse",
-    "parse_string_dyn",
-    _YAML,
-    STRING,
-    returns=DYN,
-    member=True,
+    "parse_string_dyn: yaml.Yaml.parse(string) -> dyn",
+    "The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
+    "yaml.parse('replicas: 2').replicas  // 2.0",
+    "yaml.parse('a: yes').a  // true",
     work=_work,
-    doc="The first document of a YAML text, as YAML 1.1: `yes` is true. Numbers are doubles.",
-    examples=(
-        Example("yaml.parse('replicas: 2').replicas", "2.0"),
-        Example("yaml.parse('a: yes').a", "true"),
-    ),
 )
 def parse(_yaml: Context, text: str) -> Value:
     from chartkit.documents.reader import parse_yaml

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from chartkit.engine.cel.declarations import Example, Implementation, Overload
+from chartkit.engine.cel.declarations import Implementation, Overload, overload
 from chartkit.engine.cel.times import Duration, Timestamp, in_zone
-from chartkit.engine.cel.types import DURATION, INT, STRING, TIMESTAMP
 from chartkit.go.duration import HOUR, MILLISECOND, MINUTE
 
 _Part = Callable[[Timestamp], int]
@@ -57,64 +56,23 @@ def _whole_seconds(duration: Duration) -> int:
     return int(duration.seconds)
 
 
-_PARTS: tuple[tuple[str, str, str, _Part, str, int], ...] = (
-    ("getFullYear", "year", "year_with_tz", _year, "The year", 2024),
-    ("getMonth", "month", "month_with_tz", _month, "The month; January is 0", 4),
-    (
-        "getDayOfYear",
-        "day_of_year",
-        "day_of_year_with_tz",
-        _day_of_year,
-        "The day of the year; the first is 0",
-        126,
-    ),
-    (
-        "getDayOfMonth",
-        "day_of_month",
-        "day_of_month_with_tz",
-        _day_of_month,
-        "The day of the month; the first is 0",
-        5,
-    ),
-    (
-        "getDate",
-        "day_of_month_1_based",
-        "day_of_month_1_based_with_tz",
-        _date,
-        "The day of the month; the first is 1",
-        6,
-    ),
-    (
-        "getDayOfWeek",
-        "day_of_week",
-        "day_of_week_with_tz",
-        _day_of_week,
-        "The day of the week; Sunday is 0",
-        1,
-    ),
-    ("getHours", "hours", "hours_with_tz", _hours, "The hour of the day", 22),
-    ("getMinutes", "minutes", "minutes_with_tz", _minutes, "The minute of the hour", 8),
-    ("getSeconds", "seconds", "seconds_tz", _seconds, "The second of the minute", 9),
-    (
-        "getMilliseconds",
-        "milliseconds",
-        "milliseconds_with_tz",
-        _milliseconds,
-        "The millisecond of the second",
-        125,
-    ),
+_PARTS: tuple[tuple[str, str, _Part, str, int], ...] = (
+    ("getFullYear", "year", _year, "The year", 2024),
+    ("getMonth", "month", _month, "The month; January is 0", 4),
+    ("getDayOfYear", "day_of_year", _day_of_year, "The day of the year; the first is 0", 126),
+    ("getDayOfMonth", "day_of_month", _day_of_month, "The day of the month; the first is 0", 5),
+    ("getDate", "day_of_month_1_based", _date, "The day of the month; the first is 1", 6),
+    ("getDayOfWeek", "day_of_week", _day_of_week, "The day of the week; Sunday is 0", 1),
+    ("getHours", "hours", _hours, "The hour of the day", 22),
+    ("getMinutes", "minutes", _minutes, "The minute of the hour", 8),
+    ("getSeconds", "seconds", _seconds, "The second of the minute", 9),
+    ("getMilliseconds", "milliseconds", _milliseconds, "The millisecond of the second", 125),
 )
-_DURATIONS: tuple[tuple[str, str, Callable[[Duration], int], str, int], ...] = (
-    ("getHours", "hours", lambda duration: duration.whole(HOUR), "hours", 1),
-    ("getMinutes", "minutes", lambda duration: duration.whole(MINUTE), "minutes", 61),
-    ("getSeconds", "seconds", _whole_seconds, "seconds", 3661),
-    (
-        "getMilliseconds",
-        "milliseconds",
-        lambda duration: duration.whole(MILLISECOND),
-        "milliseconds",
-        3_661_500,
-    ),
+_DURATIONS: tuple[tuple[str, str, Callable[[Duration], int], int], ...] = (
+    ("getHours", "hours", lambda duration: duration.whole(HOUR), 1),
+    ("getMinutes", "minutes", lambda duration: duration.whole(MINUTE), 61),
+    ("getSeconds", "seconds", _whole_seconds, 3661),
+    ("getMilliseconds", "milliseconds", lambda duration: duration.whole(MILLISECOND), 3_661_500),
 )
 _TIME = "timestamp('2024-05-06T22:08:09.125Z')"
 
@@ -134,23 +92,24 @@ def _in_zone(part: _Part) -> Implementation:
 
 
 def _overloads() -> Iterator[Overload]:
-    for function, plain, zoned, part, doc, value in _PARTS:
-        yield Overload(
-            function, f"timestamp_to_{plain}", (TIMESTAMP,), INT, _in_utc(part), member=True,
-            doc=f"{doc}, in UTC.", examples=(Example(f"{_TIME}.{function}()", str(value)),),
-        )  # fmt: skip
-        yield Overload(
-            function, f"timestamp_to_{zoned}", (TIMESTAMP, STRING), INT, _in_zone(part),
-            member=True,
-            doc=f"{doc}, in an IANA zone (`Europe/Berlin`) or at an offset (`-03:30`).",
-            examples=(Example(f"{_TIME}.{function}('+00:00')", str(value)),),
-        )  # fmt: skip
-    for function, unit, count, name, value in _DURATIONS:
-        yield Overload(
-            function, f"duration_to_{unit}", (DURATION,), INT, count, member=True,
-            doc=f"The whole duration in {name}, cut towards zero.",
-            examples=(Example(f"duration('1h1m1.5s').{function}()", str(value)),),
-        )  # fmt: skip
+    for function, id, part, doc, value in _PARTS:
+        yield overload(
+            f"timestamp_to_{id}: timestamp.{function}() -> int",
+            f"{doc}, in UTC.",
+            f"{_TIME}.{function}()  // {value}",
+        )(_in_utc(part))
+        zoned = "seconds_tz" if id == "seconds" else f"{id}_with_tz"
+        yield overload(
+            f"timestamp_to_{zoned}: timestamp.{function}(string) -> int",
+            f"{doc}, in an IANA zone (`Europe/Berlin`) or at an offset (`-03:30`).",
+            f"{_TIME}.{function}('+00:00')  // {value}",
+        )(_in_zone(part))
+    for function, unit, count, value in _DURATIONS:
+        yield overload(
+            f"duration_to_{unit}: duration.{function}() -> int",
+            f"The whole duration in {unit}, cut towards zero.",
+            f"duration('1h1m1.5s').{function}()  // {value}",
+        )(count)
 
 
 OVERLOADS: tuple[Overload, ...] = tuple(_overloads())

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import math
 
-from chartkit.engine.cel.declarations import Example, Overload, overload
+from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.sizes import bounded, bounded_members
 from chartkit.engine.cel.numbers import checked_int, checked_uint, divide, modulo
 from chartkit.engine.cel.times import Duration, Timestamp
-from chartkit.engine.cel.types import (
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    A,
-    list_of,
-)
 from chartkit.engine.cel.values import Uint, Value
 
 _ADD = "The sum of two numbers or times; two texts, bytes or lists, one after the other."
@@ -31,160 +20,129 @@ _NEGATE = "The number with the other sign."
 
 
 @overload(
-    "_+_",
-    "add_int64",
-    INT,
-    INT,
-    returns=INT,
-    doc=_ADD,
-    examples=(
-        Example("1 + 2", "3"),
-        Example("'a' + 'b'", "'ab'"),
-        Example("[1] + [2, 3]", "[1, 2, 3]"),
-        Example("duration('1m') + duration('1s')", "duration('61s')"),
-        Example("9223372036854775807 + 1", "integer overflow", error=True),
-    ),
+    "add_int64: _+_(int, int) -> int",
+    _ADD,
+    "1 + 2  // 3",
+    "'a' + 'b'  // 'ab'",
+    "[1] + [2, 3]  // [1, 2, 3]",
+    "duration('1m') + duration('1s')  // duration('61s')",
+    "9223372036854775807 + 1  // error: integer overflow",
 )
 def add_int(left: int, right: int) -> int:
     return checked_int(left + right)
 
 
-@overload("_+_", "add_uint64", UINT, UINT, returns=UINT, doc=_ADD)
+@overload("add_uint64: _+_(uint, uint) -> uint", _ADD)
 def add_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) + right)
 
 
-@overload("_+_", "add_double", DOUBLE, DOUBLE, returns=DOUBLE, doc=_ADD)
+@overload("add_double: _+_(double, double) -> double", _ADD)
 def add_double(left: float, right: float) -> float:
     return left + right
 
 
-@overload("_+_", "add_string", STRING, STRING, returns=STRING, cost=costs.of_both, doc=_ADD)
+@overload("add_string: _+_(string, string) -> string", _ADD, cost=costs.of_both)
 def add_string(left: str, right: str) -> str:
     bounded(len(left) + len(right))
     return left + right
 
 
-@overload("_+_", "add_bytes", BYTES, BYTES, returns=BYTES, cost=costs.of_both, doc=_ADD)
+@overload("add_bytes: _+_(bytes, bytes) -> bytes", _ADD, cost=costs.of_both)
 def add_bytes(left: bytes, right: bytes) -> bytes:
     bounded(len(left) + len(right))
     return left + right
 
 
-@overload("_+_", "add_list", list_of(A), list_of(A), returns=list_of(A), doc=_ADD)
+@overload("add_list: _+_(list(A), list(A)) -> list(A)", _ADD)
 def add_list(left: list[Value], right: list[Value]) -> list[Value]:
     bounded_members(len(left) + len(right))
     return left + right
 
 
-@overload("_+_", "add_duration_duration", DURATION, DURATION, returns=DURATION, doc=_ADD)
+@overload("add_duration_duration: _+_(duration, duration) -> duration", _ADD)
 def add_durations(left: Duration, right: Duration) -> Duration:
     return Duration(checked_int(left.nanoseconds + right.nanoseconds))
 
 
-@overload("_+_", "add_duration_timestamp", DURATION, TIMESTAMP, returns=TIMESTAMP, doc=_ADD)
+@overload("add_duration_timestamp: _+_(duration, timestamp) -> timestamp", _ADD)
 def add_duration_timestamp(left: Duration, right: Timestamp) -> Timestamp:
     return right.plus(left)
 
 
-@overload("_+_", "add_timestamp_duration", TIMESTAMP, DURATION, returns=TIMESTAMP, doc=_ADD)
+@overload("add_timestamp_duration: _+_(timestamp, duration) -> timestamp", _ADD)
 def add_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
     return left.plus(right)
 
 
 @overload(
-    "_-_",
-    "subtract_int64",
-    INT,
-    INT,
-    returns=INT,
-    doc=_SUBTRACT,
-    examples=(
-        Example("5 - 7", "-2"),
-        Example("timestamp('2024-01-02T00:00:00Z') - duration('12h')",
-                "timestamp('2024-01-01T12:00:00Z')"),
-        Example("1u - 2u", "unsigned integer overflow", error=True),
-    ),
-)  # fmt: skip
+    "subtract_int64: _-_(int, int) -> int",
+    _SUBTRACT,
+    "5 - 7  // -2",
+    "timestamp('2024-01-02T00:00:00Z') - duration('12h')  // timestamp('2024-01-01T12:00:00Z')",
+    "1u - 2u  // error: unsigned integer overflow",
+)
 def subtract_int(left: int, right: int) -> int:
     return checked_int(left - right)
 
 
-@overload("_-_", "subtract_uint64", UINT, UINT, returns=UINT, doc=_SUBTRACT)
+@overload("subtract_uint64: _-_(uint, uint) -> uint", _SUBTRACT)
 def subtract_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) - right)
 
 
-@overload("_-_", "subtract_double", DOUBLE, DOUBLE, returns=DOUBLE, doc=_SUBTRACT)
+@overload("subtract_double: _-_(double, double) -> double", _SUBTRACT)
 def subtract_double(left: float, right: float) -> float:
     return left - right
 
 
-@overload("_-_", "subtract_duration_duration", DURATION, DURATION, returns=DURATION, doc=_SUBTRACT)
+@overload("subtract_duration_duration: _-_(duration, duration) -> duration", _SUBTRACT)
 def subtract_durations(left: Duration, right: Duration) -> Duration:
     return Duration(checked_int(left.nanoseconds - right.nanoseconds))
 
 
-@overload(
-    "_-_", "subtract_timestamp_duration", TIMESTAMP, DURATION, returns=TIMESTAMP, doc=_SUBTRACT
-)
+@overload("subtract_timestamp_duration: _-_(timestamp, duration) -> timestamp", _SUBTRACT)
 def subtract_timestamp_duration(left: Timestamp, right: Duration) -> Timestamp:
     return left.plus(negated(right))
 
 
-@overload(
-    "_-_", "subtract_timestamp_timestamp", TIMESTAMP, TIMESTAMP, returns=DURATION, doc=_SUBTRACT
-)
+@overload("subtract_timestamp_timestamp: _-_(timestamp, timestamp) -> duration", _SUBTRACT)
 def subtract_timestamps(left: Timestamp, right: Timestamp) -> Duration:
     return left.minus(right)
 
 
-@overload(
-    "_*_",
-    "multiply_int64",
-    INT,
-    INT,
-    returns=INT,
-    doc=_MULTIPLY,
-    examples=(Example("-2 * 6", "-12"), Example("3.5 * 4.0", "14.0")),
-)
+@overload("multiply_int64: _*_(int, int) -> int", _MULTIPLY, "-2 * 6  // -12", "3.5 * 4.0  // 14.0")
 def multiply_int(left: int, right: int) -> int:
     return checked_int(left * right)
 
 
-@overload("_*_", "multiply_uint64", UINT, UINT, returns=UINT, doc=_MULTIPLY)
+@overload("multiply_uint64: _*_(uint, uint) -> uint", _MULTIPLY)
 def multiply_uint(left: Uint, right: Uint) -> Uint:
     return checked_uint(int(left) * right)
 
 
-@overload("_*_", "multiply_double", DOUBLE, DOUBLE, returns=DOUBLE, doc=_MULTIPLY)
+@overload("multiply_double: _*_(double, double) -> double", _MULTIPLY)
 def multiply_double(left: float, right: float) -> float:
     return left * right
 
 
 @overload(
-    "_/_",
-    "divide_int64",
-    INT,
-    INT,
-    returns=INT,
-    doc=_DIVIDE,
-    examples=(
-        Example("-7 / 2", "-3"),
-        Example("7.0 / 2.0", "3.5"),
-        Example("1 / 0", "division by zero", error=True),
-    ),
+    "divide_int64: _/_(int, int) -> int",
+    _DIVIDE,
+    "-7 / 2  // -3",
+    "7.0 / 2.0  // 3.5",
+    "1 / 0  // error: division by zero",
 )
 def divide_int(left: int, right: int) -> int:
     return checked_int(divide(left, right))
 
 
-@overload("_/_", "divide_uint64", UINT, UINT, returns=UINT, doc=_DIVIDE)
+@overload("divide_uint64: _/_(uint, uint) -> uint", _DIVIDE)
 def divide_uint(left: Uint, right: Uint) -> Uint:
     return Uint(divide(left, right))
 
 
-@overload("_/_", "divide_double", DOUBLE, DOUBLE, returns=DOUBLE, doc=_DIVIDE)
+@overload("divide_double: _/_(double, double) -> double", _DIVIDE)
 def divide_double(left: float, right: float) -> float:
     if right:
         return left / right
@@ -194,13 +152,10 @@ def divide_double(left: float, right: float) -> float:
 
 
 @overload(
-    "_%_",
-    "modulo_int64",
-    INT,
-    INT,
-    returns=INT,
-    doc=_MODULO,
-    examples=(Example("-7 % 2", "-1"), Example("1 % 0", "modulus by zero", error=True)),
+    "modulo_int64: _%_(int, int) -> int",
+    _MODULO,
+    "-7 % 2  // -1",
+    "1 % 0  // error: modulus by zero",
 )
 def modulo_int(left: int, right: int) -> int:
     rest = modulo(left, right)
@@ -209,24 +164,17 @@ def modulo_int(left: int, right: int) -> int:
     return rest
 
 
-@overload("_%_", "modulo_uint64", UINT, UINT, returns=UINT, doc=_MODULO)
+@overload("modulo_uint64: _%_(uint, uint) -> uint", _MODULO)
 def modulo_uint(left: Uint, right: Uint) -> Uint:
     return Uint(modulo(left, right))
 
 
-@overload(
-    "-_",
-    "negate_int64",
-    INT,
-    returns=INT,
-    doc=_NEGATE,
-    examples=(Example("-(2 + 3)", "-5"),),
-)
+@overload("negate_int64: -_(int) -> int", _NEGATE, "-(2 + 3)  // -5")
 def negate_int(value: int) -> int:
     return checked_int(-value)
 
 
-@overload("-_", "negate_double", DOUBLE, returns=DOUBLE, doc=_NEGATE)
+@overload("negate_double: -_(double) -> double", _NEGATE)
 def negate_double(value: float) -> float:
     return -value
 

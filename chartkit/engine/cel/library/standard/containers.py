@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chartkit.engine.cel.declarations import Example, Overload, overload
+from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError, Stopped
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.numbers import lossless_int
-from chartkit.engine.cel.types import BOOL, BYTES, INT, STRING, A, B, Type, list_of, map_of
 from chartkit.engine.cel.values import KeyedMap, Uint, Value, same, type_of
 
 _SIZE = "How many characters a text, bytes, members a list or entries a map has."
@@ -58,18 +57,12 @@ def _has_number(entries: Mapping[object, Value], number: int) -> bool:
 
 
 @overload(
-    "_[_]",
-    "index_list",
-    list_of(A),
-    INT,
-    returns=A,
-    doc="A member of a list by its place, the first is 0; the value of a map under a key.",
-    examples=(
-        Example("['a', 'b'][1]", "'b'"),
-        Example("{'a': 1}['a']", "1"),
-        Example("[1][1]", "index out of bounds: 1", error=True),
-        Example("{'a': 1}['b']", "no such key: b", error=True),
-    ),
+    "index_list: _[_](list(A), int) -> A",
+    "A member of a list by its place, the first is 0; the value of a map under a key.",
+    "['a', 'b'][1]  // 'b'",
+    "{'a': 1}['a']  // 1",
+    "[1][1]  // error: index out of bounds: 1",
+    "{'a': 1}['b']  // error: no such key: b",
 )
 def index_list(members: list[Value], index: Value) -> Value:
     place = list_index(index)
@@ -78,14 +71,7 @@ def index_list(members: list[Value], index: Value) -> Value:
     raise CelError(f"index out of bounds: {place}")
 
 
-@overload(
-    "_[_]",
-    "index_map",
-    map_of(A, B),
-    A,
-    returns=B,
-    doc="The value of a map under a key.",
-)
+@overload("index_map: _[_](map(A, B), A) -> B", "The value of a map under a key.")
 def index_map(entries: Mapping[object, Value], key: Value) -> Value:
     found = find_key(entries, key, _MISSING)
     if found is _MISSING:
@@ -94,38 +80,25 @@ def index_map(entries: Mapping[object, Value], key: Value) -> Value:
 
 
 @overload(
-    "@in",
-    "in_list",
-    A,
-    list_of(A),
-    returns=BOOL,
+    "in_list: @in(A, list(A)) -> bool",
+    "Whether a value is a member of a list or a key of a map.",
+    "2 in [1, 2, 3]  // true",
+    "'b' in {'a': 1}  // false",
     cost=costs.of_membership,
-    doc="Whether a value is a member of a list or a key of a map.",
-    examples=(Example("2 in [1, 2, 3]", "true"), Example("'b' in {'a': 1}", "false")),
 )
 def in_list(value: Value, members: list[Value]) -> bool:
     return any(same(value, member) for member in members)
 
 
-@overload(
-    "@in",
-    "in_map",
-    A,
-    map_of(A, B),
-    returns=BOOL,
-    doc="Whether a value is a key of a map.",
-)
+@overload("in_map: @in(A, map(A, B)) -> bool", "Whether a value is a key of a map.")
 def in_map(key: Value, entries: Mapping[object, Value]) -> bool:
     return find_key(entries, key, _MISSING) is not _MISSING
 
 
-def _sizes(kind: Type, name: str, example: Example) -> tuple[Overload, Overload]:
-    member = Example(example.expression[5:-1] + ".size()", example.expected)
+def _sizes(kind: str, name: str, value: str, size: int) -> tuple[Overload, Overload]:
     return (
-        Overload("size", f"size_{name}", (kind,), INT, len, doc=_SIZE, examples=(example,)),
-        Overload(
-            "size", f"{name}_size", (kind,), INT, len, member=True, doc=_SIZE, examples=(member,)
-        ),
+        overload(f"size_{name}: size({kind}) -> int", _SIZE, f"size({value})  // {size}")(len),
+        overload(f"{name}_size: {kind}.size() -> int", _SIZE, f"{value}.size()  // {size}")(len),
     )
 
 
@@ -134,8 +107,8 @@ OVERLOADS: tuple[Overload, ...] = (
     index_map,
     in_list,
     in_map,
-    *_sizes(BYTES, "bytes", Example("size(b'ü')", "2")),
-    *_sizes(list_of(A), "list", Example("size(['a', 'b'])", "2")),
-    *_sizes(map_of(A, B), "map", Example("size({'a': 1})", "1")),
-    *_sizes(STRING, "string", Example("size('ü')", "1")),
+    *_sizes("bytes", "bytes", "b'ü'", 2),
+    *_sizes("list(A)", "list", "['a', 'b']", 2),
+    *_sizes("map(A, B)", "map", "{'a': 1}", 1),
+    *_sizes("string", "string", "'ü'", 1),
 )

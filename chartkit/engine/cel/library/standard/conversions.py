@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from chartkit.engine.cel import times, types
-from chartkit.engine.cel.declarations import Example, Implementation, Overload
+from chartkit.engine.cel import times
+from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.numbers import checked_int, checked_uint, int_of_double, uint_of_double
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
     BOOL,
-    BYTES,
     DOUBLE,
-    DURATION,
-    DYN,
     INT,
-    STRING,
-    TIMESTAMP,
     UINT,
-    A,
     Type,
 )
 from chartkit.engine.cel.values import UINT_MAX, Opaque, Uint, Value, type_of
@@ -126,149 +120,132 @@ def _double_of_int(value: int) -> float:
     return float(value)
 
 
-_Row = tuple[str, Type, Callable[[Any], Any], tuple[Example, ...]]
+_Row = tuple[str, str, Callable[[Any], Any], *tuple[str, ...]]
 
 
-def _conversions(result: Type, doc: str, *rows: _Row) -> tuple[Overload, ...]:
-    name = {TIMESTAMP: "timestamp", DURATION: "duration"}.get(result, result.name)
-    return tuple(
-        Overload(name, id, (source,), result, code, doc=doc, examples=examples, cost=_COSTS.get(id))
-        for id, source, code, examples in rows
-    )
-
-
-def _e(expression: str, expected: str, error: bool = False) -> Example:
-    return Example(expression, expected, error=error)
+def _conversions(result: str, doc: str, *rows: _Row) -> Iterator[Overload]:
+    for id, source, code, *examples in rows:
+        declare = overload(
+            f"{id}: {result}({source}) -> {result}", doc, *examples, cost=_COSTS.get(id)
+        )
+        yield declare(code)
 
 
 _COSTS = {"string_to_bytes": costs.of_first, "bytes_to_string": costs.of_first}
-_NO_EXAMPLES: tuple[Example, ...] = ()
-_TEXT_OF_TYPE: Implementation = str
 
 OVERLOADS: tuple[Overload, ...] = (
     *_conversions(
-        BOOL,
+        "bool",
         "A boolean from a text: `true`, `t`, `1`, `false`, `f`, `0` and their capitals.",
-        ("bool_to_bool", BOOL, _same, _NO_EXAMPLES),
-        ("string_to_bool", STRING, bool_of_text, (_e("bool('true')", "true"),)),
+        ("bool_to_bool", "bool", _same),
+        ("string_to_bool", "string", bool_of_text, "bool('true')  // true"),
     ),
     *_conversions(
-        BYTES,
+        "bytes",
         "Bytes from a text in UTF-8.",
-        ("bytes_to_bytes", BYTES, _same, _NO_EXAMPLES),
-        ("string_to_bytes", STRING, bytes_of_text, (_e("bytes('ü')", "b'\\xc3\\xbc'"),)),
+        ("bytes_to_bytes", "bytes", _same),
+        ("string_to_bytes", "string", bytes_of_text, "bytes('ü')  // b'\\xc3\\xbc'"),
     ),
     *_conversions(
-        DOUBLE,
+        "double",
         "A double from another number or a text.",
-        ("double_to_double", DOUBLE, _same, _NO_EXAMPLES),
-        ("int64_to_double", INT, _double_of_int, (_e("double(3)", "3.0"),)),
-        ("string_to_double", STRING, double_of_text, (_e("double('1e3')", "1000.0"),)),
-        ("uint64_to_double", UINT, _double_of_int, _NO_EXAMPLES),
+        ("double_to_double", "double", _same),
+        ("int64_to_double", "int", _double_of_int, "double(3)  // 3.0"),
+        ("string_to_double", "string", double_of_text, "double('1e3')  // 1000.0"),
+        ("uint64_to_double", "uint", _double_of_int),
     ),
     *_conversions(
-        DURATION,
+        "duration",
         "A duration from a text: `1h30m`, `-1.5s`, `20ms`.",
-        ("duration_to_duration", DURATION, _same, _NO_EXAMPLES),
+        ("duration_to_duration", "duration", _same),
         (
             "string_to_duration",
-            STRING,
+            "string",
             times.duration_of_text,
-            (_e("string(duration('1m30s'))", "'90s'"),),
+            "string(duration('1m30s'))  // '90s'",
         ),
     ),
     *_conversions(
-        INT,
+        "int",
         "An int from another number (cut towards zero), a text, a timestamp (its Unix seconds) or "
         "a duration (its nanoseconds).",
-        ("int64_to_int64", INT, _same, _NO_EXAMPLES),
+        ("int64_to_int64", "int", _same),
         (
             "double_to_int64",
-            DOUBLE,
+            "double",
             int_of_double,
-            (_e("int(-1.9)", "-1"), _e("int(dyn(1e19))", "integer overflow", True)),
+            "int(-1.9)  // -1",
+            "int(dyn(1e19))  // error: integer overflow",
         ),
-        ("duration_to_int64", DURATION, _nanoseconds, (_e("int(duration('1us'))", "1000"),)),
+        ("duration_to_int64", "duration", _nanoseconds, "int(duration('1us'))  // 1000"),
         (
             "string_to_int64",
-            STRING,
+            "string",
             int_of_text,
-            (
-                _e("int('-7')", "-7"),
-                _e("int(dyn('x'))", "type conversion error from 'string' to 'int'", True),
-            ),
+            "int('-7')  // -7",
+            "int(dyn('x'))  // error: type conversion error from 'string' to 'int'",
         ),
-        ("timestamp_to_int64", TIMESTAMP, _unix, (_e("int(timestamp(7))", "7"),)),
-        ("uint64_to_int64", UINT, _int_of_uint, _NO_EXAMPLES),
+        ("timestamp_to_int64", "timestamp", _unix, "int(timestamp(7))  // 7"),
+        ("uint64_to_int64", "uint", _int_of_uint),
     ),
     *_conversions(
-        STRING,
+        "string",
         "The text of a value. Bytes have to be UTF-8; a timestamp keeps its offset.",
-        ("string_to_string", STRING, _same, _NO_EXAMPLES),
-        ("bool_to_string", BOOL, text_of_bool, (_e("string(true)", "'true'"),)),
-        ("bytes_to_string", BYTES, text_of_bytes, (_e("string(b'abc')", "'abc'"),)),
+        ("string_to_string", "string", _same),
+        ("bool_to_string", "bool", text_of_bool, "string(true)  // 'true'"),
+        ("bytes_to_string", "bytes", text_of_bytes, "string(b'abc')  // 'abc'"),
         (
             "double_to_string",
-            DOUBLE,
+            "double",
             format_float,
-            (_e("string(1.0)", "'1'"), _e("string(1e6)", "'1e+06'")),
+            "string(1.0)  // '1'",
+            "string(1e6)  // '1e+06'",
         ),
-        ("duration_to_string", DURATION, str, (_e("string(duration('1h'))", "'3600s'"),)),
-        ("int64_to_string", INT, text_of_int, (_e("string(-1)", "'-1'"),)),
+        ("duration_to_string", "duration", str, "string(duration('1h'))  // '3600s'"),
+        ("int64_to_string", "int", text_of_int, "string(-1)  // '-1'"),
         (
             "timestamp_to_string",
-            TIMESTAMP,
-            _TEXT_OF_TYPE,
-            (
-                _e(
-                    "string(timestamp('2024-05-06T07:08:09.5+02:00'))",
-                    "'2024-05-06T07:08:09.5+02:00'",
-                ),
-            ),
+            "timestamp",
+            str,
+            "string(timestamp('2024-05-06T07:08:09.5+02:00'))  // '2024-05-06T07:08:09.5+02:00'",
         ),
-        ("uint64_to_string", UINT, text_of_int, (_e("string(1u)", "'1'"),)),
+        ("uint64_to_string", "uint", text_of_int, "string(1u)  // '1'"),
     ),
     *_conversions(
-        TIMESTAMP,
+        "timestamp",
         "A timestamp from a text in RFC 3339 or from seconds since 1970.",
-        ("timestamp_to_timestamp", TIMESTAMP, _same, _NO_EXAMPLES),
+        ("timestamp_to_timestamp", "timestamp", _same),
         (
             "int64_to_timestamp",
-            INT,
+            "int",
             _timestamp_of_int,
-            (_e("string(timestamp(0))", "'1970-01-01T00:00:00Z'"),),
+            "string(timestamp(0))  // '1970-01-01T00:00:00Z'",
         ),
-        ("string_to_timestamp", STRING, times.timestamp_of_text, _NO_EXAMPLES),
+        ("string_to_timestamp", "string", times.timestamp_of_text),
     ),
     *_conversions(
-        UINT,
+        "uint",
         "A uint from another number (cut towards zero) or a text.",
-        ("uint64_to_uint64", UINT, _same, _NO_EXAMPLES),
-        ("double_to_uint64", DOUBLE, uint_of_double, (_e("uint(1.9)", "1u"),)),
+        ("uint64_to_uint64", "uint", _same),
+        ("double_to_uint64", "double", uint_of_double, "uint(1.9)  // 1u"),
         (
             "int64_to_uint64",
-            INT,
+            "int",
             checked_uint,
-            (_e("uint(1)", "1u"), _e("uint(dyn(-1))", "unsigned integer overflow", True)),
+            "uint(1)  // 1u",
+            "uint(dyn(-1))  // error: unsigned integer overflow",
         ),
-        ("string_to_uint64", STRING, uint_of_text, (_e("uint('7')", "7u"),)),
+        ("string_to_uint64", "string", uint_of_text, "uint('7')  // 7u"),
     ),
-    Overload(
-        "dyn",
-        "to_dyn",
-        (A,),
-        DYN,
-        _same,
-        doc="The value as it is; the checker asks nothing more about its type.",
-        examples=(_e("dyn(1) == 1.0", "true"),),
-    ),
-    Overload(
-        "type",
-        "type",
-        (A,),
-        types.type_of_type(A),
-        _type_value,
-        doc="The type of a value.",
-        examples=(_e("type(1) == int", "true"), _e("type([1.5]) == list", "true")),
-    ),
+    overload(
+        "to_dyn: dyn(A) -> dyn",
+        "The value as it is; the checker asks nothing more about its type.",
+        "dyn(1) == 1.0  // true",
+    )(_same),
+    overload(
+        "type: type(A) -> type(A)",
+        "The type of a value.",
+        "type(1) == int  // true",
+        "type([1.5]) == list  // true",
+    )(_type_value),
 )

@@ -2,56 +2,40 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Overload, overload
+from chartkit.engine.cel.declarations import Overload, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.searching import is_found, of_search
-from chartkit.engine.cel.types import BOOL, STRING
 from chartkit.go.regexp import RegexError, compile_regex
 
 _MATCHES = "Whether a regular expression (RE2) is found anywhere in a text."
 
 
 @overload(
-    "contains",
-    "contains_string",
-    STRING,
-    STRING,
-    returns=BOOL,
-    member=True,
+    "contains_string: string.contains(string) -> bool",
+    "Whether a text stands somewhere in another.",
+    "'hello world'.contains('o w')  // true",
     cost=costs.of_search,
-    doc="Whether a text stands somewhere in another.",
-    examples=(Example("'hello world'.contains('o w')", "true"),),
 )
 def contains(text: str, part: str) -> bool:
     return part in text
 
 
 @overload(
-    "endsWith",
-    "ends_with_string",
-    STRING,
-    STRING,
-    returns=BOOL,
-    member=True,
+    "ends_with_string: string.endsWith(string) -> bool",
+    "Whether a text ends with another.",
+    "'nginx:latest'.endsWith(':latest')  // true",
     cost=costs.of_second,
-    doc="Whether a text ends with another.",
-    examples=(Example("'nginx:latest'.endsWith(':latest')", "true"),),
 )
 def ends_with(text: str, end: str) -> bool:
     return text.endswith(end)
 
 
 @overload(
-    "startsWith",
-    "starts_with_string",
-    STRING,
-    STRING,
-    returns=BOOL,
-    member=True,
+    "starts_with_string: string.startsWith(string) -> bool",
+    "Whether a text begins with another.",
+    "'ghcr.io/app'.startsWith('ghcr.io/')  // true",
     cost=costs.of_second,
-    doc="Whether a text begins with another.",
-    examples=(Example("'ghcr.io/app'.startsWith('ghcr.io/')", "true"),),
 )
 def starts_with(text: str, start: str) -> bool:
     return text.startswith(start)
@@ -68,27 +52,18 @@ OVERLOADS: tuple[Overload, ...] = (
     contains,
     ends_with,
     starts_with,
-    Overload(
-        "matches",
-        "matches",
-        (STRING, STRING),
-        BOOL,
-        _matches,
+    overload(
+        "matches: matches(string, string) -> bool",
+        _MATCHES,
+        "matches('123-456', '^[0-9]+(-[0-9]+)?$')  // true",
         cost=costs.of_matching,
         work=of_search,
-        doc=_MATCHES,
-        examples=(Example("matches('123-456', '^[0-9]+(-[0-9]+)?$')", "true"),),
-    ),
-    Overload(
-        "matches",
-        "matches_string",
-        (STRING, STRING),
-        BOOL,
-        _matches,
-        member=True,
+    )(_matches),
+    overload(
+        "matches_string: string.matches(string) -> bool",
+        _MATCHES,
+        "'hello'.matches('l+')  // true",
         cost=costs.of_matching,
         work=of_search,
-        doc=_MATCHES,
-        examples=(Example("'hello'.matches('l+')", "true"),),
-    ),
+    )(_matches),
 )

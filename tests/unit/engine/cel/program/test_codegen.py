@@ -14,7 +14,7 @@ from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.codegen import generate
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.runtime import NAMES
-from chartkit.engine.cel.types import DYN, INT
+from chartkit.engine.cel.types import DYN
 from chartkit.engine.cel_policies.scope import Variables
 from tests.unit.engine.cel.program.generated_code import generated_code
 
@@ -89,7 +89,7 @@ def test_deep_expressions_are_left_to_the_closures() -> None:
 def test_what_asks_the_world_is_asked_once() -> None:
     asked: list[int] = []
 
-    @overload("ask", "ask_int", INT, returns=DYN, hosted=True, doc="Counts how often it is asked.")
+    @overload("ask_int: ask(int) -> dyn", "Counts how often it is asked.", hosted=True)
     def ask(_host: Host, value: int) -> object:
         asked.append(value)
         return [value]
@@ -108,7 +108,7 @@ def test_a_chain_of_failing_variables_is_computed_once() -> None:
 
     counting = Counting()
 
-    @overload("fails", "fails", returns=DYN, doc="Fails, and counts how often.")
+    @overload("fails: fails() -> dyn", "Fails, and counts how often.")
     def fails() -> object:
         counting.count += 1
         raise CelError("it fails")

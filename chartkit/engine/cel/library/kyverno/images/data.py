@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Example, Library, declared
+from chartkit.engine.cel.declarations import Library, declared
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles
-from chartkit.engine.cel.types import DYN, STRING
 from chartkit.engine.cel.values import Value
 
 _CONTEXT, _VARIABLES = context_variable("image", "imagedata.Context")
 
 
 @member(
-    "getMetadata",
-    "imagedata_get_string",
-    _CONTEXT,
-    STRING,
-    returns=DYN,
-    hosted=True,
-    doc="What the registry knows of an image: `manifest`, `configData`, `digest` and so on; its "
+    "imagedata_get_string: imagedata.Context.getMetadata(string) -> dyn",
+    "What the registry knows of an image: `manifest`, `configData`, `digest` and so on; its "
     "numbers are doubles.",
-    examples=(Example("image.getMetadata('nginx:1.27').configData.config.User", "'nginx'"),),
+    "image.getMetadata('nginx:1.27').configData.config.User  // 'nginx'",
+    hosted=True,
 )
 def get_metadata(host: Host, _image: Context, reference: str) -> Value:
     try:

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Final
 
-from chartkit.engine.cel.declarations import Example, Library, Overload, declared, overload
+from chartkit.engine.cel.declarations import Library, Overload, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.kubernetes.refusing import Refusing
-from chartkit.engine.cel.types import BOOL, STRING, Type, opaque
+from chartkit.engine.cel.signatures import named
+from chartkit.engine.cel.types import Type, opaque
 from chartkit.engine.scalars.image_reference import ImageReferenceError
 from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 
-IMAGE: Final = opaque("kyverno.image")
+IMAGE: Final = named(opaque("kyverno.image"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +44,24 @@ def parse_image(text: str) -> ImageValue:
 
 
 parse_image_reference = overload(
-    "parseImageReference",
-    "string_to_image",
-    STRING,
-    returns=IMAGE,
-    doc="The image that a text refers to. Without a registry it is one of `index.docker.io`.",
-    examples=(
-        Example("parseImageReference('ghcr.io/acme/app:v1').tag()", "'v1'"),
-        Example("parseImageReference('a b')", "could not parse reference: a b", error=True),
-    ),
+    "string_to_image: parseImageReference(string) -> kyverno.image",
+    "The image that a text refers to. Without a registry it is one of `index.docker.io`.",
+    "parseImageReference('ghcr.io/acme/app:v1').tag()  // 'v1'",
+    "parseImageReference('a b')  // error: could not parse reference: a b",
 )(parse_image)
 
 image = overload(
-    "image",
-    "string_to_image_deprecated",
-    STRING,
-    returns=IMAGE,
-    doc="The older name of `parseImageReference`.",
-    examples=(Example("image('nginx').repository()", "'library/nginx'"),),
+    "string_to_image_deprecated: image(string) -> kyverno.image",
+    "The older name of `parseImageReference`.",
+    "image('nginx').repository()  // 'library/nginx'",
 )(parse_image)
 
 
 @overload(
-    "isImage",
-    "is_image_string",
-    STRING,
-    returns=BOOL,
-    doc="Whether a text refers to an image.",
-    examples=(Example("isImage('nginx:1.27')", "true"), Example("isImage('a b')", "false")),
+    "is_image_string: isImage(string) -> bool",
+    "Whether a text refers to an image.",
+    "isImage('nginx:1.27')  // true",
+    "isImage('a b')  // false",
 )
 def is_image(text: str) -> bool:
     try:
@@ -81,24 +72,16 @@ def is_image(text: str) -> bool:
 
 
 @overload(
-    "containsDigest",
-    "image_contains_digest",
-    IMAGE,
-    returns=BOOL,
-    member=True,
-    doc="Whether the image is referred to by its digest.",
-    examples=(Example("image('nginx:1.27').containsDigest()", "false"),),
+    "image_contains_digest: kyverno.image.containsDigest() -> bool",
+    "Whether the image is referred to by its digest.",
+    "image('nginx:1.27').containsDigest()  // false",
 )
 def contains_digest(value: ImageValue) -> bool:
     return bool(value.reference.digest)
 
 
-def _part(
-    name: str, read: Callable[[RegistryReference], str], doc: str, example: Example
-) -> Overload:
-    declare = overload(
-        name, f"image_{name}", IMAGE, returns=STRING, member=True, doc=doc, examples=(example,)
-    )
+def _part(name: str, read: Callable[[RegistryReference], str], doc: str, example: str) -> Overload:
+    declare = overload(f"image_{name}: kyverno.image.{name}() -> string", doc, example)
     return declare(lambda value: read(value.reference))
 
 
@@ -107,31 +90,31 @@ _PARTS = (
         "registry",
         lambda reference: reference.registry,
         "The registry, with its port.",
-        Example("image('localhost:5000/app').registry()", "'localhost:5000'"),
+        "image('localhost:5000/app').registry()  // 'localhost:5000'",
     ),
     _part(
         "repository",
         lambda reference: reference.repository,
         "The repository in the registry.",
-        Example("image('ghcr.io/acme/app:v1').repository()", "'acme/app'"),
+        "image('ghcr.io/acme/app:v1').repository()  // 'acme/app'",
     ),
     _part(
         "identifier",
         lambda reference: reference.identifier,
         "The digest, or the tag where there is none.",
-        Example("image('ghcr.io/acme/app:v1').identifier()", "'v1'"),
+        "image('ghcr.io/acme/app:v1').identifier()  // 'v1'",
     ),
     _part(
         "tag",
         lambda reference: reference.tag,
         "The tag: `latest` where neither tag nor digest is written, empty where a digest is.",
-        Example("image('nginx').tag()", "'latest'"),
+        "image('nginx').tag()  // 'latest'",
     ),
     _part(
         "digest",
         lambda reference: reference.digest,
         "The digest; empty where there is none.",
-        Example("image('nginx:1.27').digest()", "''"),
+        "image('nginx:1.27').digest()  // ''",
     ),
 )
 

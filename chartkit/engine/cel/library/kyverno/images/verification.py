@@ -4,64 +4,46 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Example, Library, declared, overload
+from chartkit.engine.cel.declarations import Library, declared, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.images.native import native_image
 from chartkit.engine.cel.library.natives import doubles
-from chartkit.engine.cel.types import DYN, INT, LIST_DYN, STRING
 from chartkit.engine.cel.values import Value
 
 _ATTESTED: Final = {"attestors": {"ci": {"name": "ci"}}}
 
 
 @overload(
-    "verifyImageSignatures",
-    "verify_image_signature_string_stringarray",
-    STRING,
-    LIST_DYN,
-    returns=INT,
-    hosted=True,
-    doc="How many of the attestors (`attestors.NAME`) have signed an image; 0 for one that the "
+    "verify_image_signature_string_stringarray: verifyImageSignatures(string, list(dyn)) -> int",
+    "How many of the attestors (`attestors.NAME`) have signed an image; 0 for one that the "
     "policy is not about.",
-    examples=(
-        Example("verifyImageSignatures('ghcr.io/acme/app:v1', [attestors.ci])", "1", _ATTESTED),
-    ),
+    "verifyImageSignatures('ghcr.io/acme/app:v1', [attestors.ci])  // 1",
+    hosted=True,
+    variables=_ATTESTED,
 )
 def verify_signatures(host: Host, image: str, attestors: list[Value]) -> int:
     return host.verify_image(image, None, attestors)
 
 
 @overload(
-    "verifyAttestationSignatures",
-    "verify_image_attestations_string_string_stringarray",
-    STRING,
-    STRING,
-    LIST_DYN,
-    returns=INT,
+    "verify_image_attestations_string_string_stringarray: "
+    "verifyAttestationSignatures(string, string, list(dyn)) -> int",
+    "How many of the attestors have signed an image's attestation (`attestations.NAME`).",
+    "verifyAttestationSignatures('ghcr.io/acme/app:v1', 'sbom', [attestors.ci])  // 1",
     hosted=True,
-    doc="How many of the attestors have signed an image's attestation (`attestations.NAME`).",
-    examples=(
-        Example(
-            "verifyAttestationSignatures('ghcr.io/acme/app:v1', 'sbom', [attestors.ci])",
-            "1",
-            _ATTESTED,
-        ),
-    ),
+    variables=_ATTESTED,
 )
 def verify_attestations(host: Host, image: str, attestation: str, attestors: list[Value]) -> int:
     return host.verify_image(image, attestation, attestors)
 
 
 @overload(
-    "getImageData",
-    "get_image_data_string",
-    STRING,
-    returns=DYN,
-    hosted=True,
-    doc="What the registry knows of an image, under the names of Kyverno's Go types: `Digest`, "
+    "get_image_data_string: getImageData(string) -> dyn",
+    "What the registry knows of an image, under the names of Kyverno's Go types: `Digest`, "
     "`Tag`, `ResolvedImage`, `Manifest.Layers`, `ConfigData.Config.User` and so on.",
-    examples=(Example("getImageData('nginx:1.27').ConfigData.Config.User", "'nginx'"),),
+    "getImageData('nginx:1.27').ConfigData.Config.User  // 'nginx'",
+    hosted=True,
 )
 def get_image_data(host: Host, image: str) -> Value:
     try:
@@ -71,14 +53,10 @@ def get_image_data(host: Host, image: str) -> Value:
 
 
 @overload(
-    "extractPayload",
-    "payload_string_string",
-    STRING,
-    STRING,
-    returns=DYN,
+    "payload_string_string: extractPayload(string, string) -> dyn",
+    "What an attestation of an image says; for one of in-toto, after it was verified.",
+    "extractPayload('ghcr.io/acme/app:v1', 'sbom').format  // 'spdx'",
     hosted=True,
-    doc="What an attestation of an image says; for one of in-toto, after it was verified.",
-    examples=(Example("extractPayload('ghcr.io/acme/app:v1', 'sbom').format", "'spdx'"),),
 )
 def extract_payload(host: Host, image: str, attestation: str) -> Value:
     return doubles(host.image_payload(image, attestation))

@@ -1,4 +1,4 @@
-"""Questions about what a user may do, asked of an authorizer that the caller brings."""
+"""Accesses of a user, judged by an authorizer that the caller brings."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ import pytest
 from chartkit.engine.cel.library.kubernetes.authz import (
     LIBRARY,
     SELECTORS_LIBRARY,
+    Access,
     Authorizer,
     Decision,
-    Question,
 )
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 
 @pytest.mark.parametrize(
-    ("expression", "question"),
+    ("expression", "access"),
     [
-        ("a.path('/healthz').check('get')", Question("alice", "get", path="/healthz")),
+        ("a.path('/healthz').check('get')", Access("alice", "get", path="/healthz")),
         (
             "a.group('apps').resource('deployments').subresource('scale').namespace('n').name('x')"
             ".fieldSelector('f=1').labelSelector('l=1').check('create')",
-            Question("alice", "create", "", "apps", "deployments", "scale", "n", "x", "f=1", "l=1"),
+            Access("alice", "create", "", "apps", "deployments", "scale", "n", "x", "f=1", "l=1"),
         ),
         (
             "a.serviceAccount('ns', 'sa').group('').resource('pods').check('list')",
-            Question("system:serviceaccount:ns:sa", "list", resource="pods"),
+            Access("system:serviceaccount:ns:sa", "list", resource="pods"),
         ),
     ],
 )
-def test_authz_what_is_asked(expression: str, question: Question) -> None:
-    asked: list[Question] = []
+def test_authz_what_is_asked(expression: str, access: Access) -> None:
+    asked: list[Access] = []
 
-    def decide(each: Question) -> Decision:
+    def decide(each: Access) -> Decision:
         asked.append(each)
         return Decision(True, "because")
 
     expression = f"[{expression}].map(d, d.allowed() && d.reason() == 'because')[0]"
     assert comes_to(expression, a=Authorizer("alice", decide)) == "true"
-    assert asked[0] == question
+    assert asked[0] == access
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from chartkit.errors import InputError
 from chartkit.kyverno import releases
+from chartkit.kyverno.changes import announced
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 
@@ -123,6 +124,9 @@ def compatibility(kyverno: Version, location: Location | None = None) -> Compati
     """Return the row of a Kyverno version; raise InputError for one that is not known."""
     found = matrix().get(kyverno)
     if found is None:
+        if kyverno in announced():
+            hint = f"`chartkit check-compat --kyverno {kyverno}` shows what it changes"
+            raise InputError(str(announced()[kyverno]), location, hint)
         known = list(matrix())
         hint = f"known are {known[0]} to {known[-1]}"
         installed = _charts().get(kyverno)

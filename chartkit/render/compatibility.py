@@ -13,6 +13,7 @@ from chartkit.documents.reader import read_file
 from chartkit.errors import InputError, RenderError
 from chartkit.helm.render import dry_run
 from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.changes import Change, announced
 from chartkit.kyverno.known_faults import faults_of
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
@@ -20,6 +21,7 @@ from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.project import Environment, PolicyType
 from chartkit.temporary import temporary_folder
 
+ANNOUNCED = "announced"
 _RANGE = compat.RULE_RANGE
 
 
@@ -27,8 +29,9 @@ _RANGE = compat.RULE_RANGE
 class Subject:
     """One thing that was checked.
 
-    kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`, or
-    `unknown` where there is no pair to judge; clusters: what the Kyverno version supports;
+    kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`,
+    `announced` where that Kyverno is not released, or `unknown` where there is no pair to judge;
+    clusters: what the Kyverno version supports;
     fitting: the Kyverno versions that support the cluster, oldest first.
     """
 
@@ -56,6 +59,8 @@ def pair(
 ) -> Subject:
     """Return a Kyverno version, and a cluster to judge it against if there is one; release:
     Kyverno's with its patch where that is known, whose known faults are then named."""
+    if kyverno in announced():
+        return _announced(name, kyverno, kubernetes, location)
     faults = tuple(faults_of(release, location))
     if kubernetes is None:
         row = compat.compatibility(kyverno, location)
@@ -65,6 +70,22 @@ def pair(
     found = (*compat.diagnostics(verdict, location), *faults)
     row = verdict.compatibility
     return Subject(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
+
+
+def _announced(
+    name: str, kyverno: Version, kubernetes: Version | None, location: Location | None
+) -> Subject:
+    """Return a Kyverno version that is no supported pair with any cluster yet."""
+    announcement = announced()[kyverno]
+    found = Diagnostic(
+        compat.RULE_UNSUPPORTED,
+        Severity.ERROR,
+        f"{announcement}: no cluster is supported",
+        location,
+        announcement.advice,
+    )
+    fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes)
+    return Subject(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,))
 
 
 def cluster(kubernetes: Version) -> Subject:
@@ -170,11 +191,13 @@ def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
 def as_text(subject: Subject) -> str:
     """Return a subject in words: the verdict, findings, and what fits."""
     pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
-    if subject.kyverno is None or subject.kubernetes is None:
+    if subject.status == ANNOUNCED:
+        pair_text = f"Kyverno {subject.kyverno}: announced"
+    elif subject.kyverno is None or subject.kubernetes is None:
         pair_text = "which versions fit"
     named = pair_text.startswith(subject.name)
     lines = [pair_text if named else f"{subject.name}: {pair_text}"]
-    lines += [f"  {each}" for each in subject.diagnostics]
+    lines += [f"  {each}" for each in (*subject.diagnostics, *_changes(subject))]
     if subject.row is not None:
         dates = _dates(subject.row)
         lines.append(f"  Kyverno {subject.row.kyverno} supports {subject.row.clusters}{dates}")
@@ -198,6 +221,7 @@ def as_json(subject: Subject) -> dict[str, Any]:
         "endOfLifeDate": _text(row and row.end_of_life),
         "supportedKubernetes": [str(row.oldest), str(row.newest)] if row else None,
         "fittingKyverno": [str(each) for each in subject.fitting],
+        "announced": [each.as_json() for each in _changes(subject)],
         "findings": [
             {
                 "id": each.rule_id,
@@ -209,6 +233,13 @@ def as_json(subject: Subject) -> dict[str, Any]:
             for each in subject.diagnostics
         ],
     }
+
+
+def _changes(subject: Subject) -> tuple[Change, ...]:
+    """Return the changes of a version that is announced, with their sources."""
+    if subject.kyverno is None or subject.status != ANNOUNCED:
+        return ()
+    return announced()[subject.kyverno].changes
 
 
 def _dates(row: compat.Compatibility) -> str:

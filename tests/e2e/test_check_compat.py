@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import chartkit
+from tests.e2e.transcript import check_page
 
 
 @pytest.mark.parametrize(
@@ -120,3 +121,25 @@ def test_a_chart_that_names_no_kyverno(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "check-compat", str(tmp_path))
     assert done.code == 2
     assert done.line.startswith(f"{tmp_path}/Chart.yaml:1: names no Kyverno version")
+
+
+def test_an_announced_kyverno(tmp_path: Path) -> None:
+    done = chartkit(tmp_path, "check-compat", "--kyverno", "1.20.x")
+    assert (done.code, done.err) == (1, "")
+    assert done.out.startswith("Kyverno 1.20: announced\n")
+    assert "upgrade.allowLegacyPolicies" in done.out
+    assert "https://github.com/kyverno/kyverno/pull/17534" in done.out
+    assert "chartkit migrate plan" in done.out
+    (tmp_path / "chartkit.yaml").write_text(
+        'environments:\n  prd: {kyverno: "1.20", kubernetes: "1.35"}\n'
+    )
+    done = chartkit(tmp_path, "check-compat")
+    assert (done.code, "chartkit.yaml:2:9: error CK101: Kyverno 1.20 is announced" in done.out) == (
+        1,
+        True,
+    )
+
+
+def test_check_compat_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = "reference/check-compat.md"
+    check_page(page, tmp_path, request.config.getoption("--update-golden"))

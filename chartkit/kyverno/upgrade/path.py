@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from chartkit.errors import InputError
+from chartkit.kyverno.changes import announced
 from chartkit.kyverno.matrix import Support, compatibility, matrix
 from chartkit.kyverno.versions import Version, parse_version
 
@@ -58,9 +59,13 @@ class Route:
 
 
 def check(start: Pair, target: Pair) -> None:
-    """Raises InputError for a version that is not known, and where the way leads down."""
+    """Raises InputError for a version that is not known, and where the way leads down.
+
+    A target that is announced is known, though no order leads to it.
+    """
     for pair in (start, target):
-        compatibility(pair.kyverno)
+        if pair is start or pair.kyverno not in announced():
+            compatibility(pair.kyverno)
         if pair.kubernetes.major != _MAJOR:
             hint = "Kubernetes versions begin with 1, such as 1.34"
             raise InputError(f"Kubernetes {pair.kubernetes} is not known", None, hint)

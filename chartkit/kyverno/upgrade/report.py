@@ -9,8 +9,9 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
+from chartkit.kyverno.changes import Announcement, Change, announced, changes
 from chartkit.kyverno.matrix import compatibility, matrix
-from chartkit.kyverno.upgrade.facts import Change, EksSupport, changes, eks_support
+from chartkit.kyverno.upgrade.eks import EksSupport, eks_support
 from chartkit.kyverno.upgrade.path import Pair, Route
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body
@@ -37,24 +38,27 @@ def as_text(plan: Plan) -> str:
     """The plan for a terminal."""
     lines = [_title(plan)]
     if not plan.route.exists:
-        return "\n".join([*lines, *(f"  {line}" for line in _reasons(plan))]) + "\n"
+        lines += [f"  {line}" for line in (*_reasons(plan), *_announced_lines(plan))]
+        return "\n".join(lines) + "\n"
     width = len(str(len(plan.route.steps)))
     for number, (before, after) in enumerate(plan.route.steps, 1):
         lines.append(f"{number:>{width}}  {_step(before, after)}")
         indent = " " * (width + 4)
         lines += [f"{indent}{line}" for line in _notes(plan, before, after)]
-    return "\n".join([*lines, *_eks_start(plan)]) + "\n"
+    return "\n".join([*lines, *_eks_start(plan), *_announced_lines(plan)]) + "\n"
 
 
 def as_markdown(plan: Plan) -> str:
     """The plan as a list to work through."""
     lines = [f"## {_title(plan)}", ""]
     if not plan.route.exists:
-        return "\n".join([*lines, *(f"- {line}" for line in _reasons(plan))]) + "\n"
+        lines += [f"- {_escaped(line)}" for line in (*_reasons(plan), *_announced_lines(plan))]
+        return "\n".join(lines) + "\n"
     for before, after in plan.route.steps:
         lines.append(f"1. [ ] **{_step(before, after)}**")
         lines += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
-    return "\n".join([*lines, *(f"\n{line}" for line in _eks_start(plan))]) + "\n"
+    after = (*_eks_start(plan), *map(_escaped, _announced_lines(plan)))
+    return "\n".join([*lines, *(f"\n{line}" for line in after)]) + "\n"
 
 
 def as_json(plan: Plan) -> str:
@@ -69,6 +73,14 @@ def as_json(plan: Plan) -> str:
     if not plan.route.exists:
         body["stuck"] = [_pair(pair) for pair in plan.route.stuck]
         body["reasons"] = list(_reasons(plan))
+    body["announced"] = [
+        {
+            "version": str(each.version),
+            "advice": each.advice,
+            "changes": [change.as_json() for change in each.changes],
+        }
+        for each in _announced(plan)
+    ]
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -136,8 +148,28 @@ def _eks_unknown(pair: Pair) -> str:
     return f"EKS: no dates are known for Kubernetes {pair.kubernetes}"
 
 
+def _announced(plan: Plan) -> list[Announcement]:
+    """Return the announced versions up to the target; after the newest release, the next one."""
+    newest = list(matrix())[-1]
+    upcoming = list(announced().values())
+    if plan.target.kyverno == newest:
+        return upcoming[:1]
+    return [each for each in upcoming if each.version <= plan.target.kyverno]
+
+
+def _announced_lines(plan: Plan) -> Iterator[str]:
+    """Return what announced versions change, whole where one of them is the target."""
+    for each in _announced(plan):
+        yield f"{each}. {each.advice}"
+        if plan.target.kyverno in announced():
+            yield from map(str, each.changes)
+
+
 def _reasons(plan: Plan) -> Iterator[str]:
     """Return why no step leads on, and what would help."""
+    if plan.target.kyverno in announced():
+        yield f"which Kubernetes versions Kyverno {plan.target.kyverno} supports is not known yet"
+        return
     if not plan.target.supported:
         yield f"{plan.target} is not a supported pair: {_range(plan.target)}"
     for pair in plan.route.stuck:

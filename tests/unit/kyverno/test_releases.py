@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import chartkit
+from chartkit.kyverno.changes import changes
 from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import current
-from chartkit.kyverno.upgrade.facts import changes
 from chartkit.kyverno.versions import parse_release
 
 _PACKAGE = Path(chartkit.__file__).parent

@@ -46,6 +46,10 @@ COMMANDS = {
     ),
     "vendor": ("chartkit.cli.vendor:vendor", "Use upstream's charts in place of chartkit's."),
     "values": ("chartkit.cli.values:values", "Check values files, fix and migrate them."),
+    "migrate": (
+        "chartkit.cli.migrate:migrate",
+        "Leave the policies of kyverno.io behind, before Kyverno refuses them.",
+    ),
     "explain": (
         "chartkit.cli.explain:explain",
         "Explain the ID of a finding, or a cluster's error message.",

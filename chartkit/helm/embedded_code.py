@@ -73,6 +73,15 @@ def read_upstream(source: Source) -> UpstreamText:
     return _Reader(source).read()
 
 
+def first_code(text: str) -> int | None:
+    """Return the line (from 1) of the first `{{ }}` that only Helm can mean, None without one."""
+    reader, start = _Reader(Source("", text)), -1
+    while (start := text.find(OPEN, start + 1)) >= 0:
+        if not _is_escaped(text, start) and reader.begins_code(start):
+            return text.count("\n", 0, start) + 1
+    return None
+
+
 @dataclass(slots=True)
 class _Block:
     action: Action
@@ -142,6 +151,17 @@ class _Reader:
         self.template.append(self.source.text[start : action.end])
         self._outlined(action)
         return action
+
+    def begins_code(self, start: int) -> bool:
+        """Return whether the braces here are Helm's beyond doubt."""
+        action = read_action(self.source.text, start)
+        if action is not None:
+            return self._is_helm(action)
+        try:
+            self._require_no_keyword(start)
+        except InputError:
+            return True
+        return False
 
     def _require_no_keyword(self, start: int) -> None:
         """`{{ if …` is Helm's beyond doubt: as text it would leave half of a guard behind."""

@@ -29,7 +29,7 @@ from chartkit.report import PolicyFacts
 from chartkit.scan.inputs import ChartOptions, Note, is_chart, is_object, render_inputs, walk
 
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
-_MARK = "<%"
+MARK = "<%"
 _TEST_FOLDERS = frozenset({".chainsaw-test", ".kyverno-test", ".chainsaw"})
 
 
@@ -147,7 +147,7 @@ def _read_source(
 def _written_out(file: Path, found: list[Resource]) -> list[Resource]:
     """Return the policies of a file; raise InputError if they have parameters in place of values,
     as in a library of chartkit's own format (`chartkit.library.policies`)."""
-    if found and _MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
+    if found and MARK in read_source(file) and (file.parent / "metadata.yaml").is_file():
         hint = "scan with a profile that names it: --policies FILE"
         message = "has parameters, and no values for them where a policy's file is named"
         raise InputError(message, found[0].location, hint)

@@ -57,8 +57,8 @@ def as_markdown(plan: Plan) -> str:
     for before, after in plan.route.steps:
         lines.append(f"1. [ ] **{_step(before, after)}**")
         lines += [f"   - {_escaped(line)}" for line in _notes(plan, before, after)]
-    after = (*_eks_start(plan), *map(_escaped, _announced_lines(plan)))
-    return "\n".join([*lines, *(f"\n{line}" for line in after)]) + "\n"
+    footer = (*_eks_start(plan), *map(_escaped, _announced_lines(plan)))
+    return "\n".join([*lines, *(f"\n{line}" for line in footer)]) + "\n"
 
 
 def as_json(plan: Plan) -> str:
@@ -152,7 +152,7 @@ def _announced(plan: Plan) -> list[Announcement]:
     """Return the announced versions up to the target; after the newest release, the next one."""
     newest = list(matrix())[-1]
     upcoming = list(announced().values())
-    if plan.target.kyverno == newest:
+    if plan.target.kyverno == newest and plan.route.exists:
         return upcoming[:1]
     return [each for each in upcoming if each.version <= plan.target.kyverno]
 

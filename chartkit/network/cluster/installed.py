@@ -16,6 +16,7 @@ from chartkit.engine import (
     read_exceptions,
 )
 from chartkit.engine.cel_policies.admission.bindings import is_binding
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.context.global_context import (
     GlobalContextEntry,
     is_global_context_entry,
@@ -34,6 +35,11 @@ def policies_there(reader: Reader) -> list[Resource]:
     made of its policies none, for they say the same twice."""
     kinds = _kinds(reader, lambda one: is_policy(one) or is_binding(one))
     return [one for one in _all(reader, kinds) if not _is_made(one)]
+
+
+def legacy_there(reader: Reader) -> list[Resource]:
+    """Return the policies, cleanup policies and exceptions of kyverno.io in the cluster."""
+    return list(_all(reader, _kinds(reader, is_legacy)))
 
 
 def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic]]:

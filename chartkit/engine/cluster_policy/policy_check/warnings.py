@@ -46,6 +46,7 @@ _NO_EFFECT: Final = "spec.schemaValidation has no effect: no part of Kyverno rea
 
 
 _GUIDE: Final = "https://kyverno.io/docs/guides/migration-to-cel/"
+_PLAN: Final = "`chartkit migrate plan` lists them, and what to do about each"
 _KINDS_OF_RULES: Final = "{0}ValidatingPolicy, {0}MutatingPolicy, {0}GeneratingPolicy or {0}Image"
 _NEWER: Final = {
     "ClusterPolicy": f"{_KINDS_OF_RULES.format('')}ValidatingPolicy",
@@ -56,15 +57,19 @@ _NEWER: Final = {
 }
 
 
+def is_legacy(resource: Resource) -> bool:
+    """Return whether an object is of a kind that policies.kyverno.io replaces, in any version."""
+    return resource.kind in _NEWER and group_of(resource) == KYVERNO_GROUP
+
+
 def deprecation(resource: Resource) -> str:
     """Return Kyverno's warning about every policy of kyverno.io (`pkg/deprecations`); empty for
     others."""
-    newer = _NEWER.get(resource.kind)
-    if newer is None or group_of(resource) != KYVERNO_GROUP:
+    if not is_legacy(resource):
         return ""
     return (
         f"{resource.kind} (kyverno.io) is deprecated and will be removed in a future release; "
-        f"migrate to {newer} (policies.kyverno.io), see {_GUIDE}"
+        f"migrate to {_NEWER[resource.kind]} (policies.kyverno.io), see {_GUIDE}"
     )
 
 
@@ -77,7 +82,8 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
             of_kinds.setdefault(text, []).append(resource)
     for text, found in of_kinds.items():
         count = "1 policy" if len(found) == 1 else f"{len(found)} policies"
-        yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", found[0].location)
+        place = found[0].location
+        yield Diagnostic(WARNING_RULE, Severity.NOTE, f"{count}: {text}", place, _PLAN)
 
 
 def policy_warnings(policy: Policy) -> list[Diagnostic]:

@@ -146,6 +146,7 @@ def test_kinds_that_kyverno_will_remove_are_said_once(world: World) -> None:
     scanned = ("--cluster", "--cluster-policies", "--detailed")
     _, out, err = world.scan(*scanned)
     assert (out.count(said), err) == (1, "")
+    assert "`chartkit migrate plan` lists them" in out
     _, out, err = world.scan(*scanned, "-o", "json")
     assert (out.count(said), err.count(said)) == (0, 1)
     json.loads(out)

@@ -1,0 +1,220 @@
+"""The legacy objects of files, folders, charts, standard input, or a cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, TextIO
+
+from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
+from chartkit.engine import compile_any, is_exception, read_exceptions
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
+from chartkit.errors import ChartkitError, CompileError, InputError, RenderError
+from chartkit.helm.embedded_code import first_code
+from chartkit.migration.options import InventoryOptions
+from chartkit.migration.origin import Origin, origin_of
+from chartkit.migration.rules import LegacyRule, legacy_rules
+from chartkit.model import Diagnostic, Location, Resource, Severity
+from chartkit.network.cluster.recording import is_recording
+from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.files import CHART_FILE, existing, is_chart, walk
+from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_object, render_inputs
+from chartkit.scan.policies import MARK
+
+HELM_SYNTAX: Final = "helm-syntax"
+"""The ID of findings about Helm code in files that belong to no rendered chart."""
+UNREADABLE: Final = "unreadable"
+"""The ID of findings about files that cannot be read, and charts that cannot be rendered."""
+_PARAMETERS: Final = "has parameters of a policy library, and no values for them"
+_NOT_RENDERED: Final = "is Helm code, which only Helm can run"
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyObject:
+    """A policy, cleanup policy or exception of kyverno.io.
+
+    origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
+    empty where it does.
+    """
+
+    resource: Resource
+    origin: Origin
+    rules: tuple[LegacyRule, ...]
+    refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """objects: in the order of the inputs; faults: what the inputs have that cannot be read or that
+    Kyverno refuses; unread: what could not be read of a cluster, a line each."""
+
+    objects: tuple[LegacyObject, ...]
+    faults: tuple[Diagnostic, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
+    """Return the legacy objects of the inputs; note takes Helm's warnings about charts.
+
+    Raise InputError for options that cannot be combined and paths without objects, and SourceError
+    where a cluster does not answer.
+    """
+    source = _cluster(options)
+    if source is None:
+        chart = ChartOptions(
+            options.values, options.release, options.namespace, options.kube_version
+        )
+        return _Files(chart, stdin, note).read(options.paths)
+    from chartkit.network.cluster.installed import legacy_there
+    from chartkit.scan.cluster import open_cluster
+
+    with open_cluster(source) as reader:
+        found = [_legacy(each) for each in legacy_there(reader)]
+        unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
+        return Inventory(tuple(found), unread=unread)
+
+
+def _cluster(options: InventoryOptions) -> ClusterSource | None:
+    """Return the cluster or recording to read, None for files."""
+    recordings = [Path(path) for path in options.paths if is_recording(Path(path))]
+    is_cluster = options.cluster or bool(recordings)
+    if not is_cluster:
+        if options.context or options.record:
+            raise InputError("--context and --record need --cluster")
+        if not options.paths:
+            raise InputError("Missing argument 'PATH…'", hint="- is standard input")
+        return None
+    if len(options.paths) > (0 if options.cluster else 1):
+        raise InputError("a cluster is read alone", hint="leave the other PATHs out")
+    if options.values or options.kube_version:
+        raise InputError("-f and --kube-version are for charts, and a cluster has none")
+    if recordings and (options.context or options.record):
+        raise InputError("--context and --record are for a live cluster, not for a recording")
+    recording = recordings[0] if recordings else None
+    return ClusterSource(options.context, recording, options.named_namespace or "", options.record)
+
+
+@dataclass(slots=True)
+class _Files:
+    """A reader of files that goes on after a file that cannot be read."""
+
+    chart: ChartOptions
+    stdin: TextIO
+    note: Note
+    faults: list[Diagnostic] = field(default_factory=list)
+    count: int = 0
+    charts: int = 0
+
+    def read(self, paths: Sequence[str]) -> Inventory:
+        found: list[LegacyObject] = []
+        for path in paths:
+            before = self.count, len(self.faults)
+            found.extend(self._path(path))
+            if before == (self.count, len(self.faults)):
+                hint = "name a manifest, a folder with manifests or a chart"
+                raise InputError("holds no Kubernetes object", Location(path), hint)
+        if self.chart.values and not self.charts:
+            raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
+        return Inventory(tuple(found), tuple(self.faults))
+
+    def _path(self, path: str) -> Iterator[LegacyObject]:
+        if path == STDIN:
+            yield from self._text(path, lambda: read_stdin(self.stdin))
+            return
+        where = existing(Path(path))
+        if not where.is_dir():
+            yield from self._file(where, every=True)
+        elif is_chart(where):
+            yield from self._chart(where)
+        else:
+            for file in walk(where):
+                yield from self._chart(file) if file.is_dir() else self._file(file)
+
+    def _chart(self, folder: Path) -> Iterator[LegacyObject]:
+        self.charts += 1
+        try:
+            rendered = render_inputs(folder, self.chart, self.note)
+        except RenderError as error:
+            self.faults.append(_unreadable(error))
+            return
+        self.count += len(rendered)
+        yield from self._legacy(rendered, str(folder))
+
+    def _file(self, file: Path, every: bool = False) -> Iterator[LegacyObject]:
+        yield from self._text(str(file), lambda: read_file(file), every)
+
+    def _text(
+        self, file: str, read: Callable[[], list[Document]], every: bool = True
+    ) -> Iterator[LegacyObject]:
+        """Yield the legacy objects of a text; every: whether each document must be an object."""
+        try:
+            documents = [each for each in read() if every or is_object(each)]
+            found = [(each, resources([each])) for each in documents]
+        except InputError as error:
+            self.faults.append(_fault(file, error))
+            return
+        for document, objects in found:
+            self.count += len(objects)
+            legacy = list(filter(is_legacy, objects))
+            if legacy and (code := _code(document)) is not None:
+                self.faults.append(code)
+                yield from (_legacy(each, refusal=_NOT_RENDERED) for each in legacy)
+            else:
+                yield from self._legacy(legacy)
+
+    def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
+        for resource in filter(is_legacy, found):
+            refused = _refused(resource)
+            self.faults.extend(refused)
+            yield _legacy(resource, chart, "; ".join(each.message for each in refused))
+
+
+def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
+    return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource), refusal)
+
+
+def _refused(resource: Resource) -> tuple[Diagnostic, ...]:
+    """Return why Kyverno refuses an object, nothing for one that it takes."""
+    try:
+        if is_exception(resource):
+            read_exceptions([resource])
+        else:
+            compile_any(resource)
+    except CompileError as error:
+        return error.diagnostics
+    return ()
+
+
+def _code(document: Document) -> Diagnostic | None:
+    """Return a finding for a document of which Helm would make another one."""
+    text, start = document.source.text, document.start
+    line = first_code(text[start : document.end])
+    if line is None:
+        return None
+    return _helm_syntax(document.source.file, text.count("\n", 0, start) + line)
+
+
+def _fault(file: str, error: InputError) -> Diagnostic:
+    if error.location is not None and file != STDIN:
+        with contextlib.suppress(InputError):
+            text = read_source(file)
+            line = first_code(text)
+            if line is not None:
+                return _helm_syntax(file, line)
+            if MARK in text and (Path(file).parent / "metadata.yaml").is_file():
+                hint = "name the chart that `chartkit render` writes"
+                return _unreadable(InputError(_PARAMETERS, error.location, hint))
+    return _unreadable(error)
+
+
+def _unreadable(error: ChartkitError) -> Diagnostic:
+    return Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
+
+
+def _helm_syntax(file: str, line: int) -> Diagnostic:
+    place = Location(file, line)
+    chart = next((each for each in Path(file).parents if is_chart(each)), None)
+    hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
+    return Diagnostic(HELM_SYNTAX, Severity.ERROR, _NOT_RENDERED, place, hint)

@@ -1,0 +1,155 @@
+"""The plan of a migration: a verdict on each rule of each legacy object, and what blocks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import chain
+from typing import Protocol
+
+from chartkit.errors import ChartkitError
+from chartkit.migration.inventory import Inventory, LegacyObject
+from chartkit.migration.rules import LegacyRule
+from chartkit.model import Diagnostic, Location, Resource
+
+
+class Verdict(StrEnum):
+    """The answer to whether a rule converts to the kinds of policies.kyverno.io."""
+
+    CONVERTS = "converts"
+    CHANGES = "changes"
+    BY_HAND = "by-hand"
+    UNKNOWN = "unknown"
+
+
+class Outcome(Protocol):
+    """What a converter made of a rule.
+
+    rule: its name; replaced_by: `Kind/name` of the documents that take over; reason: why it is
+    left to be done by hand, empty where it converts; changes: behaviour that differs.
+    """
+
+    @property
+    def rule(self) -> str: ...
+
+    @property
+    def location(self) -> Location: ...
+
+    @property
+    def replaced_by(self) -> Sequence[str]: ...
+
+    @property
+    def reason(self) -> str: ...
+
+    @property
+    def changes(self) -> Sequence[str]: ...
+
+
+Converter = Callable[[Resource], Sequence[Outcome]]
+"""A function that converts a legacy object, with an outcome for each rule in order; it raises
+ChartkitError for an object that cannot be converted at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRule:
+    """A rule and its verdict; notes: the behaviour that changes, or why it is done by hand."""
+
+    rule: LegacyRule
+    verdict: Verdict
+    location: Location
+    notes: tuple[str, ...] = ()
+    replaced_by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedObject:
+    """A legacy object and its rules, each with a verdict."""
+
+    legacy: LegacyObject
+    rules: tuple[PlannedRule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """objects: each of them blocks the upgrade, also those that convert; faults, unread: as of the
+    inventory."""
+
+    objects: tuple[PlannedObject, ...]
+    faults: tuple[Diagnostic, ...]
+    unread: tuple[str, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """2 for input that cannot be used, 1 where an object blocks or may, else 0."""
+        if self.faults:
+            return 2
+        return 1 if self.objects or self.unread else 0
+
+    def by_kind(self) -> Mapping[str, Tally]:
+        """Return the totals of each kind, sorted."""
+        return _tallies((each.legacy.resource.kind, each.rules) for each in self.objects)
+
+    def by_type(self) -> Mapping[str, Tally]:
+        """Return the totals of each type of rule, sorted; objects: those that have such a rule."""
+        return _tallies(chain.from_iterable(map(_by_type, self.objects)))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The number of objects, and of their rules by verdict."""
+
+    objects: int
+    verdicts: Counter[Verdict]
+
+
+def make_plan(inventory: Inventory, convert: Converter | None) -> Plan:
+    """Return the plan for an inventory; without a converter, every verdict is UNKNOWN."""
+    objects = tuple(PlannedObject(each, _planned(each, convert)) for each in inventory.objects)
+    return Plan(objects, inventory.faults, inventory.unread)
+
+
+def _planned(legacy: LegacyObject, convert: Converter | None) -> tuple[PlannedRule, ...]:
+    if legacy.refusal:
+        return _all(legacy, Verdict.BY_HAND, legacy.refusal)
+    if convert is None:
+        return _all(legacy, Verdict.UNKNOWN)
+    try:
+        outcomes = list(convert(legacy.resource))
+    except ChartkitError as error:
+        return _all(legacy, Verdict.BY_HAND, error.message)
+    return tuple(_rule(legacy, rule, outcomes) for rule in legacy.rules)
+
+
+def _all(legacy: LegacyObject, verdict: Verdict, *notes: str) -> tuple[PlannedRule, ...]:
+    place = legacy.resource.location
+    return tuple(PlannedRule(rule, verdict, place, notes) for rule in legacy.rules)
+
+
+def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[Outcome]) -> PlannedRule:
+    """Return the plan of a rule by the first outcome of its name, which is taken out."""
+    outcome = next((each for each in outcomes if each.rule == rule.name), None)
+    if outcome is None:
+        return PlannedRule(rule, Verdict.UNKNOWN, legacy.resource.location)
+    outcomes.remove(outcome)
+    place, replaced_by = outcome.location, tuple(outcome.replaced_by)
+    if outcome.reason:
+        return PlannedRule(rule, Verdict.BY_HAND, place, (outcome.reason,))
+    verdict = Verdict.CHANGES if outcome.changes else Verdict.CONVERTS
+    return PlannedRule(rule, verdict, place, tuple(outcome.changes), replaced_by)
+
+
+def _by_type(planned: PlannedObject) -> Iterator[tuple[str, list[PlannedRule]]]:
+    for kind in dict.fromkeys(rule.rule.type for rule in planned.rules):
+        yield kind, [rule for rule in planned.rules if rule.rule.type == kind]
+
+
+def _tallies(parts: Iterable[tuple[str, Sequence[PlannedRule]]]) -> dict[str, Tally]:
+    """Return the totals by key of parts of objects: the key, and its rules of one object."""
+    counts: Counter[str] = Counter()
+    verdicts: dict[str, Counter[Verdict]] = {}
+    for key, rules in parts:
+        counts[key] += 1
+        verdicts.setdefault(key, Counter()).update(rule.verdict for rule in rules)
+    return {key: Tally(counts[key], verdicts[key]) for key in sorted(counts)}

@@ -1,0 +1,73 @@
+"""The rules of a legacy object by type, read without a schema: also of objects that are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.model import Body, Resource, mapping_at, mappings_at
+
+CLEANUP: Final = "cleanup"
+EXCEPTION: Final = "exception"
+UNKNOWN_TYPE: Final = "unknown"
+_OF_RULES: Final = ("ClusterPolicy", "Policy")
+_VALIDATE: Final = (
+    "podSecurity",
+    "cel",
+    "manifests",
+    "foreach",
+    "deny",
+    "anyPattern",
+    "pattern",
+    "assert",
+)
+_MUTATE: Final = ("foreach", "patchStrategicMerge", "patchesJson6902")
+_GENERATE: Final = ("foreach", "cloneList", "clone", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyRule:
+    """A rule of a legacy object.
+
+    name: empty for an object without rules, a cleanup policy or an exception; type: as
+    `validate.pattern` or `mutate.targets.patchStrategicMerge`.
+    """
+
+    name: str
+    type: str
+
+
+def legacy_rules(resource: Resource) -> tuple[LegacyRule, ...]:
+    """Return the rules of a legacy object in their order; an object without rules is one."""
+    if resource.kind in _OF_RULES:
+        return tuple(
+            LegacyRule(_text(rule.get("name")), _type(rule))
+            for rule in mappings_at(resource.body, "spec", "rules")
+        )
+    return (LegacyRule("", EXCEPTION if resource.kind == "PolicyException" else CLEANUP),)
+
+
+def _type(rule: Body) -> str:
+    """Return the type of a rule, in the order in which Kyverno looks (`HasMutate` first)."""
+    return ".".join(next(_types(rule), (UNKNOWN_TYPE,)))
+
+
+def _types(rule: Body) -> Iterator[Sequence[str]]:
+    if mutate := mapping_at(rule, "mutate"):
+        target = ("targets",) if mutate.get("targets") else ()
+        yield "mutate", *target, *_first(mutate, _MUTATE)
+    if generate := mapping_at(rule, "generate"):
+        yield "generate", *_first(generate, _GENERATE)
+    if rule.get("verifyImages"):
+        yield ("verifyImages",)
+    if validate := mapping_at(rule, "validate"):
+        yield "validate", *_first(validate, _VALIDATE)
+
+
+def _first(body: Body, keys: Sequence[str]) -> Sequence[str]:
+    return [key for key in keys if body.get(key) is not None][:1]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,106 @@
+"""`chartkit migrate` as a user starts it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import chartkit
+from tests.e2e.transcript import check_page
+
+_TEAM = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: require-team
+  labels:
+    app.kubernetes.io/managed-by: Helm
+    helm.sh/chart: shop-policies-1.2.0
+  annotations:
+    meta.helm.sh/release-name: shop-policies
+    meta.helm.sh/release-namespace: kyverno
+spec:
+  rules:
+    - name: team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      validate:
+        message: A Pod needs the label team.
+        pattern: {metadata: {labels: {team: "?*"}}}
+    - name: default-team
+      match: {any: [{resources: {kinds: [Pod]}}]}
+      mutate:
+        patchStrategicMerge: {metadata: {labels: {+(team): shared}}}
+"""
+_REST = """\
+apiVersion: kyverno.io/v2
+kind: ClusterCleanupPolicy
+metadata:
+  name: finished-jobs
+spec:
+  match: {any: [{resources: {kinds: [Job]}}]}
+  schedule: "0 3 * * *"
+---
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata:
+  name: batch
+  namespace: shop
+  annotations:
+    argocd.argoproj.io/tracking-id: shop:kyverno.io/PolicyException:shop/batch
+spec:
+  match: {any: [{resources: {kinds: [Pod], namespaces: [shop]}}]}
+  exceptions: [{policyName: require-team, ruleNames: [team]}]
+"""
+
+
+def _folder(folder: Path) -> Path:
+    (folder / "policies").mkdir()
+    (folder / "policies" / "require-team.yaml").write_text(_TEAM)
+    (folder / "policies" / "shop.yaml").write_text(_REST)
+    return folder
+
+
+def test_migrate_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page = "how-to/migrate-policies.md"
+    check_page(page, _folder(tmp_path), request.config.getoption("--update-golden"))
+
+
+def test_migrate_plan_of_a_folder(tmp_path: Path) -> None:
+    done = chartkit(_folder(tmp_path), "migrate", "plan", "policies", "-o", "json")
+    body = json.loads(done.out)
+    assert (done.code, done.err, body["blocking"]) == (1, "", 3)
+    assert [each["origin"]["tool"] for each in body["objects"]] == ["helm", "none", "argocd"]
+    assert list(body["types"]) == [
+        "cleanup",
+        "exception",
+        "mutate.patchStrategicMerge",
+        "validate.pattern",
+    ]
+
+
+def test_migrate_plan_names_bad_input_and_goes_on(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    (folder / "policies" / "template.yaml").write_text(f"{{{{- if .Values.x }}}}\n{_TEAM}")
+    done = chartkit(folder, "migrate", "plan", "policies")
+    assert done.code == 2
+    assert done.line.startswith("policies/template.yaml:1: error helm-syntax: ")
+    assert done.out.endswith("will refuse the upgrade: 3 objects\n")
+    assert chartkit(folder, "migrate", "plan").code == 2
+    assert chartkit(folder, "migrate", "plan", "gone").line.startswith("gone: no such file")
+
+
+def test_nothing_to_migrate(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    done = chartkit(tmp_path, "migrate", "plan", "pod.yaml")
+    assert (done.code, done.err) == (0, "")
+    assert "will not refuse the upgrade" in done.out
+
+
+def test_migrate_values_is_values_migrate(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("replicaCount: 3\n")
+    options = ("old.yaml", "--from", "2.5")
+    assert chartkit(tmp_path, "migrate", "values", *options) == chartkit(
+        tmp_path, "values", "migrate", *options
+    )

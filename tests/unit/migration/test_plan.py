@@ -1,0 +1,145 @@
+"""The plan of a migration: verdicts, totals, exit codes and formats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from chartkit.errors import InputError
+from chartkit.migration.inventory import Inventory, LegacyObject
+from chartkit.migration.origin import origin_of
+from chartkit.migration.plan import Converter, Outcome, Plan, Verdict, make_plan
+from chartkit.migration.plan_report import FORMATS
+from chartkit.migration.rules import legacy_rules
+from chartkit.model import Diagnostic, Location, Resource, Severity
+
+_PLACE = Location("p.yaml", 7)
+_NAMES = ("same", "loud", "hard", "new", "twice", "twice")
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    rule: str
+    reason: str = ""
+    changes: tuple[str, ...] = ()
+    replaced_by: tuple[str, ...] = ()
+    location: Location = _PLACE
+
+
+_OUTCOMES = (
+    _Outcome("twice", replaced_by=("ValidatingPolicy/p",)),
+    _Outcome("hard", "asks a service by POST"),
+    _Outcome("loud", changes=("An absent label fails.",), replaced_by=("ValidatingPolicy/p",)),
+    _Outcome("same", replaced_by=("ValidatingPolicy/p", "MutatingPolicy/p")),
+    _Outcome("twice", "compares with itself"),
+)
+
+
+def _policy(name: str = "p", *rules: str, refusal: str = "") -> LegacyObject:
+    bodies = [{"name": each, "validate": {"pattern": {}}} for each in rules]
+    body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": name}}
+    resource = Resource({**body, "spec": {"rules": bodies}}, Location("p.yaml", 1))
+    return LegacyObject(resource, origin_of(resource), legacy_rules(resource), refusal)
+
+
+def _convert(_policy: Resource) -> Sequence[Outcome]:
+    return _OUTCOMES
+
+
+def _refuse(_policy: Resource) -> Sequence[Outcome]:
+    raise InputError("no form at all")
+
+
+def _plan(*objects: LegacyObject, convert: Converter | None = _convert) -> Plan:
+    return make_plan(Inventory(objects), convert)
+
+
+def test_verdicts_come_from_the_converter() -> None:
+    (planned,) = _plan(_policy("p", *_NAMES)).objects
+    assert [rule.verdict for rule in planned.rules] == [
+        Verdict.CONVERTS,
+        Verdict.CHANGES,
+        Verdict.BY_HAND,
+        Verdict.UNKNOWN,
+        Verdict.CONVERTS,
+        Verdict.BY_HAND,
+    ]
+    assert planned.rules[1].notes == ("An absent label fails.",)
+    assert planned.rules[2].notes == ("asks a service by POST",)
+    assert planned.rules[0].replaced_by == ("ValidatingPolicy/p", "MutatingPolicy/p")
+    assert {rule.location for rule in planned.rules[:3]} == {_PLACE}
+
+
+@pytest.mark.parametrize(
+    ("convert", "refusal", "verdict", "notes"),
+    [
+        (None, "", Verdict.UNKNOWN, ()),
+        (_refuse, "", Verdict.BY_HAND, ("no form at all",)),
+        (_convert, "has no match", Verdict.BY_HAND, ("has no match",)),
+    ],
+)
+def test_a_verdict_on_a_whole_object(
+    convert: Converter | None, refusal: str, verdict: Verdict, notes: tuple[str, ...]
+) -> None:
+    (planned,) = _plan(_policy("p", "a", "b", refusal=refusal), convert=convert).objects
+    assert [(rule.verdict, rule.notes) for rule in planned.rules] == [(verdict, notes)] * 2
+
+
+def test_exit_codes_say_what_blocks() -> None:
+    fault = Diagnostic("unreadable", Severity.ERROR, "m")
+    assert _plan().exit_code == 0
+    # What converts blocks as well, until it is replaced.
+    assert _plan(_policy("p", "same")).exit_code == 1
+    assert make_plan(Inventory((), unread=("policies.kyverno.io: forbidden",)), None).exit_code == 1
+    assert make_plan(Inventory((), (fault,)), None).exit_code == 2
+    assert make_plan(Inventory((_policy(),), (fault,)), None).exit_code == 2
+
+
+def test_totals_count_objects_and_rules() -> None:
+    plan = _plan(_policy("p", *_NAMES), _policy("q", "same"), _policy("empty"))
+    body = json.loads(FORMATS["json"](plan))
+    expected = {"rules": 7, "converts": 3, "changes": 1, "by-hand": 2, "unknown": 1}
+    assert body["kinds"] == {"ClusterPolicy": {"objects": 3, **expected}}
+    assert body["types"] == {"validate.pattern": {"objects": 2, **expected}}
+    assert body["blocking"] == 3
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_ends_with_a_line_and_says_what_blocks(name: str) -> None:
+    one, none = FORMATS[name](_plan(_policy("p", "same"))), FORMATS[name](_plan())
+    assert one.endswith("\n")
+    assert none.endswith("\n")
+    if name != "json":
+        assert "Kyverno 1.20's chart will refuse the upgrade: 1 object\n" in one
+        assert "will not refuse the upgrade" in none
+
+
+def test_a_gap_is_no_all_clear() -> None:
+    gap = make_plan(Inventory((), unread=("clusterpolicies.kyverno.io: forbidden (403)",)), None)
+    for name in ("text", "markdown"):
+        text = FORMATS[name](gap)
+        assert "will not refuse" not in text
+        assert "clusterpolicies.kyverno.io: forbidden" in text
+
+
+def test_the_text_fits_80_columns() -> None:
+    name, new = "a" * 63, tuple(f"ValidatingPolicy/p-{number}" for number in range(9))
+    long = _Outcome(name, "", ("a change of many words that goes on " * 5,), new)
+    text = FORMATS["text"](_plan(_policy("p", name), convert=lambda _: [long]))
+    assert "\n             a change of many words" in text
+    assert "→ ValidatingPolicy/p-0, ValidatingPolicy/p-1," in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_text_of_strangers_does_nothing() -> None:
+    evil = "x\x1b[2J\n::error::y ![z](https://e.example)"
+    outcome = _Outcome(evil, evil, location=_PLACE)
+    plan = _plan(_policy(evil, evil), convert=lambda _: [outcome])
+    text, markdown = FORMATS["text"](plan), FORMATS["markdown"](plan)
+    assert "\x1b" not in text + markdown
+    assert not any(line.lstrip().startswith("::") for line in text.splitlines())
+    assert "![z]" not in markdown
+    assert json.loads(FORMATS["json"](plan))["objects"][0]["name"] == evil

@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
 
 class Outcome(Protocol):
-    """What a converter made of a rule.
+    """The outcome of a conversion for one rule.
 
     rule: its name; replaced_by: `Kind/name` of the documents that take over; reason: why it is
     left to be done by hand, empty where it converts; changes: behaviour that differs.

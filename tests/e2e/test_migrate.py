@@ -62,7 +62,7 @@ def _folder(folder: Path) -> Path:
     return folder
 
 
-def test_migrate_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_migrate_policies_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     page = "how-to/migrate-policies.md"
     check_page(page, _folder(tmp_path), request.config.getoption("--update-golden"))
 

@@ -19,8 +19,17 @@ from chartkit.migration.rules import LegacyRule, legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
-from chartkit.scan.files import CHART_FILE, existing, is_chart, walk
-from chartkit.scan.inputs import STDIN, ChartOptions, Note, is_object, render_inputs
+from chartkit.scan.inputs import (
+    CHART_FILE,
+    STDIN,
+    ChartOptions,
+    Note,
+    existing,
+    is_chart,
+    is_object,
+    render_inputs,
+    walk,
+)
 from chartkit.scan.policies import MARK
 
 HELM_SYNTAX: Final = "helm-syntax"

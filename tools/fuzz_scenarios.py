@@ -123,8 +123,16 @@ def _scans() -> list[Scenario]:
             found.append(Scenario(f"preview {name} {part}", previews, files, weight=4))
     scan = ["scan", *judged]
     set_all = ["--set", "a=b", "--param", "x=1", "--at", "now", "-n", "n", "--release", "r"]
+    plans = ["migrate", "plan", "p.yaml", "e.yaml"]
     return [
         *found,
+        Scenario(
+            "migrate plan",
+            [[*plans, "-o", output] for output in ("text", "json", "markdown")],
+            {"p.yaml": POLICY, "e.yaml": EXCEPTION},
+            weight=30,
+        ),
+        Scenario("migrate recording", [["migrate", "plan", "rec"]], RECORDING),
         Scenario(
             "scan json",
             [

@@ -15,7 +15,7 @@ from chartkit.migration.rules import LegacyRule
 from chartkit.model import Diagnostic, Location, Resource
 
 
-class Verdict(StrEnum):
+class Convertibility(StrEnum):
     """The answer to whether a rule converts to the kinds of policies.kyverno.io."""
 
     CONVERTS = "converts"
@@ -57,7 +57,7 @@ class PlannedRule:
     """A rule and its verdict; notes: the behaviour that changes, or why it is done by hand."""
 
     rule: LegacyRule
-    verdict: Verdict
+    verdict: Convertibility
     location: Location
     notes: tuple[str, ...] = ()
     replaced_by: tuple[str, ...] = ()
@@ -101,7 +101,7 @@ class Tally:
     """The number of objects, and of their rules by verdict."""
 
     objects: int
-    verdicts: Counter[Verdict]
+    verdicts: Counter[Convertibility]
 
 
 def make_plan(inventory: Inventory, convert: Converter | None) -> Plan:
@@ -112,17 +112,17 @@ def make_plan(inventory: Inventory, convert: Converter | None) -> Plan:
 
 def _planned(legacy: LegacyObject, convert: Converter | None) -> tuple[PlannedRule, ...]:
     if legacy.refusal:
-        return _all(legacy, Verdict.BY_HAND, legacy.refusal)
+        return _all(legacy, Convertibility.BY_HAND, legacy.refusal)
     if convert is None:
-        return _all(legacy, Verdict.UNKNOWN)
+        return _all(legacy, Convertibility.UNKNOWN)
     try:
         outcomes = list(convert(legacy.resource))
     except ChartkitError as error:
-        return _all(legacy, Verdict.BY_HAND, error.message)
+        return _all(legacy, Convertibility.BY_HAND, error.message)
     return tuple(_rule(legacy, rule, outcomes) for rule in legacy.rules)
 
 
-def _all(legacy: LegacyObject, verdict: Verdict, *notes: str) -> tuple[PlannedRule, ...]:
+def _all(legacy: LegacyObject, verdict: Convertibility, *notes: str) -> tuple[PlannedRule, ...]:
     place = legacy.resource.location
     return tuple(PlannedRule(rule, verdict, place, notes) for rule in legacy.rules)
 
@@ -131,12 +131,12 @@ def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[Outcome]) -> Pl
     """Return the plan of a rule by the first outcome of its name, which is taken out."""
     outcome = next((each for each in outcomes if each.rule == rule.name), None)
     if outcome is None:
-        return PlannedRule(rule, Verdict.UNKNOWN, legacy.resource.location)
+        return PlannedRule(rule, Convertibility.UNKNOWN, legacy.resource.location)
     outcomes.remove(outcome)
     place, replaced_by = outcome.location, tuple(outcome.replaced_by)
     if outcome.reason:
-        return PlannedRule(rule, Verdict.BY_HAND, place, (outcome.reason,))
-    verdict = Verdict.CHANGES if outcome.changes else Verdict.CONVERTS
+        return PlannedRule(rule, Convertibility.BY_HAND, place, (outcome.reason,))
+    verdict = Convertibility.CHANGES if outcome.changes else Convertibility.CONVERTS
     return PlannedRule(rule, verdict, place, tuple(outcome.changes), replaced_by)
 
 
@@ -148,7 +148,7 @@ def _by_type(planned: PlannedObject) -> Iterator[tuple[str, list[PlannedRule]]]:
 def _tallies(parts: Iterable[tuple[str, Sequence[PlannedRule]]]) -> dict[str, Tally]:
     """Return the totals by key of parts of objects: the key, and its rules of one object."""
     counts: Counter[str] = Counter()
-    verdicts: dict[str, Counter[Verdict]] = {}
+    verdicts: dict[str, Counter[Convertibility]] = {}
     for key, rules in parts:
         counts[key] += 1
         verdicts.setdefault(key, Counter()).update(rule.verdict for rule in rules)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.kyverno.changes import refuses_legacy_policies
-from chartkit.migration.plan import Plan, PlannedObject, PlannedRule, Tally, Verdict
+from chartkit.migration.plan import Convertibility, Plan, PlannedObject, PlannedRule, Tally
 from chartkit.model import Body, Diagnostic
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
@@ -18,10 +18,10 @@ from chartkit.safe_text import shown
 _WIDTH: Final = 80
 _INDENT: Final = " " * 13
 _WORDS: Final = {
-    Verdict.CONVERTS: "converts",
-    Verdict.CHANGES: "changes",
-    Verdict.BY_HAND: "by hand",
-    Verdict.UNKNOWN: "not known",
+    Convertibility.CONVERTS: "converts",
+    Convertibility.CHANGES: "changes",
+    Convertibility.BY_HAND: "by hand",
+    Convertibility.UNKNOWN: "not known",
 }
 _HEADS: Final = ("CONVERT", "CHANGE", "BY HAND", "NOT KNOWN")
 _NO_RULES: Final = "no rules"
@@ -85,7 +85,7 @@ def _table(head: str, tallies: Mapping[str, Tally]) -> list[str]:
 
 def _total_rows(tallies: Mapping[str, Tally]) -> Iterator[tuple[str, ...]]:
     for key, tally in tallies.items():
-        counts = (str(tally.verdicts[verdict]) for verdict in Verdict)
+        counts = (str(tally.verdicts[verdict]) for verdict in Convertibility)
         yield key, str(tally.objects), str(tally.verdicts.total()), *counts
 
 
@@ -170,7 +170,7 @@ def _totals_body(tallies: Mapping[str, Tally]) -> Body:
         key: {
             "objects": tally.objects,
             "rules": tally.verdicts.total(),
-            **{str(verdict): tally.verdicts[verdict] for verdict in Verdict},
+            **{str(verdict): tally.verdicts[verdict] for verdict in Convertibility},
         }
         for key, tally in tallies.items()
     }

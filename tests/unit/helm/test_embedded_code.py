@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from chartkit.charts.plan import ChartPlan
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
-from chartkit.helm.embedded_code import UpstreamText, read_upstream
+from chartkit.helm.embedded_code import UpstreamText, first_code, read_upstream
 from chartkit.helm.render import render_chart
+from tests.shared import shared
 
 _GUARDED = """\
 {{- /* Ours. */ -}}
@@ -164,3 +165,29 @@ def test_helm_prints_what_the_outline_says(text: str) -> None:
         return
     if not found.has_code:
         assert _rendered(found.template) == found.outline
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: b\n", None),
+        ("a: '{{ request.object.metadata.name }}'\n", None),
+        ("a: '{{ element.image || `[]` }} and \\{{ x }}'\n", None),
+        ("a: '{{ to_upper(name) }}'\nb: '{{ @ }}'\n", None),
+        ("a: b\nc: {{ .Values.c }}\n", 2),
+        ("{{- if .Values.c }}\na: b\n{{- end }}\n", 1),
+        ("a: '{{ request.operation }}'\nb: {{ include \"x\" . | indent 4 }}\n", 2),
+        ("{{/* A comment. */}}\na: b\n", 1),
+        ("a:\n  b: {{ `{{ request.operation }}` }}\n", 2),
+        ("a: {{ $name }}\n", 1),
+    ],
+)
+def test_the_first_helm_code_of_a_text(text: str, line: int | None) -> None:
+    assert first_code(text) == line
+
+
+def test_no_policy_of_the_public_library_is_taken_for_helm_code() -> None:
+    files = sorted(shared("conformance/policy-library").rglob("*.yaml"))
+    assert len(files) > 500
+    found = {file.name: first_code(file.read_text("utf-8")) for file in files}
+    assert {name: line for name, line in found.items() if line is not None} == {}

@@ -11,7 +11,7 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.migration.inventory import Inventory, LegacyObject
 from chartkit.migration.origin import origin_of
-from chartkit.migration.plan import Converter, Outcome, Plan, Verdict, make_plan
+from chartkit.migration.plan import Converter, Convertibility, Outcome, Plan, make_plan
 from chartkit.migration.plan_report import FORMATS
 from chartkit.migration.rules import legacy_rules
 from chartkit.model import Diagnostic, Location, Resource, Severity
@@ -60,12 +60,12 @@ def _plan(*objects: LegacyObject, convert: Converter | None = _convert) -> Plan:
 def test_verdicts_come_from_the_converter() -> None:
     (planned,) = _plan(_policy("p", *_NAMES)).objects
     assert [rule.verdict for rule in planned.rules] == [
-        Verdict.CONVERTS,
-        Verdict.CHANGES,
-        Verdict.BY_HAND,
-        Verdict.UNKNOWN,
-        Verdict.CONVERTS,
-        Verdict.BY_HAND,
+        Convertibility.CONVERTS,
+        Convertibility.CHANGES,
+        Convertibility.BY_HAND,
+        Convertibility.UNKNOWN,
+        Convertibility.CONVERTS,
+        Convertibility.BY_HAND,
     ]
     assert planned.rules[1].notes == ("An absent label fails.",)
     assert planned.rules[2].notes == ("asks a service by POST",)
@@ -76,13 +76,13 @@ def test_verdicts_come_from_the_converter() -> None:
 @pytest.mark.parametrize(
     ("convert", "refusal", "verdict", "notes"),
     [
-        (None, "", Verdict.UNKNOWN, ()),
-        (_refuse, "", Verdict.BY_HAND, ("no form at all",)),
-        (_convert, "has no match", Verdict.BY_HAND, ("has no match",)),
+        (None, "", Convertibility.UNKNOWN, ()),
+        (_refuse, "", Convertibility.BY_HAND, ("no form at all",)),
+        (_convert, "has no match", Convertibility.BY_HAND, ("has no match",)),
     ],
 )
 def test_a_verdict_on_a_whole_object(
-    convert: Converter | None, refusal: str, verdict: Verdict, notes: tuple[str, ...]
+    convert: Converter | None, refusal: str, verdict: Convertibility, notes: tuple[str, ...]
 ) -> None:
     (planned,) = _plan(_policy("p", "a", "b", refusal=refusal), convert=convert).objects
     assert [(rule.verdict, rule.notes) for rule in planned.rules] == [(verdict, notes)] * 2

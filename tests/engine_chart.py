@@ -11,7 +11,7 @@ from typing import Any
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.plan import ChartPlan
-from chartkit.helm.render import Rendered, render_chart
+from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Body, Json
 
 KUBE_VERSION = "v1.35.0"
@@ -39,7 +39,7 @@ def folder() -> Path:
     return chart
 
 
-def render(values: Mapping[str, Any] | None = None) -> Rendered:
+def render(values: Mapping[str, Any] | None = None) -> RenderedChart:
     """The chart as release `kyverno` in namespace `kyverno`."""
     return render_chart(
         folder(),

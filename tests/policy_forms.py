@@ -49,16 +49,18 @@ _POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io", "admissionregistra
 Parameters = Mapping[str, Mapping[str, Json]]
 """The values of parameters, by policy."""
 
-Rendered = Mapping[str, tuple[Resource, ...]]
+RenderedChart = Mapping[str, tuple[Resource, ...]]
 """What each policy is in one form: itself, and in CEL what the chart derives, bindings too."""
 
 
-def render(form: str, parameters: Parameters) -> Rendered:
+def render(form: str, parameters: Parameters) -> RenderedChart:
     """The policies that have an entry; one that has nothing to say at its values is empty."""
     return _render(form, json.dumps({name: dict(given) for name, given in parameters.items()}))
 
 
-def standard(form: str, minor: int, groups: Iterable[str] = ("baseline", "restricted")) -> Rendered:
+def standard(
+    form: str, minor: int, groups: Iterable[str] = ("baseline", "restricted")
+) -> RenderedChart:
     """The Pod Security Standards of a version, by policy; groups: which of the library's."""
     wanted = frozenset(groups)
     policies = [p for p in library().policies.values() if p.group in ("baseline", "restricted")]
@@ -83,7 +85,7 @@ def judge(policies: Iterable[RunnablePolicy], resource: Resource) -> list[RuleRe
 
 
 @cache
-def _render(form: str, parameters: str) -> Rendered:
+def _render(form: str, parameters: str) -> RenderedChart:
     given: dict[str, Body] = json.loads(parameters)
     names = [policy.name for policy in library().policies.values()]
     settings: Body = {name: {"enabled": name in given} for name in names}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chartkit.library.policy import LibraryPolicy
-from chartkit.library.profiles import Resolved
+from chartkit.library.profiles import Selection
 from chartkit.output.write import GeneratedChart
 
 
@@ -19,4 +19,4 @@ class ChartPlan(GeneratedChart):
     """
 
     policies: tuple[LibraryPolicy, ...] | None = field(default=None, repr=False)
-    resolved: Mapping[str, Resolved] = field(default_factory=dict, repr=False)
+    resolved: Mapping[str, Selection] = field(default_factory=dict, repr=False)

@@ -41,7 +41,7 @@ def check_compat(
 
 def _subjects(
     path: Path | None, kyverno: str | None, kubernetes: str | None
-) -> list[compatibility.Subject]:
+) -> list[compatibility.VersionCheck]:
     today = date.today()
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:

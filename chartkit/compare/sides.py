@@ -14,7 +14,7 @@ from chartkit.charts.names import REPORTER
 from chartkit.charts.policies.values_schema import CHART_NAME
 from chartkit.documents.reader import read_file, resources
 from chartkit.errors import InputError
-from chartkit.helm.render import Rendered, render_chart
+from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.network.downloads.checkout import is_checkout, read_checkout
 from chartkit.network.downloads.limits import DEFAULT
@@ -54,7 +54,7 @@ def of_environment(
     return Side(name, tuple(found), tuple(warnings))
 
 
-def _chart(folder: Path, environment: Environment) -> Rendered:
+def _chart(folder: Path, environment: Environment) -> RenderedChart:
     values = folder / f"values_{environment.name}.yaml"
     if not values.is_file():
         hint = "`chartkit render` writes the charts"

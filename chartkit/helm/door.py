@@ -14,7 +14,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place
-from chartkit.helm.staging import Stage, Staged
+from chartkit.helm.staging import Stage, StagedChart
 from chartkit.helm.stopped import Probe, stopped_at
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder
@@ -105,7 +105,7 @@ class Door:
             return self._backend.lint(staged.folder, values, target, schema)
 
     @contextmanager
-    def _staged(self, chart: Path, values: Body, target: Target) -> Iterator[Staged]:
+    def _staged(self, chart: Path, values: Body, target: Target) -> Iterator[StagedChart]:
         """A copy to work on; where Helm is stopped, the template is found, and messages speak of
         the chart."""
         staged = self._stage.staged(chart)

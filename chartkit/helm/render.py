@@ -40,7 +40,7 @@ _SEVERITIES = {_LOGGED: Severity.NOTE, 1: Severity.NOTE, 2: Severity.WARNING, 3:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedChart:
     """The result of rendering a chart.
 
     resources: what Helm installs, in the order of the templates' names; hooks: what it runs at
@@ -66,7 +66,7 @@ def render_chart(
     kube_version: str | None = None,
     api_versions: Sequence[str] = (),
     shown: Path | None = None,
-) -> Rendered:
+) -> RenderedChart:
     """Renders a chart folder, or a plan with its values.yaml, as `helm template` does.
 
     values_files: values files or values, the last wins; kube_version: `v1.34.0`; api_versions:
@@ -83,7 +83,7 @@ def render_chart(
         rendered = answer.files
         texts = {file: text for file, text in rendered.items() if not file.endswith(_NOTES)}
         found = _objects(texts, folder, name)
-        return Rendered(
+        return RenderedChart(
             resources=tuple(each for each in found if not is_hook(each)),
             hooks=tuple(each for each in found if is_hook(each)),
             crds=tuple(_objects(crds, folder, name)),

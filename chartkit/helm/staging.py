@@ -28,7 +28,7 @@ _MANIFESTS: Final = (".yaml", ".yml", ".json")
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedChart:
     """A checked copy of a chart; crds: its texts below `crds/`, as `Helm.crds` gives them;
     warnings: what its schemas refer to that Helm passes over."""
 
@@ -43,9 +43,9 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Path, tuple[list[Entry], Staged]] = OrderedDict()
+        self._kept: OrderedDict[Path, tuple[list[Entry], StagedChart]] = OrderedDict()
 
-    def staged(self, chart: Path) -> Staged:
+    def staged(self, chart: Path) -> StagedChart:
         """A copy of a chart as it is now. Raises ChartError for what leads out of it: links, and
         references of schemas."""
         found = entries(chart)
@@ -61,7 +61,7 @@ class Stage:
                 shutil.rmtree(oldest.folder.parent, ignore_errors=True)
             return staged
 
-    def _copied(self, chart: Path, found: list[Entry]) -> Staged:
+    def _copied(self, chart: Path, found: list[Entry]) -> StagedChart:
         files = {each.name: read(each.path, each.name) for each in found if not each.folder}
         unresolved: list[str] = []
         crds = dict(_checked(files, "", "", unresolved))
@@ -72,7 +72,7 @@ class Stage:
                 (folder / each.name).mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (folder / name).write_bytes(content)
-        return Staged(folder, crds, bounded(unresolved))
+        return StagedChart(folder, crds, bounded(unresolved))
 
 
 def _checked(

@@ -17,7 +17,7 @@ from chartkit.charts.policies.values_schema import CHART_NAME as POLICIES
 from chartkit.compare.objects import ObjectChange, compare
 from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.helm.render import Rendered, read_values, render_chart
+from chartkit.helm.render import RenderedChart, read_values, render_chart
 from chartkit.install.records import deployed_objects
 from chartkit.install.releases import DesiredRelease, Release, Releases, Status
 from chartkit.install.roles import ownerless
@@ -51,7 +51,7 @@ class Step:
     there: Release | None
     action: Action
     changes: tuple[ObjectChange, ...]
-    rendered: Rendered = field(repr=False)
+    rendered: RenderedChart = field(repr=False)
 
     @property
     def roles(self) -> list[str]:

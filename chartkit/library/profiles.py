@@ -72,7 +72,7 @@ class ResolvedPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class Selection:
     """The policies and parameters of profiles and an environment together.
 
     profiles: names of the profiles asked for; policies: by name; parameters: those for every
@@ -93,15 +93,15 @@ def read_profile(reference: str, folder: Path, location: Location | None = None)
     return _read(reference, folder, location, ())
 
 
-def resolve(profiles: Sequence[Profile], library: Library) -> Resolved:
+def resolve(profiles: Sequence[Profile], library: Library) -> Selection:
     """Return the profiles merged, the last one's settings first; raise InputError."""
-    resolved = Resolved(tuple(profile.name for profile in profiles), {}, {})
+    resolved = Selection(tuple(profile.name for profile in profiles), {}, {})
     for profile in profiles:
         resolved = _with_profile(resolved, profile, library)
     return resolved
 
 
-def resolve_project(project: Project, library: Library) -> Resolved:
+def resolve_project(project: Project, library: Library) -> Selection:
     """Return what the project's own profiles, policies and exclusions come to; raises InputError.
 
     A policy that only an environment has is not in it.
@@ -115,7 +115,7 @@ def resolve_project(project: Project, library: Library) -> Resolved:
     return replace(resolved, exclude=project.exclude)
 
 
-def resolve_environments(project: Project, library: Library) -> dict[str, Resolved]:
+def resolve_environments(project: Project, library: Library) -> dict[str, Selection]:
     """Return what each environment gets, by its name.
 
     Raises InputError, also for settings of the project for a policy that no environment has.
@@ -134,7 +134,7 @@ def resolve_environments(project: Project, library: Library) -> dict[str, Resolv
     return resolved
 
 
-def resolve_environment(environment: Environment, library: Library, root: Path) -> Resolved:
+def resolve_environment(environment: Environment, library: Library, root: Path) -> Selection:
     """Return an environment's policies; root: the project's folder. Raise InputError."""
     profiles = [
         read_profile(reference, root, environment.locate("profiles", index))
@@ -151,8 +151,11 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
 
 
 def _with_policies(
-    resolved: Resolved, policies: Mapping[str, PolicySettings], library: Library, where: str = ""
-) -> Resolved:
+    resolved: Selection,
+    policies: Mapping[str, PolicySettings],
+    library: Library,
+    where: str = "",
+) -> Selection:
     """Return the same with settings of single policies.
 
     where: whose settings they are. A policy that is in no profile is an error in those of an
@@ -171,8 +174,8 @@ def _with_policies(
 
 
 def with_parameters(
-    resolved: Resolved, parameters: Mapping[str, Json], library: Library
-) -> Resolved:
+    resolved: Selection, parameters: Mapping[str, Json], library: Library
+) -> Selection:
     """The same with other parameter values; raises InputError.
 
     parameters: by name, for every policy that has it, or by policy and name (`policy.name`).
@@ -239,7 +242,7 @@ def _file(reference: str, folder: Path, location: Location | None) -> Path:
     return built_in
 
 
-def _with_profile(resolved: Resolved, profile: Profile, library: Library) -> Resolved:
+def _with_profile(resolved: Selection, profile: Profile, library: Library) -> Selection:
     for parent in profile.extends:
         resolved = _with_profile(resolved, parent, library)
     locate = profile.document.locate
@@ -266,7 +269,7 @@ def _with_profile(resolved: Resolved, profile: Profile, library: Library) -> Res
     return resolved
 
 
-def _with_parameters(resolved: Resolved, parameters: Mapping[str, Json]) -> Resolved:
+def _with_parameters(resolved: Selection, parameters: Mapping[str, Json]) -> Selection:
     """Values for every policy: what was said before of single policies no longer counts."""
     policies = {
         name: replace(
@@ -281,7 +284,7 @@ def _with_parameters(resolved: Resolved, parameters: Mapping[str, Json]) -> Reso
 
 
 def _meant(
-    resolved: Resolved, library: Library, reference: str, location: Location | None
+    resolved: Selection, library: Library, reference: str, location: Location | None
 ) -> LibraryPolicy:
     """The policy of a reference; a name alone is first that of a policy that is there already."""
     there = resolved.policies.get(reference)
@@ -299,7 +302,7 @@ def require_same(one: ResolvedPolicy, policy: LibraryPolicy, location: Location)
         )
 
 
-def _with_policy(resolved: Resolved, policy: LibraryPolicy, settings: PolicySettings) -> Resolved:
+def _with_policy(resolved: Selection, policy: LibraryPolicy, settings: PolicySettings) -> Selection:
     before = resolved.policies.get(policy.name)
     if before is None:
         before = ResolvedPolicy(policy, True, settings.location)

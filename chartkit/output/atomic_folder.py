@@ -141,7 +141,7 @@ def replace_folder(new: Path, target: Path) -> None:
         new.rename(target)
         return
     if not _exchange(new, target):
-        aside = _aside(target)
+        aside = target.parent / f".{target.name}{_OLD}"
         target.rename(aside)
         new.rename(target)
         new = aside
@@ -185,10 +185,6 @@ def _repair(left: Path, target: Path) -> None:
         left.rename(target)
     else:
         shutil.rmtree(left)
-
-
-def _aside(target: Path) -> Path:
-    return target.parent / f".{target.name}{_OLD}"
 
 
 def _exchange(one: Path, other: Path) -> bool:

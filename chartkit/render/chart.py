@@ -24,13 +24,13 @@ from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import RenderError
 from chartkit.helm import backend as helm
 from chartkit.helm.model import DryRun
-from chartkit.helm.render import Rendered, admit, dry_run, lint_chart, render_chart
+from chartkit.helm.render import RenderedChart, admit, dry_run, lint_chart, render_chart
 from chartkit.library.policy import LibraryPolicy
-from chartkit.library.profiles import Resolved
+from chartkit.library.profiles import Selection
 from chartkit.model import Body, Diagnostic, Resource
 from chartkit.output.write import Tree
 from chartkit.project.project import Environment, Project, Workload
-from chartkit.values.lint import Subject as LintSubject
+from chartkit.values.lint import ChartValues
 
 _THREADS: Final = 4
 
@@ -97,7 +97,7 @@ class Chart:
     environment: Environment
     values: Document
     executor: Executor
-    rendering: Future[Rendered]
+    rendering: Future[RenderedChart]
     admission: Future[DryRun | None]
     linting: Future[list[Diagnostic]]
 
@@ -106,7 +106,7 @@ class Chart:
         """The chart's name, which is also that of its release."""
         return self.files.name
 
-    def rendered(self) -> Rendered:
+    def rendered(self) -> RenderedChart:
         """Wait for `helm template` with the environment's values; raise RenderError."""
         return self.rendering.result()
 
@@ -124,7 +124,7 @@ class Chart:
         """Wait for `helm lint`."""
         return self.linting.result()
 
-    def start_rendering(self, *over: Body, part: Path | None = None) -> Future[Rendered]:
+    def start_rendering(self, *over: Body, part: Path | None = None) -> Future[RenderedChart]:
         """Start rendering with further values over the environment's.
 
         part: a folder with the part of the chart that matters. Where Helm refuses it, the whole
@@ -132,17 +132,17 @@ class Chart:
         """
         return self.executor.submit(self._render, over, part)
 
-    def _render(self, over: Sequence[Body], part: Path | None) -> Rendered:
+    def _render(self, over: Sequence[Body], part: Path | None) -> RenderedChart:
         target = _target(self.files, self.environment)
         if part is not None:
             with suppress(RenderError):
                 return render_chart(part, [self.values, *over], **target)
         return render_chart(self.files.folder, [self.values, *over], **target)
 
-    def lint_subject(self, resources: Sequence[Resource] = ()) -> LintSubject:
+    def lint_subject(self, resources: Sequence[Resource] = ()) -> ChartValues:
         """Return the chart as the rules for values take it."""
         defaults, schema = self.files.document("values.yaml"), self.files.schema()
-        return LintSubject(defaults, (self.values,), schema, self.environment.apis, resources)
+        return ChartValues(defaults, (self.values,), schema, self.environment.apis, resources)
 
 
 def start_chart(
@@ -204,7 +204,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CheckTarget:
     """One environment to check.
 
     engine: None where the project does not install Kyverno there; resolved: the environment's
@@ -217,7 +217,7 @@ class Subject:
     engine: Chart | None
     others: tuple[Chart, ...]
     workloads: tuple[Workload, ...]
-    resolved: Resolved | None
+    resolved: Selection | None
 
     @property
     def charts(self) -> list[Chart]:
@@ -231,13 +231,15 @@ def subject(
     environment: Environment,
     charts: Sequence[Chart],
     workloads: Sequence[Workload],
-    resolved: Resolved | None,
-) -> Subject:
+    resolved: Selection | None,
+) -> CheckTarget:
     """Gather what belongs to an environment; workloads: further ones, from the command line."""
     own = {chart.name: chart for chart in charts if chart.environment is environment}
     others = tuple(own[name] for name in (REPORTER,) if name in own)
     scanned = (*environment.workloads, *workloads)
-    return Subject(project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved)
+    return CheckTarget(
+        project, environment, own[POLICIES], own.get(ENGINE), others, scanned, resolved
+    )
 
 
 _PARTS: Final = "parts"

@@ -26,7 +26,7 @@ _RANGE = compat.RULE_RANGE
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class VersionCheck:
     """One thing that was checked.
 
     kyverno, kubernetes: None where it names none; status: `supported`, `above`, `below`,
@@ -56,7 +56,7 @@ def pair(
     today: date,
     location: Location | None = None,
     release: Release | None = None,
-) -> Subject:
+) -> VersionCheck:
     """Return a Kyverno version, and a cluster to judge it against if there is one; release:
     Kyverno's with its patch where that is known, whose known faults are then named."""
     if kyverno in announced():
@@ -65,16 +65,16 @@ def pair(
     if kubernetes is None:
         row = compat.compatibility(kyverno, location)
         ended = compat.end_of_life(row, today, location)
-        return Subject(name, kyverno, None, "unknown", row, (), (*ended, *faults))
+        return VersionCheck(name, kyverno, None, "unknown", row, (), (*ended, *faults))
     verdict = compat.judge(kyverno, kubernetes, today, location)
     found = (*compat.diagnostics(verdict, location), *faults)
     row = verdict.compatibility
-    return Subject(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
+    return VersionCheck(name, kyverno, kubernetes, verdict.support, row, verdict.fitting, found)
 
 
 def _announced(
     name: str, kyverno: Version, kubernetes: Version | None, location: Location | None
-) -> Subject:
+) -> VersionCheck:
     """Return a Kyverno version that is no supported pair with any cluster yet."""
     announcement = announced()[kyverno]
     found = Diagnostic(
@@ -85,20 +85,22 @@ def _announced(
         announcement.advice,
     )
     fitting = () if kubernetes is None else compat.fitting_kyverno(kubernetes)
-    return Subject(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,))
+    return VersionCheck(name, kyverno, kubernetes, ANNOUNCED, None, fitting, (found,))
 
 
-def cluster(kubernetes: Version) -> Subject:
+def cluster(kubernetes: Version) -> VersionCheck:
     """Return a cluster alone: which Kyverno versions support it."""
     fitting = compat.fitting_kyverno(kubernetes)
     found: tuple[Diagnostic, ...] = ()
     if not fitting:
         message = f"no known Kyverno supports Kubernetes {kubernetes}"
         found = (Diagnostic(compat.RULE_UNSUPPORTED, Severity.ERROR, message),)
-    return Subject(f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, found)
+    return VersionCheck(
+        f"Kubernetes {kubernetes}", None, kubernetes, "unknown", None, fitting, found
+    )
 
 
-def environment(env: Environment, today: date) -> Subject:
+def environment(env: Environment, today: date) -> VersionCheck:
     """Return a project's environment: its pair of versions, and the form of its policies."""
     subject = pair(env.name, env.kyverno, env.kubernetes, today, env.locate("kyverno"), env.release)
     if env.policy_type is not PolicyType.ADMISSION:
@@ -107,7 +109,7 @@ def environment(env: Environment, today: date) -> Subject:
     return replace(subject, diagnostics=(*subject.diagnostics, *found))
 
 
-def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
+def chart(folder: Path, kubernetes: Version | None, today: date) -> VersionCheck:
     """Return a chart's folder: the Kyverno version that its appVersion names.
 
     Besides the pair, Chart.yaml's kubeVersion must admit clusters that the version supports, and
@@ -130,7 +132,7 @@ def chart(folder: Path, kubernetes: Version | None, today: date) -> Subject:
         return subject
     text, path = given
     found = _range(text, subject.row, kubernetes, documents[0].locate(*path))
-    return Subject(
+    return VersionCheck(
         subject.name,
         kyverno,
         kubernetes,
@@ -188,7 +190,7 @@ def _admitted(text: str, clusters: Sequence[Version]) -> list[Version]:
     return admitted
 
 
-def as_text(subject: Subject) -> str:
+def as_text(subject: VersionCheck) -> str:
     """Return a subject in words: the verdict, findings, and what fits."""
     pair_text = f"Kyverno {subject.kyverno} on Kubernetes {subject.kubernetes}: {subject.status}"
     if subject.status == ANNOUNCED:
@@ -207,7 +209,7 @@ def as_text(subject: Subject) -> str:
     return "\n".join(lines)
 
 
-def as_json(subject: Subject) -> dict[str, Any]:
+def as_json(subject: VersionCheck) -> dict[str, Any]:
     """Return a subject for programs; dates are ISO 8601, null where they are not known."""
     row = subject.row
     return {
@@ -235,7 +237,7 @@ def as_json(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _changes(subject: Subject) -> tuple[Change, ...]:
+def _changes(subject: VersionCheck) -> tuple[Change, ...]:
     """Return the changes of a version that is announced, with their sources."""
     if subject.kyverno is None or subject.status != ANNOUNCED:
         return ()

@@ -21,14 +21,14 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Location
 from chartkit.output import write
 from chartkit.output.write import Tree
-from chartkit.render.chart import ALL, Chart, Subject
+from chartkit.render.chart import ALL, Chart, CheckTarget
 from chartkit.render.model import Outcome, Row
 
 _RECORD: Final = ".chartkit"
 """A file that `kubectl apply` of the folder leaves alone, as its name has no suffix."""
 
 
-def manifests(folder: Path, subject: Subject) -> Tree:
+def manifests(folder: Path, subject: CheckTarget) -> Tree:
     """Return what each chart installs in an environment, CRDs first, as one file a chart.
 
     folder: that of all environments. Raise RenderError.

@@ -17,12 +17,12 @@ from chartkit.documents.reader import read_source, read_text
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body, Resource
 from chartkit.output.write import Tree
-from chartkit.render.chart import Chart, Subject
+from chartkit.render.chart import Chart, CheckTarget
 
 FOLDER: Final = "kustomize"
 
 
-def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
+def trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]:
     """Yield a folder for each chart; root: the project's. Raise RenderError."""
     engines = {each.environment.name: each.engine for each in subjects if each.engine is not None}
     policies = {each.environment.name: each.policies for each in subjects}
@@ -34,7 +34,7 @@ def trees(root: Path, subjects: Sequence[Subject]) -> Iterator[Tree]:
         yield _tree(root, next(iter(charts.values())).name, overlays(rendered))
 
 
-def _others(subjects: Sequence[Subject]) -> Iterator[dict[str, Chart]]:
+def _others(subjects: Sequence[CheckTarget]) -> Iterator[dict[str, Chart]]:
     """Yield further charts by environment; every environment has the same ones."""
     for at in range(len(subjects[0].others)):
         yield {each.environment.name: each.others[at] for each in subjects}

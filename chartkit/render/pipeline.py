@@ -30,7 +30,7 @@ from chartkit.render.chart import (
     ALL,
     Chart,
     ChartFiles,
-    Subject,
+    CheckTarget,
     helm_threads,
     start_chart,
     subject,
@@ -172,7 +172,7 @@ def _start_helm(
 
 def _subjects(
     project: Project, options: RenderOptions, charts: Sequence[Chart], plans: Sequence[ChartPlan]
-) -> list[Subject]:
+) -> list[CheckTarget]:
     resolved = _policies(plans).resolved
     return [
         subject(project, env, charts, options.workloads, resolved.get(env.name))
@@ -180,7 +180,7 @@ def _subjects(
     ]
 
 
-def _check(subjects: Sequence[Subject], plans: Sequence[ChartPlan]) -> Iterator[Row]:
+def _check(subjects: Sequence[CheckTarget], plans: Sequence[ChartPlan]) -> Iterator[Row]:
     policies = _policies(plans).policies
     return merge_environments(
         [row for each in subjects for row in check_environment(each, policies)]

@@ -6,7 +6,7 @@ it acts on an object of `bad.yaml` and leaves one of `good.yaml` alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -94,12 +94,8 @@ def _acts(result: RuleResult, given: Resource) -> bool:
         or result.generated
         or result.updated
         or result.patched_target
-        or list(_targets(result))
+        or any(other.patched_target or other.generated for other in result.others)
     )
-
-
-def _targets(result: RuleResult) -> Iterator[RuleResult]:
-    return (other for other in result.others if other.patched_target or other.generated)
 
 
 def _cleaning(policies: Sequence[Cleaner], given: Resource, world: World) -> Verdict:

@@ -38,7 +38,7 @@ def text(name: str) -> str:
     return (_FOLDER / name).read_text("utf-8")
 
 
-class Placed(Protocol):
+class LocatedValue(Protocol):
     """A value to check, and the place of each part of it. A `Document` is one."""
 
     @property
@@ -52,7 +52,7 @@ class Placed(Protocol):
 
 
 def violations(
-    document: Placed,
+    document: LocatedValue,
     schema: Mapping[str, Any],
     body: Json = None,
     ignore: frozenset[str] = frozenset(),
@@ -137,7 +137,7 @@ _Finding = tuple[list[str | int], str, str | None]
 
 
 def _diagnostic(
-    document: Placed, path: list[str | int], message: str, hint: str | None
+    document: LocatedValue, path: list[str | int], message: str, hint: str | None
 ) -> Diagnostic:
     return Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
 

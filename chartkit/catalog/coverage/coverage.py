@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.coverage.standards import Covered, Standard, StandardControl
+from chartkit.catalog.coverage.standards import CoverageLevel, Standard, StandardControl
 from chartkit.catalog.libraries import libraries, read_catalogue
 from chartkit.catalog.model import Entry, Kind
 from chartkit.charts.policies.chart import read_libraries
@@ -82,7 +82,7 @@ class Coverage:
     environments: tuple[str, ...]
     controls: tuple[ControlCover, ...]
 
-    def by_cover(self) -> Counter[Covered]:
+    def by_cover(self) -> Counter[CoverageLevel]:
         """The number of controls by their cover."""
         return Counter(each.control.covered for each in self.controls)
 

@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.catalog.coverage.coverage import ControlCover, Coverage, PolicyCover, State
-from chartkit.catalog.coverage.standards import Covered
+from chartkit.catalog.coverage.standards import CoverageLevel
 from chartkit.catalog.markdown import cell_code, link, prose, table
 from chartkit.model import Body
 
 _WIDTH: Final = 100
 _EXCLUDING: Final = "*"
-_REASON: Final[Mapping[Covered, str]] = MappingProxyType(
-    {Covered.PARTLY: "open: ", Covered.NOT: "no policy: "}
+_REASON: Final[Mapping[CoverageLevel, str]] = MappingProxyType(
+    {CoverageLevel.PARTLY: "open: ", CoverageLevel.NOT: "no policy: "}
 )
 _IN_FORCE: Final[Mapping[State, str]] = MappingProxyType(
     {
@@ -95,7 +95,7 @@ def _policy_text(cover: PolicyCover) -> str:
 
 def _totals(found: Coverage) -> Iterator[str]:
     counts = found.by_cover()
-    kinds = ", ".join(f"{counts[each]} {each}" for each in Covered)
+    kinds = ", ".join(f"{counts[each]} {each}" for each in CoverageLevel)
     yield f"{len(found.controls)} controls, covered by policies: {kinds}"
     for name in found.environments:
         states = found.by_state(name)
@@ -113,7 +113,7 @@ def as_json(found: Coverage) -> str:
         "version": found.standard.version,
         "source": found.standard.source,
         "controls": [_control_body(each) for each in found.controls],
-        "covered": {str(each): found.by_cover()[each] for each in Covered},
+        "covered": {str(each): found.by_cover()[each] for each in CoverageLevel},
         "environments": {
             name: {str(state): found.by_state(name)[state] for state in State}
             for name in found.environments

@@ -24,7 +24,7 @@ _NAMING: Final = ("policies", "also", "partly")
 """Keys of a control that policies cover."""
 
 
-class Covered(StrEnum):
+class CoverageLevel(StrEnum):
     """The part of a control that policies can cover."""
 
     WHOLLY = "wholly"
@@ -46,7 +46,7 @@ class StandardControl:
     title: str
     section: str
     source: str
-    covered: Covered
+    covered: CoverageLevel
     reason: str
     policies: tuple[str, ...]
     also: tuple[str, ...]
@@ -131,9 +131,9 @@ def _controls(document: Document) -> Iterator[StandardControl]:
 def _control(
     document: Document, place: tuple[str | int, ...], body: Body, section: str, source: str
 ) -> StandardControl:
-    covered = Covered.PARTLY if "partly" in body else Covered.WHOLLY
+    covered = CoverageLevel.PARTLY if "partly" in body else CoverageLevel.WHOLLY
     if "not" in body:
-        covered = Covered.NOT
+        covered = CoverageLevel.NOT
         for key in _NAMING:
             if key in body:
                 what = f"control '{body['id']}' has both 'not' and '{key}'"
@@ -162,5 +162,5 @@ def _require_unique(standard: Standard) -> None:
             raise InputError(f"there are two controls '{control.id}'", control.locate("id"), hint)
         twice = set(control.policies).intersection(control.also)
         if twice:
-            what = f"'{min(twice)}' stands in 'policies' and in 'also'"
+            what = f"'{min(twice)}' is in 'policies' and in 'also'"
             raise InputError(what, control.locate("also"))

@@ -50,8 +50,8 @@ from chartkit.library.forms import VALIDATING
 from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
 from chartkit.library.policy import FolderPolicy, LibraryPolicy
 from chartkit.library.profiles import (
-    Resolved,
     ResolvedPolicy,
+    Selection,
     read_profile,
     require_same,
     resolve,
@@ -163,7 +163,7 @@ def _clusters(project: Project) -> str:
 class _Chart:
     """The parts of the chart that all environments share."""
 
-    def __init__(self, library: Library, resolved: Sequence[Resolved]) -> None:
+    def __init__(self, library: Library, resolved: Sequence[Selection]) -> None:
         self.policies = policies = tuple(_carried(library, resolved))
         self._templates = read_templates(policies)
         rules = {each.policy.name: each.rules for each in self._templates}
@@ -176,7 +176,7 @@ class _Chart:
         self._catalogue = Catalogue(policies, rules, cel, standing)
         self._schema = values_schema(self._catalogue)
 
-    def require_versions(self, environment: Environment, resolved: Resolved) -> None:
+    def require_versions(self, environment: Environment, resolved: Selection) -> None:
         """Raises InputError where an environment's Kyverno or cluster is too old for a policy."""
         form = self._policy_type(environment)
         if form is PolicyType.ADMISSION:
@@ -202,14 +202,14 @@ class _Chart:
             return PolicyType(given)
         return PolicyType.VALIDATING if environment.kyverno >= _CEL_FROM else PolicyType.CLUSTER
 
-    def base_values(self, resolved: Resolved) -> Body:
+    def base_values(self, resolved: Selection) -> Body:
         return base_values(self._catalogue, resolved, self._schema)
 
-    def values_text(self, values: Body, resolved: Resolved) -> str:
+    def values_text(self, values: Body, resolved: Selection) -> str:
         header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
         return values_text(values, resolved, self._schema, header)
 
-    def environment_text(self, environment: Environment, resolved: Resolved, base: Body) -> str:
+    def environment_text(self, environment: Environment, resolved: Selection, base: Body) -> str:
         values = environment_values(environment, self._catalogue, resolved, base, self._schema)
         cluster = f"{'EKS' if environment.eks else 'Kubernetes'} {environment.kubernetes}"
         header = (
@@ -218,7 +218,7 @@ class _Chart:
         )
         return environment_text(resolved, values, self._schema, header)
 
-    def files(self, resolved: Resolved, values: Body, kube_version: str) -> dict[str, str]:
+    def files(self, resolved: Selection, values: Body, kube_version: str) -> dict[str, str]:
         source = bundled.chart_source_dir(CHART_NAME)
         context: dict[str, Any] = {
             "chart": {"name": CHART_NAME, **asdict(releases.current())},
@@ -294,7 +294,7 @@ def _too_old(
     return InputError(message, environment.locate("kyverno"), hint)
 
 
-def _carried(library: Library, resolved: Iterable[Resolved]) -> list[LibraryPolicy]:
+def _carried(library: Library, resolved: Iterable[Selection]) -> list[LibraryPolicy]:
     """Return the policies of the chart: those that the project names, and the whole Pod Security
     Standards, so that podSecurityStandard means what it says. A named policy replaces the
     standard's policy of the same name.

@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.library.policy import LibraryPolicy
-from chartkit.library.profiles import Resolved
+from chartkit.library.profiles import Selection
 from chartkit.model import Body, Json
 from chartkit.output.commented_yaml import Path, comment, commented
 from chartkit.project.project import Environment, Exclusion
@@ -29,7 +29,7 @@ _UPSTREAM: Final = (
 )
 
 
-def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
+def base_values(catalogue: Catalogue, resolved: Selection, schema: Body) -> Body:
     """Return every value of values.yaml: the schema's defaults under what the profiles set."""
     values = {
         key: copy.deepcopy(body["default"])
@@ -52,7 +52,11 @@ def base_values(catalogue: Catalogue, resolved: Resolved, schema: Body) -> Body:
 
 
 def environment_values(
-    environment: Environment, catalogue: Catalogue, resolved: Resolved, base: Body, schema: Body
+    environment: Environment,
+    catalogue: Catalogue,
+    resolved: Selection,
+    base: Body,
+    schema: Body,
 ) -> Body:
     """Return the values of an environment that differ from base; null removes a key of base."""
     own = {
@@ -69,7 +73,7 @@ def environment_values(
     return _difference(own, base)
 
 
-def values_text(values: Body, resolved: Resolved, schema: Body, header: str) -> str:
+def values_text(values: Body, resolved: Selection, schema: Body, header: str) -> str:
     """Return values.yaml: the description of each key is above it, from the schema."""
     properties = schema["properties"]
     reasons = _reasons(resolved)
@@ -101,7 +105,7 @@ def upstream_keys(schema: Body) -> list[str]:
     ]
 
 
-def environment_text(resolved: Resolved, values: Body, schema: Body, header: str) -> str:
+def environment_text(resolved: Selection, values: Body, schema: Body, header: str) -> str:
     """Return an environment's values file; the reason for an exclusion is above it."""
     reasons = _reasons(resolved)
 
@@ -111,7 +115,7 @@ def environment_text(resolved: Resolved, values: Body, schema: Body, header: str
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
 
-def _reasons(resolved: Resolved) -> Mapping[Path, Sequence[Exclusion]]:
+def _reasons(resolved: Selection) -> Mapping[Path, Sequence[Exclusion]]:
     """Return the exclusions by the path of their list in the values."""
     return {("exclude", "any"): resolved.exclude} | {
         ("policies", name, "exclude", "any"): policy.exclude
@@ -145,7 +149,7 @@ def _first_sentence(text: str) -> str:
     return sentence + "." if stop else text
 
 
-def _standard(catalogue: Catalogue, resolved: Resolved) -> tuple[str, dict[str, bool]]:
+def _standard(catalogue: Catalogue, resolved: Selection) -> tuple[str, dict[str, bool]]:
     """Return the nearest standard, and the policies to switch on or off in addition to it."""
     enabled = {name for name, each in resolved.policies.items() if each.enabled}
     candidates = [
@@ -162,7 +166,7 @@ def _standard(catalogue: Catalogue, resolved: Resolved) -> tuple[str, dict[str, 
     return min(reversed(candidates), key=lambda candidate: len(candidate[1]))
 
 
-def _policy_values(policy: LibraryPolicy, resolved: Resolved, enabled: bool | None) -> Body:
+def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | None) -> Body:
     given = resolved.policies.get(policy.name)
     action = given.action.value if given and given.action else None
     values: Body = {"enabled": enabled, "action": action}

@@ -170,7 +170,7 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
         profile = read_profile(reference, root, place)
         found |= set(_ancestry(profile))
         if profile.name not in _profile_names():
-            what = f"no profile '{profile.name}', and podSecurityStandard alone stands in for it"
+            what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, place))
     return next((each for each in _STANDARDS if f"pss-{each}" in found), ""), left
 

@@ -79,7 +79,7 @@ def _read(folder: Path) -> Vendored:
     chart = read_chart({name: (folder / name).read_bytes() for name in lock.files}, str(folder))
     if (chart.name, chart.version) != (folder.name, plain_version(lock.origin.ref)):
         what = f"is {chart.name} {chart.version}, and was vendored as {folder.name}"
-        raise InputError(f"{what} {lock.origin.ref}", Location(str(folder)), "vendor it anew")
+        raise InputError(f"{what} {lock.origin.ref}", Location(str(folder)), "vendor it again")
     return Vendored(folder, lock, chart)
 
 

@@ -145,7 +145,7 @@ def _chart_root(files: Mapping[str, bytes], place: str) -> dict[str, bytes]:
         return dict(files)
     tops = {name.partition("/")[0] for name in files}
     if len(tops) != 1 or f"{next(iter(tops))}/{METADATA}" not in files:
-        hint = f"give the folder that {METADATA} stands in, or an archive of it"
+        hint = f"give the folder that {METADATA} is in, or an archive of it"
         raise InputError(f"holds no chart: there is no {METADATA}", Location(place), hint)
     inner = {name.partition("/")[2]: content for name, content in files.items()}
     return {name: content for name, content in inner.items() if not is_left_out(name)}

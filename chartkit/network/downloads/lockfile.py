@@ -121,5 +121,5 @@ def _sha(text: Json) -> str:
 
 
 def _damaged(file: Path) -> InputError:
-    hint = "remove the folder, and vendor it anew"
+    hint = "remove the folder, and vendor it again"
     return InputError("is not a lock file of chartkit", Location(str(file)), hint)

@@ -42,7 +42,7 @@ def verify(folder: Path) -> list[Diagnostic]:
             message = "was changed since it was vendored"
         else:
             continue
-        hint = "put it back, or remove the folder and vendor it anew"
+        hint = "put it back, or remove the folder and vendor it again"
         place = Location(str(folder / name))
         found.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, place, hint))
     return found

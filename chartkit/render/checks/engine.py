@@ -17,7 +17,7 @@ from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, Severity, Status
 from chartkit.project.project import Workload
-from chartkit.render.chart import Chart, Subject
+from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
 from chartkit.render.compiled import compiled_set
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, listed, rows
@@ -32,7 +32,7 @@ Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
-def compiled_policies(subject: Subject) -> PolicySet:
+def compiled_policies(subject: CheckTarget) -> PolicySet:
     """Return the environment's policies as Helm rendered them, compiled."""
     found = subject.policies.rendered().resources
     engine = () if subject.engine is None else subject.engine.rendered().resources
@@ -40,7 +40,7 @@ def compiled_policies(subject: Subject) -> PolicySet:
     return compiled_set(policies, allows_http(engine))
 
 
-def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+def policies_compile(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     """Check that every rendered policy compiles."""
     place = subject.policies.values.location
     right = counted(
@@ -51,7 +51,7 @@ def policies_compile(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
     return rows(subject.environment.name, "policies", found, right, place)
 
 
-def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+def workloads(subject: CheckTarget, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
     """Check what the policies report for the project's workloads."""
     env = subject.environment
     if not subject.workloads:
@@ -64,7 +64,7 @@ def workloads(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable
         yield from _scan(subject, compiled, unsent, found, ("workloads", shown), workload.location)
 
 
-def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
+def own_pods(subject: CheckTarget, compiled: PolicySet, unsent: Unsent) -> Iterable[Row]:
     """Check what the policies report for Kyverno's own pods, and for charts installed with it. Pods
     of `helm test` do not count."""
     if subject.engine is not None:
@@ -75,7 +75,11 @@ def own_pods(subject: Subject, compiled: PolicySet, unsent: Unsent) -> Iterable[
 
 
 def _own(
-    subject: Subject, compiled: PolicySet, unsent: Unsent, chart: Chart, what: tuple[str, str]
+    subject: CheckTarget,
+    compiled: PolicySet,
+    unsent: Unsent,
+    chart: Chart,
+    what: tuple[str, str],
 ) -> Iterable[Row]:
     rendered = chart.rendered()
     hooks = [each for each in rendered.hooks if hook_moments(each) != {TEST_HOOK}]
@@ -106,7 +110,7 @@ def _read(workload: Workload, kube_version: str) -> Workloads:
 
 
 def _scan(
-    subject: Subject,
+    subject: CheckTarget,
     compiled: PolicySet,
     unsent: Unsent,
     found: Sequence[Resource],

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from chartkit.documents.reader import read_file, resources
 from chartkit.engine import Reason, is_policy
-from chartkit.helm.render import Rendered
+from chartkit.helm.render import RenderedChart
 from chartkit.library.policies import BAD_FILE, GOOD_FILE, POLICY_FILE
 from chartkit.library.policy import Examples, FolderPolicy, LibraryPolicy
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.project.project import Action
-from chartkit.render.chart import Subject, part_of
+from chartkit.render.chart import CheckTarget, part_of
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.checks.reach import never_acts, unreachable
 from chartkit.render.checks.unsent import Unsent, asks_kyverno
@@ -38,7 +38,7 @@ _SWITCH_OFF = "exclude less, or switch it off: policies: {{{name}: {{enabled: fa
 
 
 def examples(
-    subject: Subject, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
+    subject: CheckTarget, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
 ) -> Iterable[Row]:
     """Check that the policies' examples have the expected results, and that they can have them
     here.
@@ -74,7 +74,7 @@ def examples(
     return rows(subject.environment.name, "examples", found, text, subject.policies.values.location)
 
 
-def without_examples(subject: Subject) -> Iterable[Row]:
+def without_examples(subject: CheckTarget) -> Iterable[Row]:
     """Yield a note: upstream's policies have no examples."""
     place = subject.policies.values.location
     message = "upstream's policies have no examples: chartkit's library alone has them"
@@ -89,11 +89,11 @@ def _without_examples(policy: FolderPolicy) -> Diagnostic:
 
 
 _Round = Sequence[tuple[FolderPolicy, Examples]]
-_Rendering = Callable[[Subject], Future[Rendered]]
+_Rendering = Callable[[CheckTarget], Future[RenderedChart]]
 
 
 def _rounds(
-    subject: Subject, policies: Sequence[FolderPolicy]
+    subject: CheckTarget, policies: Sequence[FolderPolicy]
 ) -> Iterator[tuple[_Round, _Rendering]]:
     """Yield the examples that one render serves: those at the environment's own values first, then
     every policy's first example with other values, its second …"""
@@ -130,7 +130,9 @@ def _effective(policy: FolderPolicy, values: Body) -> Body:
     return {name: own.get(name, shared.get(name)) for name in policy.parameters}
 
 
-def _render(round_: _Round, policies: Sequence[FolderPolicy], subject: Subject) -> Future[Rendered]:
+def _render(
+    round_: _Round, policies: Sequence[FolderPolicy], subject: CheckTarget
+) -> Future[RenderedChart]:
     """Start rendering the policies of a round, and no others, with their examples' values."""
     settings: Body = {policy.name: {"enabled": False} for policy in policies}
     for policy, example in round_:
@@ -139,7 +141,7 @@ def _render(round_: _Round, policies: Sequence[FolderPolicy], subject: Subject) 
     return subject.policies.start_rendering({"policies": settings}, part=part)
 
 
-def _compiled(rendered: Rendered, round_: _Round) -> Mapping[str, PolicySet]:
+def _compiled(rendered: RenderedChart, round_: _Round) -> Mapping[str, PolicySet]:
     """Return the compiled policies of each template: in CEL, a template may give several policies
     and bindings."""
     found: dict[str, list[Resource]] = {}
@@ -255,7 +257,7 @@ def _places(
     yield from islice(found, 1)
 
 
-def _only_reported(subject: Subject) -> frozenset[str]:
+def _only_reported(subject: CheckTarget) -> frozenset[str]:
     """Return the policies that the project itself sets to Audit."""
     policies = subject.resolved.policies.values() if subject.resolved else ()
     return frozenset(each.policy.name for each in policies if each.action is Action.AUDIT)

@@ -10,8 +10,8 @@ from chartkit.engine.cluster_policy.match import Facts, bind_match
 from chartkit.engine.cluster_policy.policy_reader import read_match
 from chartkit.engine.kubernetes.kinds import in_namespace, kind_of
 from chartkit.model import Body, Json, Location, Resource, mapping_at
-from chartkit.render.chart import Subject
-from chartkit.values.lint.rule import Subject as Values
+from chartkit.render.chart import CheckTarget
+from chartkit.values.lint.rule import ChartValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Exclusion:
 class Exclusions:
     """The exclusions of one environment, from the values that Helm renders with."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: CheckTarget) -> None:
         self._values = subject.policies.lint_subject()
         self._merged = self._values.values
         self._known: dict[str, Sequence[Exclusion]] = {}
@@ -80,5 +80,5 @@ def _items(block: Mapping[str, Json], key: str) -> list[Body]:
     return [each for each in block.get(key) or () if isinstance(each, dict)]
 
 
-def _place(values: Values, *path: str | int) -> Location:
+def _place(values: ChartValues, *path: str | int) -> Location:
     return values.locate(path)

@@ -17,7 +17,7 @@ from chartkit.compare.risk import Level, generators
 from chartkit.documents.reader import read_source, read_text
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
-from chartkit.render.chart import Subject
+from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
 
 CHECK: Final = "risk"
@@ -30,7 +30,7 @@ _KEEP: Final = (
 )
 
 
-def removed_generators(subject: Subject) -> Iterable[Row]:
+def removed_generators(subject: CheckTarget) -> Iterable[Row]:
     """Yield a row for each generating policy of the last render whose objects may be deleted."""
     folder = subject.project.manifests
     if folder is None:
@@ -64,7 +64,7 @@ def _generating(text: str, file: str) -> Iterator[Resource]:
                 yield Resource(document.body, document.location)
 
 
-def _rows(subject: Subject, before: Iterable[Resource]) -> Iterator[Row]:
+def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
     places = {identity(each): each.location for each in before}
     now = [each for each in subject.policies.rendered().resources if identity(each) in places]
     for change in compare(before, now):

@@ -24,7 +24,7 @@ from chartkit.library.profiles import ResolvedPolicy
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 from chartkit.project.project import Action
-from chartkit.render.chart import Subject
+from chartkit.render.chart import CheckTarget
 from chartkit.render.checks.exclusions import Exclusions
 from chartkit.render.model import Outcome, Row
 
@@ -47,7 +47,7 @@ class _OwnAction:
     namespaces: str = ""
 
 
-def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator[Row]:
+def own_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iterator[Row]:
     """Return rows for what upstream policies keep of their own text."""
     exclusions = Exclusions(subject)
     rendered: dict[str, list[Resource]] = {}
@@ -62,7 +62,7 @@ def own_policies(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterator
             yield from _ignored(subject, policy)
 
 
-def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
+def _instead(subject: CheckTarget, resolved: ResolvedPolicy) -> Iterator[Row]:
     """Yield a note if a policy of the project's own library hides another library's policy."""
     policy = resolved.policy
     if policy.instead_of:
@@ -78,7 +78,7 @@ def _instead(subject: Subject, resolved: ResolvedPolicy) -> Iterator[Row]:
         yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
 
 
-def _ignored(subject: Subject, policy: FolderPolicy) -> Iterator[Row]:
+def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
     """Yield a warning for each action in a policy of chartkit's own format, where only values
     decide."""
     for source in filter(None, (policy.template, policy.cel)):
@@ -90,7 +90,7 @@ def _ignored(subject: Subject, policy: FolderPolicy) -> Iterator[Row]:
 
 
 def _rows(
-    subject: Subject,
+    subject: CheckTarget,
     policy: UpstreamPolicy,
     rendered: Mapping[str, Sequence[Resource]],
     exclusions: Exclusions,
@@ -112,7 +112,7 @@ def _rows(
 
 
 def _changed(
-    subject: Subject, policy: UpstreamPolicy, found: Sequence[_OwnAction]
+    subject: CheckTarget, policy: UpstreamPolicy, found: Sequence[_OwnAction]
 ) -> Iterator[Row]:
     """Yield a warning for what is no longer refused, and a note for what is now refused as well."""
     for before, outcome in ((ENFORCE, Outcome.WARNING), (AUDIT, Outcome.NOTE)):
@@ -133,7 +133,9 @@ def _where(each: _OwnAction) -> str:
     return f" for {each.namespaces}" if each.namespaces else ""
 
 
-def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_OwnAction]) -> Iterator[Row]:
+def _kept(
+    subject: CheckTarget, policy: UpstreamPolicy, found: Sequence[_OwnAction]
+) -> Iterator[Row]:
     """Yield a row if a policy's own action differs from the environment's."""
     env = subject.environment
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
@@ -153,7 +155,7 @@ def _kept(subject: Subject, policy: UpstreamPolicy, found: Sequence[_OwnAction])
     yield Row(env.name, CHECK, outcome, message, place, hint)
 
 
-def _switched_off(subject: Subject, policy: UpstreamPolicy) -> Iterator[Row]:
+def _switched_off(subject: CheckTarget, policy: UpstreamPolicy) -> Iterator[Row]:
     """Yield a note on a policy that the environment selects but does not install."""
     resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
     if resolved is not None and not resolved.enabled:
@@ -162,7 +164,7 @@ def _switched_off(subject: Subject, policy: UpstreamPolicy) -> Iterator[Row]:
         yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
 
 
-def _given_at(subject: Subject, name: str) -> Location:
+def _given_at(subject: CheckTarget, name: str) -> Location:
     """Return the location of the action that overrides a policy's own."""
     resolved = subject.resolved.policies.get(name) if subject.resolved else None
     if resolved is not None and resolved.action_at is not None:

@@ -25,7 +25,7 @@ from chartkit.model import (
     mapping_at,
     mappings_at,
 )
-from chartkit.render.chart import Subject
+from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Row, counted, rows
 
 _KEYS: Final = {
@@ -42,7 +42,7 @@ _Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
 
 
-def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
+def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
     """Check that Kyverno's controllers have the permissions that policies need, and list what else
     the policies read.
 
@@ -71,7 +71,7 @@ def permissions(subject: Subject, carried: Sequence[LibraryPolicy]) -> Iterable[
     return rows(subject.environment.name, "permissions", found, right, place)
 
 
-def _not_gathered(subject: Subject, place: Location) -> Diagnostic:
+def _not_gathered(subject: CheckTarget, place: Location) -> Diagnostic:
     message = (
         f"the chart of Kyverno {subject.environment.kyverno} does not gather the ClusterRoles that "
         f"the policies' chart makes; that of {_GATHERS} is the first"

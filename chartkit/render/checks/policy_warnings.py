@@ -9,14 +9,14 @@ from typing import Final
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
-from chartkit.render.chart import Subject
+from chartkit.render.chart import CheckTarget
 from chartkit.render.model import HELM_WARNINGS, POLICY_WARNINGS, Outcome, Row, findings
 from chartkit.scan.policies import PolicySet
 
 _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in the newer form"
 
 
-def policy_warnings(subject: Subject, compiled: PolicySet) -> Iterable[Row]:
+def policy_warnings(subject: CheckTarget, compiled: PolicySet) -> Iterable[Row]:
     """Yield Kyverno's warnings about the policies."""
     place, name = subject.policies.values.location, subject.environment.name
     warned = [each for each in compiled.warnings if each.rule_id == WARNING_RULE]

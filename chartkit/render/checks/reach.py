@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from chartkit.engine import Reason, RunnablePolicy
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.engine.kubernetes.selectors import LabelSelector
@@ -62,7 +62,7 @@ def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
     parsed = policy.policy
     if isinstance(parsed, Policy):
         for rule in parsed.rules:
-            for one in _filters(rule.match):
+            for one in rule.match.any or rule.match.all or (rule.match.direct,):
                 yield from _of_filter(one)
         return
     constraints = parsed.constraints
@@ -70,10 +70,6 @@ def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
     kind = GroupVersionKind("", "v1", "Pod")
     for namespace in [parsed.namespace] if parsed.namespace else _selected(selector):
         yield _object(kind, namespace, _ANY), ""
-
-
-def _filters(match: Match) -> Iterable[ResourceFilter]:
-    return match.any or match.all or (match.direct,)
 
 
 def _of_filter(one: ResourceFilter) -> Iterator[tuple[Resource, str]]:

@@ -8,7 +8,7 @@ from chartkit.charts.names import ENGINE
 from chartkit.charts.upstream.vendored import Vendored, said
 from chartkit.library.policy import LibraryPolicy
 from chartkit.project.project import Environment, Project
-from chartkit.render.chart import ALL, Subject
+from chartkit.render.chart import ALL, CheckTarget
 from chartkit.render.checks.engine import compiled_policies, own_pods, policies_compile, workloads
 from chartkit.render.checks.examples import examples, without_examples
 from chartkit.render.checks.generators import removed_generators
@@ -20,7 +20,7 @@ from chartkit.render.checks.versions import availability, compatibility, faults,
 from chartkit.render.model import Outcome, Row
 
 
-def check_environment(subject: Subject, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
+def check_environment(subject: CheckTarget, carried: Sequence[LibraryPolicy] | None) -> list[Row]:
     """Return every row of an environment's summary; carried: the policies of its chart, None where
     they are upstream's and have no examples.
 

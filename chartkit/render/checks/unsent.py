@@ -19,7 +19,7 @@ from chartkit.engine.configuration import (
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
-from chartkit.render.chart import Chart, Subject
+from chartkit.render.chart import Chart, CheckTarget
 
 _CONFIG: Final = "config"
 _OWN: Final = "excludeKyvernoNamespace"
@@ -44,7 +44,7 @@ class Unsent:
     sent.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: CheckTarget) -> None:
         self._configuration, self._namespace = _configuration(subject.engine)
         self._values = subject.engine.lint_subject() if subject.engine is not None else None
         self._config = mapping_at(self._values.values, _CONFIG) if self._values is not None else {}

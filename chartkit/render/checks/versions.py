@@ -13,12 +13,12 @@ from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.model import Diagnostic, Severity
-from chartkit.render.chart import Chart, Subject
+from chartkit.render.chart import Chart, CheckTarget
 from chartkit.render.model import HELM_WARNINGS, Outcome, Row, counted, findings, rows
 from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, lint
 
 
-def compatibility(subject: Subject) -> Iterable[Row]:
+def compatibility(subject: CheckTarget) -> Iterable[Row]:
     """Check that this Kyverno supports this Kubernetes."""
     env = subject.environment
     place = env.locate("kyverno")
@@ -29,7 +29,7 @@ def compatibility(subject: Subject) -> Iterable[Row]:
     return rows(env.name, "compatibility", compat.diagnostics(verdict, place), right, place)
 
 
-def faults(subject: Subject) -> Iterable[Row]:
+def faults(subject: CheckTarget) -> Iterable[Row]:
     """Yield a warning for each policy that a known fault of the installed Kyverno release
     affects."""
     env, engine = subject.environment, subject.engine
@@ -48,7 +48,7 @@ def faults(subject: Subject) -> Iterable[Row]:
                 yield Row(env.name, "known faults", Outcome.WARNING, message, place, found.hint)
 
 
-def values(subject: Subject) -> Iterable[Row]:
+def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         rules = (*VALUES_RULES, *REFUSED_RULES)
@@ -58,7 +58,7 @@ def values(subject: Subject) -> Iterable[Row]:
         yield from rows(subject.environment.name, "values", found, right, place)
 
 
-def helm(subject: Subject) -> Iterable[Row]:
+def helm(subject: CheckTarget) -> Iterable[Row]:
     """Check that Helm lints, renders and admits the charts, and that their objects fit together."""
     for chart in subject.charts:
         rendered = chart.rendered()
@@ -74,7 +74,7 @@ def helm(subject: Subject) -> Iterable[Row]:
         yield from findings(env.name, HELM_WARNINGS, dict.fromkeys(warned), place)
 
 
-def availability(subject: Subject) -> Iterable[Row]:
+def availability(subject: CheckTarget) -> Iterable[Row]:
     """Check that the engine is as highly available as the environment requires."""
     env = subject.environment
     if subject.engine is None:

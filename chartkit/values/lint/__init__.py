@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import Subject
+from chartkit.values.lint.rule import ChartValues
 from chartkit.values.lint.rules import RULES
 from chartkit.values.lint.rules.invalid_value import InvalidValue
 from chartkit.values.lint.rules.unknown_key import UnknownKey
 
-Check = Callable[[Subject], Iterable[Diagnostic]]
+Check = Callable[[ChartValues], Iterable[Diagnostic]]
 
 VALUES_RULES: Final[tuple[Check, ...]] = tuple(rule.check_values for rule in RULES)
 REFUSED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_refused for rule in RULES)
@@ -20,7 +20,7 @@ RENDERED_RULES: Final[tuple[Check, ...]] = tuple(rule.check_rendered for rule in
 _GENERAL: Final = frozenset({InvalidValue.id, UnknownKey.id})
 
 
-def lint(subject: Subject, checks: Sequence[Check]) -> list[Diagnostic]:
+def lint(subject: ChartValues, checks: Sequence[Check]) -> list[Diagnostic]:
     """Return all findings of the checks.
 
     Of a place about which a rule knows more than that the schema refuses it or the chart has no
@@ -33,4 +33,4 @@ def lint(subject: Subject, checks: Sequence[Check]) -> list[Diagnostic]:
     ]
 
 
-__all__ = ["REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "Subject", "lint"]
+__all__ = ["REFUSED_RULES", "RENDERED_RULES", "VALUES_RULES", "ChartValues", "lint"]

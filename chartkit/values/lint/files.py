@@ -22,7 +22,7 @@ from chartkit.kyverno import releases
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.output.round_trip import loaded
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
-from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.values.lint import REFUSED_RULES, RENDERED_RULES, VALUES_RULES, ChartValues, lint
 from chartkit.values.lint.rules import RULES
 
 _SCHEMA = "values.schema.json"
@@ -114,12 +114,12 @@ def _engine() -> ChartPlan:
     return engine_chart.plan({}, compat.kube_version_range([version]))
 
 
-def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> Subject:
+def _subject(chart: ChartPlan | Path, files: Sequence[Path]) -> ChartValues:
     overlays = [_one(read_file(file), str(file)) for file in files]
     for overlay in overlays:
         require_no_object(overlay)
         require_single_keys(overlay)
-    return Subject(_defaults(chart), tuple(overlays), _schema(chart), {})
+    return ChartValues(_defaults(chart), tuple(overlays), _schema(chart), {})
 
 
 def _defaults(chart: ChartPlan | Path) -> Document:
@@ -156,7 +156,7 @@ def _one(documents: Sequence[Document], file: str) -> Document:
     return documents[0]
 
 
-def _in_values(subject: Subject, found: Diagnostic) -> Diagnostic:
+def _in_values(subject: ChartValues, found: Diagnostic) -> Diagnostic:
     """A finding of what was rendered, at the value that decides it."""
     path = high_availability.values_path(found)
     return found if path is None else replace(found, location=subject.locate(path))

@@ -14,7 +14,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ChartValues:
     """One chart as one environment gets it.
 
     defaults: the chart's values.yaml; overlays: the environment's values files, the last wins;
@@ -93,15 +93,15 @@ class Rule:
     example_chart: ClassVar[str] = ""
     fixes: ClassVar[str] = ""
 
-    def check_values(self, _: Subject) -> Iterable[Diagnostic]:
+    def check_values(self, _: ChartValues) -> Iterable[Diagnostic]:
         """Return what is wrong with the values alone, before Helm renders."""
         return ()
 
-    def check_refused(self, _: Subject) -> Iterable[Diagnostic]:
+    def check_refused(self, _: ChartValues) -> Iterable[Diagnostic]:
         """Return what the engine's templates refuse, with the place that they cannot name."""
         return ()
 
-    def check_rendered(self, _: Subject) -> Iterable[Diagnostic]:
+    def check_rendered(self, _: ChartValues) -> Iterable[Diagnostic]:
         """Return what is wrong with the objects that Helm rendered."""
         return ()
 

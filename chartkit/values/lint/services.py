@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import Body, Json, Location, Resource, mapping_at
-from chartkit.values.lint.rule import Subject, leaves
+from chartkit.values.lint.rule import ChartValues, leaves
 
 
-def metrics_services(subject: Subject, kind: str) -> Iterator[tuple[str, Body]]:
+def metrics_services(subject: ChartValues, kind: str) -> Iterator[tuple[str, Body]]:
     """Yield the keys of the controllers whose metrics Service has a type, with its values."""
     for key in CONTROLLERS.values():
         service = mapping_at(subject.values, key, "metricsService")
@@ -20,7 +20,7 @@ def metrics_services(subject: Subject, kind: str) -> Iterator[tuple[str, Body]]:
 _WITH_NODE_PORTS = frozenset({"NodePort", "LoadBalancer"})
 
 
-def node_ports(subject: Subject) -> Iterator[tuple[Resource, Body]]:
+def node_ports(subject: ChartValues) -> Iterator[tuple[Resource, Body]]:
     """Yield each Service with each of its ports that has a node port."""
     for resource in subject.resources:
         spec = resource.body.get("spec")
@@ -34,7 +34,7 @@ def node_ports(subject: Subject) -> Iterator[tuple[Resource, Body]]:
                 yield resource, port
 
 
-def place_of(subject: Subject, number: Json, service: Resource, occurrence: int) -> Location:
+def place_of(subject: ChartValues, number: Json, service: Resource, occurrence: int) -> Location:
     """Return where the values set a port for the nth time, or else the template's place."""
     paths = [
         path

@@ -29,7 +29,7 @@ _RELEASE: Final = (
 
 def as_text(migration: Migration) -> str:
     """The steps for a terminal: by what became of keys, one reason for those that share it."""
-    lines = [_title(migration)]
+    lines = [f"{migration.file}: values of {migration.chart} {migration.span}, for {NEWEST} now"]
     for outcome in _ORDER:
         steps = [step for step in migration.steps if step.outcome is outcome]
         if steps:
@@ -68,10 +68,6 @@ FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = MappingProxyType(
     {"text": as_text, "json": as_json}
 )
 """The writers by what `--report` calls them."""
-
-
-def _title(migration: Migration) -> str:
-    return f"{migration.file}: values of {migration.chart} {migration.span}, for {NEWEST} now"
 
 
 def _grouped(steps: Sequence[Step]) -> Iterator[str]:

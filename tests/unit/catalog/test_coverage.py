@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.catalog.coverage.coverage import Coverage, State, coverage
 from chartkit.catalog.coverage.report import as_json, as_markdown, as_text
-from chartkit.catalog.coverage.standards import Covered, read_standard
+from chartkit.catalog.coverage.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.unit.catalog.test_standards import HEAD
 from tests.unit.project.project_files import write_policy, write_profile, write_project
@@ -88,7 +88,11 @@ def test_a_control_is_in_force_with_all_of_its_policies_at_the_weakest_action(
     ]
     assert list(both[0].states.values()) == [enforce, enforce, off, off, off]
     assert [cover.excluding for cover in found.controls] == [{"qa"}, {"qa"}, set(), set()]
-    assert found.by_cover() == {Covered.WHOLLY: 2, Covered.PARTLY: 1, Covered.NOT: 1}
+    assert found.by_cover() == {
+        CoverageLevel.WHOLLY: 2,
+        CoverageLevel.PARTLY: 1,
+        CoverageLevel.NOT: 1,
+    }
     assert found.by_state("qa") == {audit: 2, off: 1}
 
 

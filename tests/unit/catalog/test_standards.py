@@ -8,7 +8,7 @@ import pytest
 
 from chartkit.bundled import library_dir, standards_dir
 from chartkit.catalog.coverage.coverage import coverage
-from chartkit.catalog.coverage.standards import Covered, built_in_standards, read_standard
+from chartkit.catalog.coverage.standards import CoverageLevel, built_in_standards, read_standard
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
 
@@ -44,10 +44,10 @@ def test_reads_a_standard(tmp_path: Path) -> None:
     standard = read_standard(_write(tmp_path, _CONTROLS))
     assert (standard.name, standard.title, standard.version) == ("ours", "Our rules", "")
     assert [(each.id, each.covered, each.reason) for each in standard.controls] == [
-        ("1.1", Covered.WHOLLY, ""),
-        ("1.2", Covered.PARTLY, "the rest is open"),
-        ("x", Covered.NOT, "people know"),
-        ("z", Covered.NOT, "nobody knows"),
+        ("1.1", CoverageLevel.WHOLLY, ""),
+        ("1.2", CoverageLevel.PARTLY, "the rest is open"),
+        ("x", CoverageLevel.NOT, "people know"),
+        ("z", CoverageLevel.NOT, "nobody knows"),
     ]
     assert [each.section for each in standard.controls] == ["First", "First", "Second", "Second"]
     assert [each.source.rpartition("/")[2] for each in standard.controls] == [
@@ -69,7 +69,7 @@ def test_reads_a_standard(tmp_path: Path) -> None:
         ("{id: a, title: T}", "is without effect (give one of policies, not)"),
         ("{id: a, title: T, not: x, policies: [b]}", "10:37: control 'a' has both 'not' and"),
         ("{id: a, title: T, not: x, partly: b}", "control 'a' has both 'not' and 'partly'"),
-        ("{id: a, title: T, policies: [b], also: [b]}", "'b' stands in 'policies' and in 'also'"),
+        ("{id: a, title: T, policies: [b], also: [b]}", "'b' is in 'policies' and in 'also'"),
         ("{id: a, title: T, policies: []}", "is empty"),
         ("{id: a, title: T, policies: [b], part: c}", "unknown key 'part'"),
         ("{id: a, title: T, not: x, source: 'http://x'}", "which does not fit its form"),
@@ -114,7 +114,7 @@ def test_policies_that_a_built_in_standard_names_exist(name: str) -> None:
     assert standard.name == name
     found = coverage(standard)
     assert len(found.controls) == len(standard.controls)
-    assert found.by_cover()[Covered.WHOLLY] > 0
+    assert found.by_cover()[CoverageLevel.WHOLLY] > 0
 
 
 def test_the_built_in_standards_are_the_files_that_ship() -> None:
@@ -139,7 +139,7 @@ def test_the_standard_that_the_page_shows_is_one(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "coverage.md").read_text("utf-8")
     shown = page.partition("```yaml\n")[2].partition("```")[0]
     found = coverage(read_standard(_write(tmp_path, shown, head="")))
-    assert set(found.by_cover()) == set(Covered)
+    assert set(found.by_cover()) == set(CoverageLevel)
 
 
 def test_references_are_written_with_their_category(library: Library) -> None:

@@ -11,7 +11,7 @@ from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
 from chartkit.library.profiles import (
-    Resolved,
+    Selection,
     read_profile,
     resolve,
     resolve_environment,
@@ -39,7 +39,7 @@ def library(tmp_path: Path) -> Library:
     return read_library([folder])
 
 
-def _resolve(tmp_path: Path, library: Library, *names: str) -> Resolved:
+def _resolve(tmp_path: Path, library: Library, *names: str) -> Selection:
     return resolve([read_profile(f"{name}.yaml", tmp_path) for name in names], library)
 
 
@@ -185,7 +185,7 @@ environments:
 """
 
 
-def _environment(tmp_path: Path, library: Library, lines: str) -> Resolved:
+def _environment(tmp_path: Path, library: Library, lines: str) -> Selection:
     write_profile(tmp_path / "one.yaml", "policies: {a/first: {}, b/third: {enabled: false}}")
     indented = "".join(f"    {line}\n" for line in lines.splitlines())
     project = write_project(tmp_path, _PROJECT + indented)
@@ -210,7 +210,7 @@ def test_an_environment_has_the_last_word(tmp_path: Path, library: Library) -> N
     assert resolved.parameters == {"standard": "v1.30"}
 
 
-def _environments(tmp_path: Path, library: Library, policies: str) -> dict[str, Resolved]:
+def _environments(tmp_path: Path, library: Library, policies: str) -> dict[str, Selection]:
     write_profile(tmp_path / "one.yaml", "policies: {a/first: {}}")
     write_profile(tmp_path / "two.yaml", "policies: {b/third: {}}")
     text = f"policies:\n  {policies}\n{_PROJECT}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class ExcludedFilters(Rule):
@@ -19,7 +19,7 @@ class ExcludedFilters(Rule):
     problematic = "config:\n  resourceFiltersExcludeNamespaces: [kube-system]\n"
     correct = "config:\n  resourceFiltersIncludeNamespaces: [my-system]\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         path = ("config", "resourceFiltersExcludeNamespaces")
         names = mapping_at(subject.values, "config").get(path[1])
         for index, name in enumerate(names if isinstance(names, list) else ()):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from chartkit.model import Body, Diagnostic, Location
 from chartkit.schemas import json_schema
-from chartkit.values.lint.rule import Rule, Subject, value_at, without_nulls
+from chartkit.values.lint.rule import ChartValues, Rule, value_at, without_nulls
 
 _MERGED_ONLY = frozenset({"required"})
 
@@ -20,7 +20,7 @@ class InvalidValue(Rule):
     problematic = "admissionController:\n  replica: 3\n"
     correct = "admissionController:\n  replicas: 3\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         if subject.schema is None:
             return
         alone = list(_alone(subject, subject.schema))
@@ -30,7 +30,7 @@ class InvalidValue(Rule):
         yield from (each for each in merged if each.message not in reported)
 
 
-def _alone(subject: Subject, schema: Body) -> Iterator[Diagnostic]:
+def _alone(subject: ChartValues, schema: Body) -> Iterator[Diagnostic]:
     for document in (subject.defaults, *subject.overlays):
         if isinstance(document.body, dict):
             body = without_nulls(document.body)
@@ -41,7 +41,7 @@ def _alone(subject: Subject, schema: Body) -> Iterator[Diagnostic]:
 class _Merged:
     """All values files as one document; a place is the one that an edit would change."""
 
-    subject: Subject
+    subject: ChartValues
 
     @property
     def body(self) -> Body:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, Json, mapping_at, mappings_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 _SYSTEM: Final = "kube-system"
 _NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -29,7 +29,7 @@ config:
         - {key: kubernetes.io/metadata.name, operator: NotIn, values: [kube-system]}
 """
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         if "webhooks" not in mapping_at(subject.defaults.body, "config"):
             return  # not the engine's chart
         webhooks = mapping_at(subject.values, "config").get("webhooks")

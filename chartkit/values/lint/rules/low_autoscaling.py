@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from chartkit.charts.engine.high_availability import minimum
 from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class LowAutoscaling(Rule):
@@ -24,7 +24,7 @@ class LowAutoscaling(Rule):
     problematic = "admissionController:\n  autoscaling: {enabled: true}\n"
     correct = "admissionController:\n  autoscaling: {enabled: true, minReplicas: 3}\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for component, key in CONTROLLERS.items():
             scaler = mapping_at(subject.values, key, "autoscaling")
             fewest = scaler.get("minReplicas", 1)

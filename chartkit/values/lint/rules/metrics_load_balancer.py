@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final
 
 from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.lint.services import metrics_services
 
 _INTERNAL: Final = MappingProxyType(
@@ -39,10 +39,10 @@ reportsController:
       service.beta.kubernetes.io/aws-load-balancer-scheme: internal
 """
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for key, service in metrics_services(subject, "LoadBalancer"):
             if not _is_internal(mapping_at(service, "annotations")):
-                message = "metrics stand behind a load balancer that the whole internet may reach"
+                message = "the metrics are behind a load balancer that the whole internet may reach"
                 hint = "annotate it as internal, as the cloud's controller asks, "
                 hint += "or use type: ClusterIP"
                 yield self.warning(message, subject.locate((key, "metricsService", "type")), hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.lint.services import metrics_services
 
 
@@ -28,10 +28,10 @@ cleanupController:
       - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: monitoring}}
 """
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for key, _ in metrics_services(subject, "NodePort"):
             policy = mapping_at(subject.values, key, "networkPolicy")
             if policy.get("enabled") is not True:
-                message = "metrics stand on a port of every node, open to whoever reaches a node"
+                message = "the metrics are on a port of every node, open to whoever reaches a node"
                 hint = f"set {key}.networkPolicy.enabled: true with metricsFrom, or type: ClusterIP"
                 yield self.warning(message, subject.locate((key, "metricsService", "type")), hint)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from chartkit.model import Body, Diagnostic, mapping_at
-from chartkit.values.lint.rule import Path, Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Path, Rule
 
 _PLACES: Final = ("features", "featuresOverride")
 _NAMESAKES: Final = ("cleanupJobs",)
@@ -22,7 +22,7 @@ class MisplacedFeature(Rule):
     correct = "features:\n  policyExceptions:\n    enabled: true\n"
     fixes = "Moves it there, unless features has it already."
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         known = mapping_at(subject.defaults.body, "features")
         for document in subject.overlays:
             body = document.body if isinstance(document.body, dict) else {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import Rule, Subject, leaves
+from chartkit.values.lint.rule import ChartValues, Rule, leaves
 
 _MONITORING: Final = "monitoring.coreos.com/v1"
 _SWITCHES: Final = frozenset({("serviceMonitor", "enabled"), ("prometheusRule", "enabled")})
@@ -26,7 +26,7 @@ class MissingDefinition(Rule):
     problematic = "admissionController:\n  serviceMonitor: {enabled: true}\n"
     correct = "admissionController:\n  serviceMonitor: {enabled: false}\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         if subject.apis.get(_MONITORING) is not False:
             return
         for path, value in leaves(subject.values):
@@ -37,7 +37,7 @@ class MissingDefinition(Rule):
                 hint += f"chartkit.yaml, or set {name}: false"
                 yield self.error(message, subject.locate(path), hint)
 
-    def check_rendered(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_rendered(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for resource in subject.resources:
             version = resource.api_version
             if subject.apis.get(version) is False and resource.kind != "ServiceMonitor":
@@ -47,7 +47,7 @@ class MissingDefinition(Rule):
         if _MONITORING not in subject.apis:
             yield from self._unstated(subject)
 
-    def _unstated(self, subject: Subject) -> Iterator[Diagnostic]:
+    def _unstated(self, subject: ChartValues) -> Iterator[Diagnostic]:
         """Yield a warning where the environment does not say whether monitors have a definition."""
         enabled = [
             path

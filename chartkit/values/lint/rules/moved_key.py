@@ -7,7 +7,7 @@ from typing import Final
 
 from chartkit.kyverno.versions import Version
 from chartkit.model import Diagnostic, Json
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.migrate.table import FIRST_OF_THREE, LAST_OF_TWO, Row, rows
 
 _ENGINE: Final = "kyverno"
@@ -25,7 +25,7 @@ class MovedKey(Rule):
     problematic = "replicaCount: 3\n"
     correct = "admissionController:\n  replicas: 3\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         defaults = subject.defaults.body or {}
         if _CONTROLLER not in defaults:
             return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from chartkit.model import Diagnostic
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.lint.services import node_ports, place_of
 
 _FIRST: Final = 30000
@@ -23,7 +23,7 @@ class NodePortRange(Rule):
     problematic = "service:\n  type: NodePort\n  ports: [{port: 80, nodePort: 8000}]\n"
     correct = "service:\n  type: NodePort\n  ports: [{port: 80, nodePort: 30800}]\n"
 
-    def check_rendered(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_rendered(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for service, port in node_ports(subject):
             number = port["nodePort"]
             if not isinstance(number, int) or not _FIRST <= number <= _LAST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, Json
-from chartkit.values.lint.rule import Rule, Subject, leaves, value_at
+from chartkit.values.lint.rule import ChartValues, Rule, leaves, value_at
 
 
 class NullOverride(Rule):
@@ -16,7 +16,7 @@ class NullOverride(Rule):
     problematic = "features:\n  logging:\n    format: null\n"
     correct = "features:\n  logging:\n    format: json\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         for document in subject.overlays:
             for path, value in leaves(document.body):
                 default = value_at(subject.defaults.body, path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, Resource
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 from chartkit.values.lint.services import node_ports, place_of
 
 
@@ -27,7 +27,7 @@ cleanupController:
   service: {type: NodePort, nodePort: 30444}
 """
 
-    def check_rendered(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_rendered(self, subject: ChartValues) -> Iterator[Diagnostic]:
         taken: dict[tuple[int, str], list[Resource]] = {}
         for service, port in node_ports(subject):
             number = port["nodePort"]

@@ -11,7 +11,7 @@ from chartkit.charts.engine.high_availability import (
 )
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class TwoAdmissionControllers(Rule):
@@ -25,7 +25,7 @@ class TwoAdmissionControllers(Rule):
     problematic = "admissionController:\n  replicas: 2\n"
     correct = "admissionController:\n  replicas: 3\n"
 
-    def check_refused(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_refused(self, subject: ChartValues) -> Iterator[Diagnostic]:
         key = CONTROLLERS[ADMISSION]
         values = mapping_at(subject.values, key)
         scaler = mapping_at(values, "autoscaling")

@@ -8,7 +8,7 @@ from typing import Final
 
 from chartkit.model import Body, Diagnostic
 from chartkit.suggestions import suggestion
-from chartkit.values.lint.rule import Path, Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Path, Rule
 
 _EVERYWHERE: Final = frozenset({"global", "tags"})
 """Top-level keys that Helm itself gives a meaning."""
@@ -35,7 +35,7 @@ class UnknownKey(Rule):
     problematic = "replica: 2\n"
     correct = "replicas: 2\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         """Return the unknown keys; below an empty or free mapping of the chart any key may be."""
         if subject.schema is not None or not isinstance(subject.defaults.body, dict):
             return

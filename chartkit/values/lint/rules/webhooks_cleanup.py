@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from chartkit.model import Diagnostic, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class WebhooksCleanup(Rule):
@@ -22,7 +22,7 @@ class WebhooksCleanup(Rule):
     problematic = "webhooksCleanup:\n  enabled: false\n"
     correct = "webhooksCleanup:\n  enabled: true\n"
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         if mapping_at(subject.values, "webhooksCleanup").get("enabled") is False:
             message = "deleting the release leaves Kyverno's webhooks, which then refuse every "
             message += "request"

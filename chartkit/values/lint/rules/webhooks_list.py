@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from chartkit.model import Body, Diagnostic, Json, mapping_at
-from chartkit.values.lint.rule import Rule, Subject
+from chartkit.values.lint.rule import ChartValues, Rule
 
 
 class WebhooksList(Rule):
@@ -34,7 +34,7 @@ config:
 """
     fixes = "Makes a mapping of a list with one entry."
 
-    def check_values(self, subject: Subject) -> Iterator[Diagnostic]:
+    def check_values(self, subject: ChartValues) -> Iterator[Diagnostic]:
         entries = mapping_at(subject.values, "config").get("webhooks")
         if not isinstance(entries, list) or not entries:
             return
@@ -46,7 +46,7 @@ config:
         message = "a list of webhooks excludes nothing: Kyverno reads one mapping"
         if dropped:
             which = f"{'entry' if len(dropped) == 1 else 'entries'} {', '.join(dropped)}"
-            message += f", and {which} without a namespaceSelector are dropped without a word"
+            message += f", and {which} without a namespaceSelector are silently dropped"
         hint = "write config.webhooks as one mapping"
         hint += "; `chartkit values lint --fix` does" if _is_one_mapping(entries) else ""
         yield self.error(message, subject.locate(("config", "webhooks")), hint)

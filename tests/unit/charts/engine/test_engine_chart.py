@@ -15,7 +15,7 @@ import pytest
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import ChartkitError
-from chartkit.helm.render import Rendered, dry_run, lint_chart, render_chart
+from chartkit.helm.render import RenderedChart, dry_run, lint_chart, render_chart
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import current
 from chartkit.model import Body
@@ -79,7 +79,7 @@ def test_the_notes_say_who_makes_certificates() -> None:
     assert "Not highly available" not in helm
 
 
-def _in_cluster(version: str, values: Body | None = None) -> Rendered:
+def _in_cluster(version: str, values: Body | None = None) -> RenderedChart:
     apis = ["apiregistration.k8s.io/v1"]
     given = [values or {}]
     return render_chart(plan(), given, namespace="kyverno", kube_version=version, api_versions=apis)

@@ -12,7 +12,7 @@ import pytest
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.errors import InputError, RenderError
-from chartkit.helm.render import Rendered, render_chart
+from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Body, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
@@ -69,7 +69,7 @@ def chart() -> ChartPlan:
         return make(Path(place))
 
 
-def render(policy_type: str, **values: object) -> Rendered:
+def render(policy_type: str, **values: object) -> RenderedChart:
     return render_chart(chart(), [{"policyType": policy_type, **values}], namespace="here")
 
 

@@ -13,7 +13,7 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.charts.rbac.requirements import Controller
 from chartkit.errors import ChartkitError
-from chartkit.helm.render import Rendered, dry_run, render_chart
+from chartkit.helm.render import RenderedChart, dry_run, render_chart
 from chartkit.model import Body
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
@@ -78,11 +78,11 @@ def chart() -> ChartPlan:
         return plan(project)
 
 
-def render(policy_type: str = "ClusterPolicy", **values: object) -> Rendered:
+def render(policy_type: str = "ClusterPolicy", **values: object) -> RenderedChart:
     return render_chart(chart(), [{"policyType": policy_type, **values}], release="ours")
 
 
-def roles(rendered: Rendered) -> dict[str, list[str]]:
+def roles(rendered: RenderedChart) -> dict[str, list[str]]:
     """By the controller of their labels, the rules of the ClusterRoles."""
     found: dict[str, list[str]] = {}
     for each in rendered.resources:

@@ -7,7 +7,7 @@ import pytest
 
 from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
-from chartkit.helm.render import Rendered, render_chart
+from chartkit.helm.render import RenderedChart, render_chart
 from tests.unit.charts.policies.policy_forms import (
     ADMISSION,
     CEL,
@@ -43,7 +43,7 @@ def chart(tmp_path_factory: pytest.TempPathFactory) -> ChartPlan:
     return plan(write_project(root, _PROJECT))
 
 
-def _rendered(chart: ChartPlan, form: str, kyverno: str) -> Rendered:
+def _rendered(chart: ChartPlan, form: str, kyverno: str) -> RenderedChart:
     values = {"policyType": form, "kyvernoVersion": kyverno}
     return render_chart(chart, [values], kube_version="v1.34.0")
 

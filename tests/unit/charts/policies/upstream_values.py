@@ -35,15 +35,17 @@ def chart() -> Path:
     return folder
 
 
-def render(values: Mapping[str, Any] | Path | None = None, namespace: str = "kyverno") -> Rendered:
+def render(
+    values: Mapping[str, Any] | Path | None = None, namespace: str = "kyverno"
+) -> RenderedValues:
     """The policies by name as ClusterPolicy, with these values."""
     plain = {"policyType": "ClusterPolicy"}
     found = render_chart(chart(), [plain, values] if values else [plain], namespace=namespace)
-    return Rendered({each.name: each.body for each in found.resources})
+    return RenderedValues({each.name: each.body for each in found.resources})
 
 
 @dataclass(frozen=True)
-class Rendered:
+class RenderedValues:
     policies: Mapping[str, Body] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Body:
@@ -75,12 +77,12 @@ class Rendered:
 
 
 @cache
-def by_default() -> Rendered:
+def by_default() -> RenderedValues:
     """The policies without any value, rendered once."""
     return render()
 
 
-Check = Callable[[Rendered], Any]
+Check = Callable[[RenderedValues], Any]
 CASES: list[tuple[Body, Check, Any, Any]] = [
     # values, what to look at, before, after
     ({"policyKind": "Policy"}, lambda r: r[HOST_PATH]["kind"], "ClusterPolicy", "Policy"),

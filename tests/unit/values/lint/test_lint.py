@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.model import Body, Location, Resource, Severity
-from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, Subject, lint
+from chartkit.values.lint import RENDERED_RULES, VALUES_RULES, ChartValues, lint
 
 SCHEMA: Body = {
     "type": "object",
@@ -46,8 +46,8 @@ def document(text: str, file: str) -> Document:
     return documents[0] if documents else Document({}, Source(file, text), 1, 0, 0)
 
 
-def subject(overlay: str = "", resources: Any = (), **apis: bool) -> Subject:
-    return Subject(
+def subject(overlay: str = "", resources: Any = (), **apis: bool) -> ChartValues:
+    return ChartValues(
         document(DEFAULTS, "values.yaml"),
         (document(overlay, "values_dev.yaml"),),
         SCHEMA,
@@ -112,13 +112,13 @@ def test_ck001_what_fits_alone_and_not_with_the_defaults() -> None:
     schema: Body = {"type": "object", "properties": {"budget": rule_out}}
     defaults = document("budget:\n  least: 1\n", "values.yaml")
     overlay = document("other: 1\nbudget:\n  most: 0\n", "values_dev.yaml")
-    found = lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES)
+    found = lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES)
     assert [str(each) for each in found] == [
         "values_dev.yaml:2:1: error CK001: 'budget.least' must be null, not 1 "
         "(set it to null: a key beside it takes its place)"
     ]
     mended = document("budget:\n  least: null\n  most: 0\n", "values_dev.yaml")
-    found = lint(Subject(defaults, (mended,), schema, {}), VALUES_RULES)
+    found = lint(ChartValues(defaults, (mended,), schema, {}), VALUES_RULES)
     assert [each.rule_id for each in found] == ["CK002"]
 
 
@@ -191,22 +191,22 @@ def test_ck005_warns_where_nothing_is_said_of_the_definition() -> None:
     monitor = Resource({**body, "metadata": {"name": "m"}}, Location("templates/m.yaml", 2))
     values = document(MONITOR, "values_dev.yaml")
     defaults = document("{}", "values.yaml")
-    (found,) = lint(Subject(defaults, (values,), None, {}, (monitor,)), RENDERED_RULES)
+    (found,) = lint(ChartValues(defaults, (values,), None, {}, (monitor,)), RENDERED_RULES)
     assert (found.rule_id, found.severity) == ("CK005", Severity.WARNING)
     assert found.message.startswith("ServiceMonitor m: nothing says whether the cluster has ")
     assert str(found.location) == "values_dev.yaml:3:5"
     assert "monitoring.coreos.com/v1: true" in (found.hint or "")
-    (empty,) = lint(Subject(defaults, (values,), None, {}), RENDERED_RULES)
+    (empty,) = lint(ChartValues(defaults, (values,), None, {}), RENDERED_RULES)
     assert "'reportsController.serviceMonitor.enabled' is true and renders nothing" in empty.message
     said = {"monitoring.coreos.com/v1": True}
-    assert lint(Subject(defaults, (values,), None, said, (monitor,)), RENDERED_RULES) == []
+    assert lint(ChartValues(defaults, (values,), None, said, (monitor,)), RENDERED_RULES) == []
 
 
 def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
     body = {"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": {"name": "i"}}
     issuer = Resource(body, Location("templates/i.yaml", 2))
     subject_apis = {"cert-manager.io/v1": False}
-    looked_at = Subject(
+    looked_at = ChartValues(
         document("{}", "values.yaml"), (), None, subject_apis, (issuer, service("s"))
     )
     (found,) = lint(looked_at, RENDERED_RULES)

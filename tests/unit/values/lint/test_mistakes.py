@@ -14,7 +14,7 @@ import pytest
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.model import Body, Json
-from chartkit.values.lint import VALUES_RULES, Subject, lint
+from chartkit.values.lint import VALUES_RULES, ChartValues, lint
 from chartkit.values.lint.rules import RULES
 
 
@@ -30,7 +30,7 @@ def findings(text: str) -> list[str]:
     documents = read_text(text, "mine.yaml")
     overlay = documents[0] if documents else Document({}, Source("mine.yaml", text), 1, 0, 0)
     defaults, schema = chart()
-    return [str(each) for each in lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES)]
+    return [str(each) for each in lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES)]
 
 
 REPORTED = {
@@ -148,6 +148,6 @@ def test_values_of_any_type_are_findings_and_no_bug(rule: str) -> None:
             for body in _with_one_odd(document.body, odd):
                 if isinstance(body, dict):
                     overlay = read_text(json.dumps(body), "mine.yaml")[0]
-                    list(lint(Subject(defaults, (overlay,), schema, {}), VALUES_RULES))
+                    list(lint(ChartValues(defaults, (overlay,), schema, {}), VALUES_RULES))
                     for each in filter(attrgetter("fixes"), RULES):
                         each.fix(copy.deepcopy(body), defaults.body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chartkit.documents.reader import read_text
-from chartkit.values.lint import VALUES_RULES, Subject, lint
+from chartkit.values.lint import VALUES_RULES, ChartValues, lint
 
 DEFAULTS = """\
 replicas: 1
@@ -22,7 +22,7 @@ features:
 
 def findings(overlay: str) -> list[str]:
     (defaults,), (values,) = read_text(DEFAULTS, "values.yaml"), read_text(overlay, "mine.yaml")
-    return [str(each) for each in lint(Subject(defaults, (values,), None, {}), VALUES_RULES)]
+    return [str(each) for each in lint(ChartValues(defaults, (values,), None, {}), VALUES_RULES)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pkgutil import walk_packages
 import pytest
 
 import chartkit.engine.cel.library
-import chartkit.engine.cel.macros
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cluster_policy.conditions.operators import OPERATORS
@@ -21,8 +20,9 @@ from chartkit.registration import declarations, modules
 
 CEL_MODULES = [
     import_module(module.name)
-    for package in (chartkit.engine.cel.library, chartkit.engine.cel.macros)
-    for module in walk_packages(package.__path__, f"{package.__name__}.")
+    for module in walk_packages(
+        chartkit.engine.cel.library.__path__, f"{chartkit.engine.cel.library.__name__}."
+    )
 ]
 FUNCTION = """
 from chartkit.engine.jmespath.declaration import function

@@ -44,3 +44,17 @@ def parts(node: Expr) -> tuple[Expr, ...]:
             return (node.iter_range, node.accu_init, *loop)
         case Literal() | Ident():
             return ()
+
+
+def qualified_name(expr: Expr) -> str | None:
+    """`a.b.c` as a text; None where it is not made of names alone."""
+    parts: list[str] = []
+    while isinstance(expr, Select):
+        if expr.test_only:
+            return None
+        parts.append(expr.field)
+        expr = expr.operand
+    if not isinstance(expr, Ident):
+        return None
+    parts.append(expr.name)
+    return ".".join(reversed(parts))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.ast import Expr, Ident, Select
+from chartkit.engine.cel.ast import Select
 from chartkit.engine.cel.checker.tables import Tables
+from chartkit.engine.cel.nodes import qualified_name
 from chartkit.engine.cel.types import Type
 
 
@@ -61,17 +62,3 @@ class Scopes:
             if found is not None:
                 return found
         return None
-
-
-def qualified_name(expr: Expr) -> str | None:
-    """`a.b.c` as a text; None where it is not made of names alone."""
-    parts: list[str] = []
-    while isinstance(expr, Select):
-        if expr.test_only:
-            return None
-        parts.append(expr.field)
-        expr = expr.operand
-    if not isinstance(expr, Ident):
-        return None
-    parts.append(expr.name)
-    return ".".join(reversed(parts))

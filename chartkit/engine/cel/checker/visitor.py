@@ -21,10 +21,11 @@ from chartkit.engine.cel.checker.checked import UndefinedField
 from chartkit.engine.cel.checker.formatting import format_call, format_type, type_name
 from chartkit.engine.cel.checker.messages import message_name
 from chartkit.engine.cel.checker.overloads import Variables, resolve_overloads
-from chartkit.engine.cel.checker.scopes import Scopes, qualified_name
+from chartkit.engine.cel.checker.scopes import Scopes
 from chartkit.engine.cel.checker.tables import Signatures, Tables
 from chartkit.engine.cel.checker.unification import check_size, most_general
 from chartkit.engine.cel.errors import Issue
+from chartkit.engine.cel.nodes import qualified_name
 from chartkit.engine.cel.types import (
     BOOL,
     BYTES,

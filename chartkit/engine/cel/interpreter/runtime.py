@@ -45,7 +45,6 @@ LONG: Final = 1000
 LONG_TEXT: Final = 2000
 LONG_LIST: Final = 256
 
-_NUMBERS = frozenset({int, Uint, float})
 _PLAIN = frozenset({type(None), bool, int, Uint, float, list, dict, bytes})
 _CONTAINERS = frozenset({list, dict})
 _SCALARS = frozenset({type(None), bool, int, Uint, float, str, bytes})

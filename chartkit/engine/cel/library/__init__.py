@@ -1,1 +1,1 @@
-"""The functions of CEL, one library a module, each with its declarations, docs and examples."""
+"""The functions and macros of CEL, one library a module, each with its docs and examples."""

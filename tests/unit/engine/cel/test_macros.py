@@ -7,21 +7,21 @@ import pytest
 from chartkit.engine.cel.ast import Call, Comprehension, Literal
 from chartkit.engine.cel.declarations import Library, environment
 from chartkit.engine.cel.errors import CelCompileError
-from chartkit.engine.cel.macros import (
+from chartkit.engine.cel.library import standard
+from chartkit.engine.cel.library.extensions import (
     bindings,
     lists,
-    math,
-    optional,
-    or_value,
-    proto,
-    standard,
+    maths,
+    optionals,
+    protos,
     two_variable,
 )
+from chartkit.engine.cel.library.kyverno import or_value
 from chartkit.engine.cel.parser.entry import parse
 from tests.unit.engine.cel.outlines import outline
 
-FAMILIES = (standard, two_variable, optional, bindings, lists, math, proto)
-MACROS = environment("macros", tuple(Library(m.__name__, macros=m.MACROS) for m in FAMILIES))
+FAMILIES = (standard, two_variable, optionals, bindings, lists, maths, protos)
+MACROS = environment("macros", tuple(each.LIBRARY for each in FAMILIES))
 
 EXPANSIONS = [
     ("has(a.b)", "has(a, b)"),
@@ -178,7 +178,7 @@ def test_expansions_that_double_are_limited() -> None:
 
 
 def test_or_value_takes_any_value() -> None:
-    compatible = environment("compatible", (Library("orValue", macros=or_value.MACROS),))
+    compatible = environment("compatible", (Library("orValue", macros=or_value.LIBRARY.macros),))
     root = parse("a.b.orValue(1)", compatible).root
     assert outline(root, places=False) == "__orValueCompat__(select(a, b), 1)"
     plain = parse("a.orValue(1, 2)", compatible).root

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 
 from chartkit.engine.cel.ast import Comprehension
-from chartkit.engine.cel.declarations import Library, environment
-from chartkit.engine.cel.macros import bindings, math, optional, standard, two_variable
+from chartkit.engine.cel.declarations import environment
+from chartkit.engine.cel.library import standard
+from chartkit.engine.cel.library.extensions import bindings, maths, optionals, two_variable
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.unparse import unparse
 from tests.unit.engine.cel.outlines import outline
 
-FAMILIES = (standard, two_variable, optional, bindings, math)
-MACROS = environment("macros", tuple(Library(m.__name__, macros=m.MACROS) for m in FAMILIES))
+FAMILIES = (standard, two_variable, optionals, bindings, maths)
+MACROS = environment("macros", tuple(each.LIBRARY for each in FAMILIES))
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,48 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library
-from chartkit.engine.cel.macros.bindings import MACROS
+from chartkit.engine.cel.ast import Expr, Ident
+from chartkit.engine.cel.declarations import Builder, Library, Macro, macro
+
+UNUSED = "#unused"
+"""The variable of a comprehension that never runs; no author can write it."""
+
+
+def bound(make: Builder, name: str, value: Expr, result: Expr) -> Expr:
+    """`result` where `name` is `value`."""
+    return make.comprehension(
+        make.list_literal(),
+        UNUSED,
+        value,
+        make.literal(False),
+        make.ident(name),
+        result,
+        accu_var=name,
+    )
+
+
+def is_namespace(target: Expr | None, name: str) -> bool:
+    """Return whether a call is one of `name.function(…)`."""
+    return isinstance(target, Ident) and target.name == name
+
+
+def _bind(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    if not is_namespace(target, "cel"):
+        return None
+    variable, value, result = args
+    if not isinstance(variable, Ident):
+        raise make.fail(variable, "cel.bind() variable names must be simple identifiers")
+    return bound(make, variable.name, value, result)
+
+
+MACROS: tuple[Macro, ...] = (
+    macro(
+        "cel.bind(x, value, result)",
+        _bind,
+        "`cel.bind(x, value, result)`: the result, in which `x` is the value.",
+        "cel.bind(x, 'a' + 'b', x + x)  // 'abab'",
+    ),
+)
 
 LIBRARY: Final = Library(
     "cel.lib.ext.cel.bindings", macros=MACROS, doc="Names for values within an expression."

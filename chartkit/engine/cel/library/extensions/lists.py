@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, Overload, overload
+from chartkit.engine.cel.ast import Call, Comprehension, Expr, Ident, ListLiteral, Select
+from chartkit.engine.cel.declarations import Builder, Library, Macro, Overload, macro, overload
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library import costs
+from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.library.sizes import bounded_members, bounded_work
-from chartkit.engine.cel.macros.lists import MACROS
+from chartkit.engine.cel.library.standard.macros import mapped
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import (
     BOOL,
@@ -21,12 +23,9 @@ from chartkit.engine.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
-    T,
-    list_of,
 )
 from chartkit.engine.cel.values import Uint, Value
 
-_LIST: Final = list_of(T)
 _FLATTEN: Final = "The list with the members of inner lists in their place, to a depth (1)."
 _MAX_RANGE: Final = 1_000_000
 _ORDERED: Final = frozenset({bool, int, Uint, float, str, bytes, Timestamp, Duration})
@@ -150,6 +149,35 @@ def _sorts() -> Iterator[Overload]:
             cost=costs.of_comparing_last,
         )(sort_by_keys)
 
+
+_INPUT = "@__sortBy_input__"
+_SORT_BY_KEYS = "@sortByAssociatedKeys"
+_SORTABLE = (ListLiteral, Select, Ident, Comprehension, Call)
+
+
+def _sort_by(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    if target is None:
+        return None
+    if not isinstance(target, _SORTABLE):
+        raise make.fail(
+            target,
+            "sortBy can only be applied to a list, identifier, comprehension, call or select "
+            "expression",
+        )
+    keys = mapped(make, make.ident(_INPUT), args)
+    if keys is None:
+        return None
+    return bound(make, _INPUT, target, make.member_call(make.ident(_INPUT), _SORT_BY_KEYS, keys))
+
+
+MACROS: tuple[Macro, ...] = (
+    macro(
+        "items.sortBy(x, key)",
+        _sort_by,
+        "The list in the order of the keys that the expression makes of its elements.",
+        "['bb', 'a', 'ccc'].sortBy(s, -size(s))  // ['ccc', 'bb', 'a']",
+    ),
+)
 
 LIBRARY: Final = Library(
     "cel.lib.ext.lists",

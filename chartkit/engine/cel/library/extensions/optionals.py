@@ -5,26 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library, overload
+from chartkit.engine.cel.ast import Expr, Ident
+from chartkit.engine.cel.declarations import Builder, Library, Macro, macro, overload
 from chartkit.engine.cel.errors import CelError
+from chartkit.engine.cel.library.extensions.bindings import bound
 from chartkit.engine.cel.library.printing import show
 from chartkit.engine.cel.library.standard.constants import type_constant
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
-from chartkit.engine.cel.macros.optional import MACROS
 from chartkit.engine.cel.times import MIN_SECONDS, Duration, Timestamp
 from chartkit.engine.cel.types import (
     DYN,
-    K,
-    V,
-    list_of,
-    map_of,
     opaque,
     optional_of,
 )
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Value
 from chartkit.go.duration import SECOND
 
-_OPTIONAL: Final = optional_of(V)
 _UNWRAP: Final = "The values of a list of optionals that are there."
 _INDEX: Final = "A member of a list or a map's value, as an optional: absent where it is not there."
 _MISSING: Final = object()
@@ -189,8 +185,49 @@ unwrap_opt = overload(
     _UNWRAP,
     "[optional.of(1), optional.none()].unwrapOpt()  // [1]",
 )(_unwrapped)
-_OF_LIST: Final = optional_of(list_of(V))
-_OF_MAP: Final = optional_of(map_of(K, V))
+
+
+def _bound_value(
+    make: Builder, target: Expr, args: tuple[Expr, ...], function: str
+) -> tuple[Expr, Expr]:
+    """Return whether the optional has a value, and the expression in which the variable is the
+    value."""
+    variable, result = args
+    if not isinstance(variable, Ident):
+        raise make.fail(variable, f"{function}() variable name must be a simple identifier")
+    value = make.member_call(make.copy(target), "value")
+    return make.member_call(target, "hasValue"), bound(make, variable.name, value, result)
+
+
+def _opt_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    if target is None:
+        return None
+    present, result = _bound_value(make, target, args, "optMap")
+    some, none = make.call("optional.of", result), make.call("optional.none")
+    return make.call("_?_:_", present, some, none)
+
+
+def _opt_flat_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    if target is None:
+        return None
+    present, result = _bound_value(make, target, args, "optFlatMap")
+    return make.call("_?_:_", present, result, make.call("optional.none"))
+
+
+MACROS: tuple[Macro, ...] = (
+    macro(
+        "optional.optMap(x, result)",
+        _opt_map,
+        "An optional of what the expression makes of the value; none where there is no value.",
+        "optional.of(2).optMap(n, n * 2).value()  // 4",
+    ),
+    macro(
+        "optional.optFlatMap(x, result)",
+        _opt_flat_map,
+        "The optional that the expression makes of the value; none where there is no value.",
+        "optional.of({'a': 1}).optFlatMap(m, m.?b).hasValue()  // false",
+    ),
+)
 
 LIBRARY: Final = Library(
     "cel.lib.optional",

@@ -4,8 +4,37 @@ from __future__ import annotations
 
 from typing import Final
 
-from chartkit.engine.cel.declarations import Library
-from chartkit.engine.cel.macros.proto import MACROS
+from chartkit.engine.cel.ast import Expr, Select
+from chartkit.engine.cel.declarations import Builder, Expander, Library, Macro, macro
+from chartkit.engine.cel.library.extensions.bindings import is_namespace
+from chartkit.engine.cel.nodes import qualified_name
+
+
+def _extension(test_only: bool) -> Expander:
+    def expand(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+        if not is_namespace(target, "proto"):
+            return None
+        message, name = args
+        field = qualified_name(name) if isinstance(name, Select) else None
+        if field is None:
+            raise make.fail(name, "invalid extension field")
+        return make.select(message, field, test_only)
+
+    return expand
+
+
+MACROS: tuple[Macro, ...] = (
+    macro(
+        "proto.getExt(message, extension)",
+        _extension(test_only=False),
+        "`proto.getExt(message, name.of.extension)`: the value of an extension field.",
+    ),
+    macro(
+        "proto.hasExt(message, extension)",
+        _extension(test_only=True),
+        "`proto.hasExt(message, name.of.extension)`: whether an extension field is set.",
+    ),
+)
 
 LIBRARY: Final = Library(
     "cel.lib.ext.protos", macros=MACROS, doc="Extension fields of protobuf messages."

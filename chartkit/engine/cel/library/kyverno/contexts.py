@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from chartkit.engine.cel.declarations import Variable
 from chartkit.engine.cel.signatures import named
-from chartkit.engine.cel.types import Type, opaque, type_of_type
+from chartkit.engine.cel.types import opaque, type_of_type
 from chartkit.engine.cel.values import Opaque
 
 
@@ -30,11 +30,12 @@ def context_class(type_name: str) -> type[Context]:
     return type("Context", (Context,), {"__slots__": (), "cel_type": named(opaque(type_name))})
 
 
-def context_variable(name: str, type_name: str) -> tuple[Type, Mapping[str, Variable]]:
-    """The type of such a value, and the variables that name the value and its type."""
+def context_variable(name: str, type_name: str) -> Mapping[str, Variable]:
+    """The variables that name such a value and its type."""
     kind = context_class(type_name)
-    variables = {
-        name: Variable(kind.cel_type, kind(), has_value=True),
-        type_name: Variable(type_of_type(kind.cel_type), kind.cel_type, has_value=True),
-    }
-    return kind.cel_type, MappingProxyType(variables)
+    return MappingProxyType(
+        {
+            name: Variable(kind.cel_type, kind(), has_value=True),
+            type_name: Variable(type_of_type(kind.cel_type), kind.cel_type, has_value=True),
+        }
+    )

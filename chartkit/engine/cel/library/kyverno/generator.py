@@ -11,11 +11,9 @@ from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.kyverno.contexts import Context, context_variable
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import json_object, no_conversion
-from chartkit.engine.cel.types import ANY, STRING, list_of, map_of
 from chartkit.engine.cel.values import Value
 
-_CONTEXT, _VARIABLES = context_variable("generator", "generator.Context")
-_OBJECTS = list_of(map_of(STRING, ANY))
+_VARIABLES = context_variable("generator", "generator.Context")
 
 
 def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> bool:

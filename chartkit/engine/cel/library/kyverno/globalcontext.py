@@ -9,7 +9,7 @@ from chartkit.engine.cel.library.kyverno.contexts import Context, context_variab
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.values import Value
 
-_CONTEXT, _VARIABLES = context_variable("globalContext", "globalcontext.Context")
+_VARIABLES = context_variable("globalContext", "globalcontext.Context")
 
 
 def _get(host: Host, name: str, projection: str) -> Value:

@@ -12,12 +12,10 @@ from chartkit.engine.cel.library.kyverno.contexts import (
 )
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles, json_of, string_map
-from chartkit.engine.cel.types import STRING, map_of
 from chartkit.engine.cel.values import Value
 from chartkit.go.x509.certificates import holds_certificate
 
-_CONTEXT, _VARIABLES = context_variable("http", "http.Context")
-_HEADERS = map_of(STRING, STRING)
+_VARIABLES = context_variable("http", "http.Context")
 _Secured = context_class("libs.mockAwareHTTPContext")
 """Kyverno 1.19's client with its own authority; no function accepts the type."""
 

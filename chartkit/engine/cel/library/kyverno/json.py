@@ -26,7 +26,7 @@ from chartkit.engine.cel.values import Opaque, OptionalValue, Struct, Value
 from chartkit.go.fmt import UnsupportedValueError, go_json, json_float
 from chartkit.go.json_decoder import JsonError, parse_json
 
-_JSON, _VARIABLES = context_variable("json", "json.Json")
+_VARIABLES = context_variable("json", "json.Json")
 _CHARACTERS: Final = 3
 """Characters that are as much work as a member, beside those of every text that is made."""
 _UNSUPPORTED: Final = "json: unsupported type: "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chartkit.engine.cel.declarations import Library, declared, overload
-from chartkit.engine.cel.macros.or_value import MACROS
+from chartkit.engine.cel.ast import Expr
+from chartkit.engine.cel.declarations import Builder, Library, Macro, declared, macro, overload
 from chartkit.engine.cel.values import OptionalValue, Value
 
 
@@ -16,6 +16,25 @@ def or_value(value: Value, other: Value) -> Value:
         return value
     return value.value if value.present else other
 
+
+COMPATIBLE = "__orValueCompat__"
+"""The function that a call of `orValue` becomes."""
+
+
+def _or_value(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
+    return None if target is None else make.call(COMPATIBLE, target, args[0])
+
+
+MACROS: tuple[Macro, ...] = (
+    macro(
+        "value.orValue(other)",
+        _or_value,
+        "The value of an optional, or the argument where it has none; a value that is not "
+        "optional is itself.",
+        "{'a': 1}.?b.orValue(2)  // 2",
+        "{'a': 1}.a.orValue(2)  // 1",
+    ),
+)
 
 LIBRARY = Library(
     "kyverno.orvalue",

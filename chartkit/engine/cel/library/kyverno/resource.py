@@ -16,13 +16,11 @@ from chartkit.engine.cel.library.kyverno.contexts import Context, context_variab
 from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import json_object, string_map
 from chartkit.engine.cel.signatures import named
-from chartkit.engine.cel.types import ANY, STRING, map_of, opaque
+from chartkit.engine.cel.types import opaque
 from chartkit.engine.cel.values import Struct, Value
 
-CONTEXT, _VARIABLES = context_variable("resource", "resource.Context")
+_VARIABLES = context_variable("resource", "resource.Context")
 GROUP_VERSION_RESOURCE: Final = named(opaque("schema.GroupVersionResource"))
-OBJECT: Final = map_of(STRING, ANY)
-LABELS: Final = map_of(STRING, STRING)
 
 StringMap = dict[Value, Value]
 

@@ -13,7 +13,7 @@ from chartkit.engine.cel.values import Value
 from chartkit.errors import InputError
 from chartkit.go.yaml_errors import yaml_problem
 
-_YAML, _VARIABLES = context_variable("yaml", "yaml.Yaml")
+_VARIABLES = context_variable("yaml", "yaml.Yaml")
 _READING: Final = 64
 _FAILED: Final = "error converting YAML to JSON: "
 

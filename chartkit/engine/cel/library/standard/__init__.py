@@ -15,8 +15,8 @@ from chartkit.engine.cel.library.standard import (
     strings,
 )
 from chartkit.engine.cel.library.standard.constants import VARIABLES
+from chartkit.engine.cel.library.standard.macros import MACROS
 from chartkit.engine.cel.library.standard.protobuf import STRUCTS
-from chartkit.engine.cel.macros.standard import MACROS
 
 LIBRARY = Library(
     "standard",

@@ -19,8 +19,8 @@ from chartkit.engine.cel.declarations import (
 )
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.library import standard
-from chartkit.engine.cel.macros.standard import MACROS
-from chartkit.engine.cel.macros.two_variable import MACROS as TWO_VARIABLE
+from chartkit.engine.cel.library.extensions.two_variable import MACROS as TWO_VARIABLE
+from chartkit.engine.cel.library.standard.macros import MACROS
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.types import Type
 

@@ -7,10 +7,10 @@ import pytest
 from chartkit.engine.cel import CelCompileError, CelError, Environment, Program, compile_expression
 from chartkit.engine.cel.declarations import Library, Options, Variable, environment
 from chartkit.engine.cel.library.standard import LIBRARY
-from chartkit.engine.cel.macros import standard
+from chartkit.engine.cel.library.standard.macros import MACROS
 from chartkit.engine.cel.types import DYN
 
-LIBRARIES = (LIBRARY, Library("macros", macros=standard.MACROS))
+LIBRARIES = (LIBRARY, Library("macros", macros=MACROS))
 NAMES = {name: Variable(DYN) for name in ("object", "x", "a.b")}
 FOLDING = environment("folding", LIBRARIES).extend(NAMES)
 PLAIN = environment("plain", LIBRARIES, Options(fold=False, cost_limit=None)).extend(NAMES)

@@ -10,7 +10,7 @@ from chartkit.engine.cel.library.kyverno.spellings import member
 from chartkit.engine.cel.library.natives import doubles
 from chartkit.engine.cel.values import Value
 
-_CONTEXT, _VARIABLES = context_variable("image", "imagedata.Context")
+_VARIABLES = context_variable("image", "imagedata.Context")
 
 
 @member(

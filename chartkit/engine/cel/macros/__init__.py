@@ -1,1 +1,0 @@
-"""Macros, one family a module: what the author writes, and the tree that stands for it."""

@@ -17,7 +17,7 @@ import atheris
 with atheris.instrument_imports(include=["chartkit.engine.cel"]):
     from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression
     from chartkit.engine.cel.parser.entry import parse
-    from chartkit.engine.cel.unparse import unparse
+    from chartkit.engine.cel.syntax import unparse
 
 ENVIRONMENT: Final = ENVIRONMENTS["vpol"]
 WORDS: Final = (

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile_expression
 from chartkit.engine.cel.declarations import Options, Variable, environment
 from chartkit.engine.cel.parser.entry import parse
+from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.times import Duration, Timestamp
 from chartkit.engine.cel.types import DYN
-from chartkit.engine.cel.unparse import unparse
 from chartkit.engine.cel.values import Uint
 from tests.property.cel_expressions import expressions, garbage, objects
 from tests.unit.engine.cel.outlines import outline

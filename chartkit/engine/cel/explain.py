@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import OFFLINE, Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.nodes import parts
-from chartkit.engine.cel.unparse import unparse
+from chartkit.engine.cel.syntax import unparse
 from chartkit.engine.cel.values import Value
 
 

@@ -9,7 +9,7 @@ from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.library import standard
 from chartkit.engine.cel.library.extensions import bindings, maths, optionals, two_variable
 from chartkit.engine.cel.parser.entry import parse
-from chartkit.engine.cel.unparse import unparse
+from chartkit.engine.cel.syntax import unparse
 from tests.unit.engine.cel.outlines import outline
 
 FAMILIES = (standard, two_variable, optionals, bindings, maths)

@@ -1,0 +1,303 @@
+"""Functions that build expressions as an author writes them.
+
+    from chartkit.engine.cel.syntax import build as cel
+
+    pod = cel.path("object", "spec")
+    cel.macro(cel.field(pod, "containers"), "all", "c", cel.has(cel.ident("c"), "resources"))
+
+Plain values of Python (JSON's) are accepted wherever an expression is: they become literals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
+
+from chartkit.engine.cel.parser.parser import RESERVED
+from chartkit.engine.cel.syntax.spelling import is_field_name
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Chain,
+    Commented,
+    Conditional,
+    Expr,
+    FieldEntry,
+    Ident,
+    Index,
+    ListLiteral,
+    Literal,
+    MapEntry,
+    MapLiteral,
+    Select,
+    StructLiteral,
+    Unary,
+)
+from chartkit.engine.cel.values import INT_MAX, INT_MIN, Scalar
+from chartkit.model import Json
+
+Operand: TypeAlias = Expr | Json
+"""An expression, or a plain value that stands for its literal."""
+
+TRUE: Final = Literal(True)
+FALSE: Final = Literal(False)
+NULL: Final = Literal(None)
+
+_EXPRESSIONS: Final = (
+    *(Literal, Ident, Select, Index, Call, Unary, Binary, Chain, Conditional),
+    *(ListLiteral, MapLiteral, StructLiteral, Commented),
+)
+_OPPOSITE: Final = {"==": "!=", "!=": "=="}
+_COMPLEMENT: Final = {"<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class NoLiteralError(ValueError):
+    """A value that no expression of CEL can be, such as a number of more than 64 bits."""
+
+
+def literal(value: Operand | Scalar) -> Expr:
+    """Return a plain value as an expression; an expression is itself. Raise NoLiteralError."""
+    if isinstance(value, _EXPRESSIONS):
+        return value
+    if isinstance(value, list):
+        return ListLiteral(tuple(map(literal, value)))
+    if isinstance(value, dict):
+        entries = (MapEntry(Literal(key), literal(each)) for key, each in value.items())
+        return MapLiteral(tuple(entries))
+    if isinstance(value, float) and not math.isfinite(value):
+        return call("double", str(value).replace("inf", "Infinity").replace("nan", "NaN"))
+    if type(value) is int and not INT_MIN <= value <= INT_MAX:
+        raise NoLiteralError(f"{value} does not fit into an int of CEL")
+    if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+        raise NoLiteralError("half of a surrogate pair is no character of CEL")
+    return Literal(value)
+
+
+def ident(name: str) -> Ident:
+    """Return a variable; raise NoLiteralError for a name that no variable can have."""
+    if name in RESERVED or not is_field_name(name):
+        raise NoLiteralError(f"'{name}' is no name of a variable of CEL")
+    return Ident(name)
+
+
+def variable(name: str) -> Expr:
+    """Return a policy's variable: `variables.name`."""
+    return field(Ident("variables"), name)
+
+
+def field(target: Expr, key: str) -> Expr:
+    """Return `target.key`, or `target['key']` where the key is no name of a field.
+
+    Reserved words such as `namespace` are names of fields: `object.metadata.namespace`. Only
+    `in`, `true`, `false` and `null` are not. Of Kubernetes' typed objects (the schemas of
+    definitions) reserved words are escaped (`__namespace__`); an admission policy's `object` is
+    not typed.
+    """
+    return Select(target, key) if is_field_name(key) else Index(target, Literal(key))
+
+
+def index(target: Expr, key: Operand) -> Expr:
+    """Return `target[key]`."""
+    return Index(target, literal(key))
+
+
+def step(target: Expr, key: str | int, *, optional: bool = False) -> Expr:
+    """Return the member of a map by a text, or of a list by a number."""
+    if isinstance(key, str) and is_field_name(key):
+        return Select(target, key, optional)
+    return Index(target, literal(key), optional)
+
+
+def path(root: str | Expr, *keys: str | int) -> Expr:
+    """Return `root.a['my-key'][0]`."""
+    target: Expr = ident(root) if isinstance(root, str) else root
+    for key in keys:
+        target = step(target, key)
+    return target
+
+
+def optional_field(target: str | Expr, *keys: str | int) -> Expr:
+    """Return `target.?a[?'my-key'][?0]`, an optional value."""
+    found: Expr = ident(target) if isinstance(target, str) else target
+    for key in keys:
+        found = step(found, key, optional=True)
+    return found
+
+
+def or_value(optional: Expr, default: Operand) -> Expr:
+    """Return `optional.orValue(default)`."""
+    return method(optional, "orValue", default)
+
+
+def has(target: Expr, key: str) -> Expr:
+    """Return `has(target.key)`, or `'key' in target` where the key is no name of a field.
+
+    The target must be a map: of a list, `in` asks for an element.
+    """
+    if is_field_name(key):
+        return Call("has", None, (Select(target, key),))
+    return contains(target, key)
+
+
+def has_path(root: str | Expr, *keys: str) -> Expr:
+    """Return `has(root.a) && has(root.a.b)`: every step is there."""
+    target: Expr = ident(root) if isinstance(root, str) else root
+    terms: list[Expr] = []
+    for key in keys:
+        terms.append(has(target, key))
+        target = field(target, key)
+    return all_of(terms)
+
+
+def call(function: str, *args: Operand) -> Expr:
+    """Return `function(args)`."""
+    return Call(function, None, tuple(map(literal, args)))
+
+
+def method(target: Operand, function: str, *args: Operand) -> Expr:
+    """Return `target.function(args)`, a macro among others."""
+    return Call(function, literal(target), tuple(map(literal, args)))
+
+
+def macro(target: Operand, function: str, variable: str, *bodies: Operand) -> Expr:
+    """Return `target.function(variable, bodies)`: `all`, `exists`, `filter`, `map` and so on."""
+    return Call(function, literal(target), (ident(variable), *map(literal, bodies)))
+
+
+def bind(variable: str, value: Operand, body: Operand) -> Expr:
+    """Return `cel.bind(variable, value, body)`."""
+    return macro(Ident("cel"), "bind", variable, value, body)
+
+
+def compare(operator: str, left: Operand, right: Operand) -> Expr:
+    """Return `left operator right`, of any operator but `&&` and `||`."""
+    return Binary(operator, literal(left), literal(right))
+
+
+def equal(left: Operand, right: Operand) -> Expr:
+    """Return `left == right`."""
+    return compare("==", left, right)
+
+
+def not_equal(left: Operand, right: Operand) -> Expr:
+    """Return `left != right`."""
+    return compare("!=", left, right)
+
+
+def contains(collection: Operand, member: Operand) -> Expr:
+    """Return `member in collection`."""
+    return compare("in", member, collection)
+
+
+def concat(*parts: Operand) -> Expr:
+    """Return the parts joined with `+`; texts next to each other become one."""
+    terms: list[Expr] = []
+    for part in map(literal, parts):
+        match terms[-1] if terms else None, part:
+            case Literal(str() as before), Literal(str() as text):
+                terms[-1] = Literal(before + text)
+            case _:
+                terms.append(part)
+    joined, *rest = terms or [Literal("")]
+    for term in rest:
+        joined = Binary("+", joined, term)
+    return joined
+
+
+def _is_text(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and isinstance(expr.value, str)
+
+
+def conditional(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
+    """Return `condition ? then : otherwise`."""
+    return Conditional(literal(condition), literal(then), literal(otherwise))
+
+
+def list_of(elements: Iterable[Operand]) -> Expr:
+    """Return `[elements]`."""
+    return ListLiteral(tuple(map(literal, elements)))
+
+
+def map_of(entries: Mapping[str, Operand]) -> Expr:
+    """Return `{key: value}`."""
+    return MapLiteral(tuple(MapEntry(Literal(key), literal(e)) for key, e in entries.items()))
+
+
+def struct(name: str, fields: Mapping[str, Operand]) -> Expr:
+    """Return `Name{field: value}`, such as `Object.spec{…}` and `JSONPatch{…}`."""
+    return StructLiteral(name, tuple(FieldEntry(key, literal(e)) for key, e in fields.items()))
+
+
+def all_of(terms: Iterable[Operand]) -> Expr:
+    """Return the terms joined with `&&`, flat; true for none."""
+    return _joined("&&", terms, TRUE)
+
+
+def any_of(terms: Iterable[Operand]) -> Expr:
+    """Return the terms joined with `||`, flat; false for none."""
+    return _joined("||", terms, FALSE)
+
+
+def _joined(operator: str, terms: Iterable[Operand], empty: Expr) -> Expr:
+    flat: list[Expr] = []
+    for term in map(literal, terms):
+        nested = isinstance(term, Chain) and term.operator == operator
+        flat += term.terms if nested and isinstance(term, Chain) else (term,)
+    if len(flat) < 2:
+        return flat[0] if flat else empty
+    return Chain(operator, tuple(flat))
+
+
+def negate(condition: Operand) -> Expr:
+    """Return `!condition`, written without the `!` where that says the same.
+
+    The condition must be a bool or an error. `==` and `!=` change places, a literal becomes the
+    other, a `!` goes away; a chain of which every term takes it so becomes the other chain. `<`
+    and its kin change only where an operand is a text, a duration, a timestamp or a size
+    compared with a whole number: a double could be NaN, of which neither `<` nor `>=` holds.
+    """
+    expr = literal(condition)
+    return _opposite(expr) or Unary("!", expr)
+
+
+def _opposite(expr: Expr) -> Expr | None:
+    """Return the negation of an expression if it needs no `!` before it."""
+    match expr:
+        case Literal(bool() as value):
+            return Literal(not value)
+        case Unary("!", operand):
+            return operand
+        case Binary(operator, left, right) if operator in _OPPOSITE:
+            return Binary(_OPPOSITE[operator], left, right)
+        case Binary(operator, left, right) if operator in _COMPLEMENT and _is_total(left, right):
+            return Binary(_COMPLEMENT[operator], left, right)
+        case Chain(operator, terms):
+            opposites = [_opposite(term) for term in terms]
+            if None in opposites:
+                return None
+            join = any_of if operator == "&&" else all_of
+            return join(each for each in opposites if each is not None)
+        case _:
+            return None
+
+
+def _is_total(left: Expr, right: Expr) -> bool:
+    """Return whether exactly one of `<` and `>=` holds of two operands that compare."""
+    if any(_is_text(each) or _is_call(each, "duration", "timestamp") for each in (left, right)):
+        return True
+    return all(_is_call(each, "size") or _is_whole(each) for each in (left, right))
+
+
+def _is_call(expr: Expr, *functions: str) -> bool:
+    return isinstance(expr, Call) and expr.function in functions
+
+
+def _is_whole(expr: Expr) -> bool:
+    return isinstance(expr, Literal) and type(expr.value) is int
+
+
+def commented(expr: Operand, *lines: str) -> Expr:
+    """Return the expression with lines of comments before it, each without its slashes."""
+    texts = (part.rstrip() for line in lines for part in (line.splitlines() or [""]))
+    return Commented(literal(expr), tuple(texts))

@@ -1,0 +1,311 @@
+"""A tree as text: parentheses only where they are needed, on one line where it fits.
+
+What is too long breaks from the outside: chains of `&&` and `||` with the operator at the end of
+the line, conditionals before `?` and `:`, calls, lists and maps within their brackets. A macro
+keeps its variables on its first line. The text parses to the same tree, and depends on nothing
+but the tree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from itertools import count, repeat
+from types import MappingProxyType
+
+from chartkit.engine.cel import ast
+from chartkit.engine.cel.syntax import spelling
+from chartkit.engine.cel.syntax.comments import lifted
+from chartkit.engine.cel.syntax.layout import (
+    HARD,
+    LINE,
+    SOFT,
+    Document,
+    Group,
+    Joined,
+    group,
+    is_breakable,
+    joined,
+    nest,
+    render,
+    separated,
+)
+from chartkit.engine.cel.syntax.reading import from_parser
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Chain,
+    Commented,
+    Conditional,
+    Expr,
+    FieldEntry,
+    Ident,
+    Index,
+    ListLiteral,
+    Literal,
+    MapEntry,
+    MapLiteral,
+    Select,
+    StructLiteral,
+    Unary,
+    chain,
+    variables_of,
+)
+from chartkit.engine.cel.values import Scalar
+
+WIDTH = 100
+"""The greatest width of a line, where it can be kept."""
+INDENT = 2
+_NO_MACROS: Mapping[int, ast.MacroCall] = MappingProxyType({})
+
+
+class _Level(IntEnum):
+    """The binding strength of a text."""
+
+    CONDITIONAL = 1
+    OR = 2
+    AND = 3
+    RELATION = 4
+    SUM = 5
+    PRODUCT = 6
+    UNARY = 7
+    MEMBER = 8
+
+
+_LEVELS = {
+    "||": _Level.OR,
+    "&&": _Level.AND,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "in"), _Level.RELATION),
+    **dict.fromkeys("+-", _Level.SUM),
+    **dict.fromkeys("*/%", _Level.PRODUCT),
+}
+
+
+def format_expression(expr: Expr, width: float = WIDTH, indent: int = INDENT) -> str:
+    """Return the text of an expression; indent: the spaces of one step.
+
+    A single text, name or number may be longer than a line. `width=math.inf` gives one line,
+    unless there are comments.
+    """
+    return render(_Writer(spelling.authored).item(lifted(expr)), width, indent)
+
+
+def unparse(expr: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACROS) -> str:
+    """Return the text of one of the parser's trees on one line, its constants as cel-go has them.
+
+    macro_calls: of `Parsed`, for macros to be as written. A comprehension that is none of these
+    macros is shown as `fold(…)`, which is no CEL.
+    """
+    tree = from_parser(expr, macro_calls)
+    return render(_Writer(spelling.reference).item(tree), math.inf, INDENT)
+
+
+def _level(expr: Expr) -> _Level:
+    match expr:
+        case Conditional():
+            return _Level.CONDITIONAL
+        case Chain() | Binary():
+            return _LEVELS[expr.operator]
+        case Unary():
+            return _Level.UNARY
+        case Commented():
+            return _level(expr.expr)
+        case _:
+            return _Level.MEMBER
+
+
+class _Indented(IntEnum):
+    """The parts whose further lines are indented; BRANCH: of a conditional, all."""
+
+    NEVER = 0
+    CHAIN = 1
+    BRANCH = 2
+
+
+class _Writer:
+    """Makes the documents of expressions."""
+
+    def __init__(self, spell: Callable[[Scalar], str]) -> None:
+        self._spell = spell
+
+    def item(
+        self,
+        expr: Expr,
+        mark: str = "",
+        least: _Level = _Level.CONDITIONAL,
+        indented: _Indented = _Indented.NEVER,
+    ) -> Joined:
+        """Return a part that may have comments before it; mark: its first characters."""
+        comments: tuple[str, ...] = ()
+        while isinstance(expr, Commented):
+            comments, expr = comments + expr.comments, expr.expr
+        document = self._indented(expr, least, indented)
+        lines = (part for text in comments for part in (f"// {text}".rstrip(), HARD))
+        return joined(*lines, mark, document)
+
+    def _within(self, expr: Expr, least: _Level) -> Document:
+        """Return an expression, in parentheses where it binds less than `least`."""
+        document = self._expr(expr)
+        if _level(expr) >= least:
+            return document
+        return group("(", nest(SOFT, document), SOFT, ")")
+
+    def _expr(self, expr: Expr) -> Document:
+        match expr:
+            case Literal():
+                return self._spell(expr.value)
+            case Ident():
+                return expr.name
+            case Select():
+                dot = ".?" if expr.optional else "."
+                operand = self._within(expr.operand, _Level.MEMBER)
+                return joined(operand, dot, spelling.field_name(expr.field))
+            case Index():
+                operand = self._within(expr.operand, _Level.MEMBER)
+                return joined(operand, "[?" if expr.optional else "[", self.item(expr.key), "]")
+            case Call():
+                return self._call(expr)
+            case Unary():
+                return self._unary(expr)
+            case Binary():
+                return self._binary(expr)
+            case Chain():
+                return self._chain(expr)
+            case Conditional():
+                return self._conditional(expr)
+            case Commented():
+                return self.item(expr)
+            case _:
+                return self._braced(expr)
+
+    def _call(self, call: Call) -> Document:
+        start: Document = f"{call.function}("
+        if call.target is not None:
+            start = joined(self._within(call.target, _Level.MEMBER), f".{start}")
+        names = variables_of(call)
+        if names:
+            head = [f"{name}, " for name in map(self._name, call.args[: names - 1])]
+            head.append(f"{self._name(call.args[names - 1])},")
+            body = separated(",", self._members(call.args[names:]))
+            return joined(start, group(*head, nest(LINE, *body), SOFT, ")"))
+        args = self._members(call.args)
+        if not args or (len(args) == 1 and _hugs(call.args[0])):
+            return joined(start, *args, ")")
+        return joined(start, group(nest(SOFT, *separated(",", args)), SOFT, ")"))
+
+    def _members(self, exprs: Sequence[Expr], marks: Iterable[str] = repeat("")) -> list[Joined]:
+        """Return arguments or elements; of several, each chain has its further lines indented."""
+        indented = _Indented.CHAIN if len(exprs) > 1 else _Indented.NEVER
+        pairs = zip(exprs, marks, strict=False)
+        return [self.item(expr, mark, indented=indented) for expr, mark in pairs]
+
+    def _name(self, expr: Expr) -> str:
+        return expr.name if isinstance(expr, Ident) else ""
+
+    def _unary(self, expr: Unary) -> Document:
+        operand = self._within(expr.operand, _Level.MEMBER)
+        # A minus before a number is the number's own.
+        if expr.operator == "-" and _starts_with_number(expr.operand):
+            return joined("-(", operand, ")")
+        return joined(expr.operator, operand)
+
+    def _binary(self, expr: Binary) -> Document:
+        level = _LEVELS[expr.operator]
+        left, right = expr.left, self._within(expr.right, _Level(level + 1))
+        steps: list[tuple[str, Document]] = [(expr.operator, right)]
+        while level == _Level.SUM and isinstance(left, Binary) and _level(left) == level:
+            steps.append((left.operator, self._within(left.right, _Level(level + 1))))
+            left = left.left
+        first = self._within(left, level)
+        steps.reverse()
+        if len(steps) == 1 and self._is_hugged(level, (first, right), (left, expr.right)):
+            return joined(first, f" {expr.operator} ", right)
+        rest = (part for sign, term in steps for part in (f" {sign}", LINE, term))
+        return group(first, nest(*rest))
+
+    def _is_hugged(
+        self, level: _Level, documents: Sequence[Document], exprs: Sequence[Expr]
+    ) -> bool:
+        """Return whether lines break inside the operands and not between them."""
+        if level == _Level.SUM:
+            return any(map(_is_braced, exprs)) or _level(exprs[1]) < level
+        return any(map(is_breakable, documents))
+
+    def _chain(self, expr: Chain) -> Document:
+        canonical = chain(expr.operator, expr.terms)
+        if not isinstance(canonical, Chain):
+            return self._expr(canonical)
+        closer = _Level(_LEVELS[expr.operator] + 1)
+        terms = [
+            self.item(term, least=closer, indented=_Indented.CHAIN) for term in canonical.terms
+        ]
+        return group(*separated(f" {expr.operator}", terms))
+
+    def _conditional(self, expr: Conditional, *, branch: bool = False) -> Document:
+        condition = self._within(expr.condition, _Level.OR)
+        then = self.item(expr.then, "? ", _Level.OR, _Indented.BRANCH)
+        otherwise = self.item(expr.otherwise, ": ", indented=_Indented.BRANCH)
+        start = nest(condition) if branch else condition
+        return group(start, nest(LINE, then, LINE, otherwise))
+
+    def _indented(self, expr: Expr, least: _Level, indented: _Indented) -> Document:
+        """Return a part with its further lines indented once, if they are to be."""
+        enclosed = _level(expr) < least
+        if indented == _Indented.BRANCH and isinstance(expr, Conditional) and not enclosed:
+            return self._conditional(expr, branch=True)
+        document = self._within(expr, least)
+        if indented == _Indented.BRANCH:
+            sums = isinstance(expr, Binary) and isinstance(document, Group) and not enclosed
+            return document if sums else nest(document)
+        chains = indented == _Indented.CHAIN and isinstance(expr, Chain) and not enclosed
+        return nest(document) if chains else document
+
+    def _braced(self, expr: ListLiteral | MapLiteral | StructLiteral) -> Document:
+        match expr:
+            case ListLiteral():
+                marks = ("?" if each in expr.optional_indices else "" for each in count())
+                return _enclosed("[", self._members(expr.elements, marks), "]")
+            case MapLiteral():
+                return _enclosed("{", list(map(self._entry, expr.entries)), "}")
+            case StructLiteral():
+                return _enclosed(f"{expr.name}{{", list(map(self._field, expr.fields)), "}")
+
+    def _entry(self, entry: MapEntry) -> Document:
+        key = self.item(entry.key, "?" if entry.optional else "")
+        return joined(key, ": ", self.item(entry.value, indented=_Indented.CHAIN))
+
+    def _field(self, entry: FieldEntry) -> Document:
+        mark = "?" if entry.optional else ""
+        start = f"{mark}{spelling.field_name(entry.field)}: "
+        return self.item(entry.value, start, indented=_Indented.CHAIN)
+
+
+def _enclosed(opening: str, members: Sequence[Document], closing: str) -> Document:
+    if not members:
+        return opening + closing
+    return group(opening, nest(SOFT, *separated(",", members)), SOFT, closing)
+
+
+def _is_braced(expr: Expr) -> bool:
+    return isinstance(expr, ListLiteral | MapLiteral | StructLiteral)
+
+
+def _hugs(expr: Expr) -> bool:
+    """Return whether a call's only argument needs no lines of its own."""
+    match expr:
+        case Select():
+            return _hugs(expr.operand)
+        case Index():
+            return _hugs(expr.operand) and _hugs(expr.key)
+        case Literal() | Ident():
+            return True
+        case _:
+            return _is_braced(expr)
+
+
+def _starts_with_number(expr: Expr) -> bool:
+    while isinstance(expr, Select | Index) or (isinstance(expr, Call) and expr.target is not None):
+        expr = expr.target if isinstance(expr, Call) else expr.operand  # type: ignore[assignment]
+    value = expr.value if isinstance(expr, Literal) else None
+    return isinstance(value, int | float) and not isinstance(value, bool)

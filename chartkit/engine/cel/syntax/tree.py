@@ -1,0 +1,267 @@
+"""The tree of an expression as an author writes it.
+
+It differs from the parser's tree (`chartkit.engine.cel.ast`): macros and `has` are calls,
+operators are nodes of their own, a chain of `&&` or `||` is one node, and nodes have no ids and no
+places. Two trees are equal where they print the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from chartkit.engine.cel.values import Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """A constant: null, bool, int, `Uint`, float, str or bytes."""
+
+    value: Scalar
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[type, str]:
+        """The type and the text, by which 1, 1.0, 1u and true differ."""
+        return type(self.value), repr(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Ident:
+    """A variable; a leading dot is part of the name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`operand.field` or, if optional, `operand.?field`."""
+
+    operand: Expr
+    field: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`operand[key]` or, if optional, `operand[?key]`."""
+
+    operand: Expr
+    key: Expr
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`function(args)` or `target.function(args)`; a macro is a call."""
+
+    function: str
+    target: Expr | None
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`!operand` or `-operand`."""
+
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operation of two operands: a relation (`==`, `in` …), a sum or a product."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Terms joined by `&&` or by `||`; `chain` makes one."""
+
+    operator: str
+    terms: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`condition ? then : otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ListLiteral:
+    """`[a, ?b]`; optional_indices: the elements with a question mark."""
+
+    elements: tuple[Expr, ...]
+    optional_indices: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class MapEntry:
+    """`key: value` or `?key: value`."""
+
+    key: Expr
+    value: Expr
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapLiteral:
+    """`{key: value}`."""
+
+    entries: tuple[MapEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldEntry:
+    """`field: value` or `?field: value` of a typed object."""
+
+    field: str
+    value: Expr
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StructLiteral:
+    """`Name{field: value}`."""
+
+    name: str
+    fields: tuple[FieldEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commented:
+    """An expression with lines of comments before it, each without its slashes."""
+
+    expr: Expr
+    comments: tuple[str, ...]
+
+
+Expr: TypeAlias = (
+    Literal
+    | Ident
+    | Select
+    | Index
+    | Call
+    | Unary
+    | Binary
+    | Chain
+    | Conditional
+    | ListLiteral
+    | MapLiteral
+    | StructLiteral
+    | Commented
+)
+
+LOOPS = frozenset(
+    (
+        *("all", "exists", "exists_one", "existsOne", "map", "filter", "sortBy", "optMap"),
+        *("optFlatMap", "transformList", "transformMap", "transformMapEntry", "bind"),
+    )
+)
+"""Macros whose first arguments are the names of variables."""
+
+
+def bare(expr: Expr) -> Expr:
+    """Return the expression without the comments before it."""
+    while isinstance(expr, Commented):
+        expr = expr.expr
+    return expr
+
+
+def variables_of(call: Call) -> int:
+    """Return how many of a call's first arguments are a macro's variables."""
+    if call.target is None or call.function not in LOOPS:
+        return 0
+    most = 2 if len(call.args) > 2 and call.function not in ("map", "bind", "sortBy") else 1
+    count = 0
+    while count < min(most, len(call.args) - 1) and isinstance(bare(call.args[count]), Ident):
+        count += 1
+    return count
+
+
+def chain(operator: str, terms: Sequence[Expr]) -> Expr:
+    """Return terms joined by `&&` or `||`: one flat node wherever its text parses to this tree.
+
+    The parser makes balanced trees of chains; a term that is a chain of the same operator keeps
+    its parentheses where without them the tree would be another.
+    """
+    if len(terms) == 1:
+        return terms[0]
+    middle = (len(terms) - 1) // 2 + 1
+    sides = [chain(operator, side) for side in (terms[:middle], terms[middle:])]
+    left, right = (_terms(operator, side) for side in sides)
+    if (len(left) + len(right) - 1) // 2 + 1 == len(left):
+        return Chain(operator, left + right)
+    return Chain(operator, tuple(sides))
+
+
+def _terms(operator: str, expr: Expr) -> tuple[Expr, ...]:
+    if isinstance(expr, Chain) and expr.operator == operator:
+        return expr.terms
+    return (expr,)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Return the parts of an expression, in the order of its text."""
+    found: list[Expr] = []
+
+    def note(part: Expr) -> Expr:
+        found.append(part)
+        return part
+
+    transform(expr, note)
+    return tuple(found)
+
+
+def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """Return the expression with each of its parts changed, in the order of its text."""
+    match expr:
+        case Literal() | Ident():
+            return expr
+        case Select():
+            return Select(change(expr.operand), expr.field, expr.optional)
+        case Index():
+            return Index(change(expr.operand), change(expr.key), expr.optional)
+        case Call():
+            target = None if expr.target is None else change(expr.target)
+            return Call(expr.function, target, tuple(map(change, expr.args)))
+        case Unary():
+            return Unary(expr.operator, change(expr.operand))
+        case Binary():
+            return Binary(expr.operator, change(expr.left), change(expr.right))
+        case Chain():
+            return chain(expr.operator, tuple(map(change, expr.terms)))
+        case Conditional():
+            parts = (expr.condition, expr.then, expr.otherwise)
+            return Conditional(*map(change, parts))
+        case Commented():
+            return Commented(change(expr.expr), expr.comments)
+        case _:
+            return _transform_literal(expr, change)
+
+
+def _transform_literal(
+    expr: ListLiteral | MapLiteral | StructLiteral, change: Callable[[Expr], Expr]
+) -> Expr:
+    match expr:
+        case ListLiteral():
+            return ListLiteral(tuple(map(change, expr.elements)), expr.optional_indices)
+        case MapLiteral():
+            entries = (MapEntry(change(e.key), change(e.value), e.optional) for e in expr.entries)
+            return MapLiteral(tuple(entries))
+        case StructLiteral():
+            fields = (FieldEntry(e.field, change(e.value), e.optional) for e in expr.fields)
+            return StructLiteral(expr.name, tuple(fields))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -45,13 +45,25 @@ class LegacyObject:
     """A policy, cleanup policy or exception of kyverno.io.
 
     origin: what generated it; rules: its rules by type; refusal: why Kyverno does not take it,
-    empty where it does.
+    empty where it does; document: of the file that it is in, None for one that was rendered or is
+    in a cluster.
     """
 
     resource: Resource
     origin: Origin
     rules: tuple[LegacyRule, ...]
     refusal: str = ""
+    document: Document | None = None
+
+    def locate(self, pointer: str) -> Location:
+        """Return the place of a part of the object; without a document, that of the object."""
+        place = self.resource.location
+        if not pointer:
+            return place
+        if self.document is None:
+            return replace(place, path=pointer)
+        steps = f"{place.path}{pointer}".split("/")[1:]
+        return self.document.locate(*map(_step, steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +181,10 @@ class _Files:
             legacy = list(filter(is_legacy, objects))
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
-                yield from (_legacy(each, refusal=_NOT_RENDERED) for each in legacy)
+                refused = [_legacy(each, refusal=_NOT_RENDERED) for each in legacy]
+                yield from _with(document, refused)
             else:
-                yield from self._legacy(legacy)
+                yield from _with(document, self._legacy(legacy))
 
     def _legacy(self, found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
         for resource in filter(is_legacy, found):
@@ -180,8 +193,17 @@ class _Files:
             yield _legacy(resource, chart, "; ".join(each.message for each in refused))
 
 
+def _with(document: Document, objects: Iterable[LegacyObject]) -> Iterator[LegacyObject]:
+    return (replace(each, document=document) for each in objects)
+
+
 def _legacy(resource: Resource, chart: str = "", refusal: str = "") -> LegacyObject:
     return LegacyObject(resource, origin_of(resource, chart), legacy_rules(resource), refusal)
+
+
+def _step(text: str) -> str | int:
+    """Return a step of a JSON pointer (RFC 6901) as a key, or as an index if it is a number."""
+    return int(text) if text.isdecimal() else text.replace("~1", "/").replace("~0", "~")
 
 
 def _refused(resource: Resource) -> tuple[Diagnostic, ...]:

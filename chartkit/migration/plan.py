@@ -27,7 +27,8 @@ class Convertibility(StrEnum):
 class Outcome(Protocol):
     """The outcome of a conversion for one rule.
 
-    rule: its name; replaced_by: `Kind/name` of the documents that take over; reason: why it is
+    rule: its name; location: its path is the JSON pointer of what cannot be converted, or of the
+    rule; replaced_by: `Kind/name` of the documents that take over; reason: why it is
     left to be done by hand, empty where it converts; changes: behaviour that differs.
     """
 
@@ -123,17 +124,20 @@ def _planned(legacy: LegacyObject, convert: Converter | None) -> tuple[PlannedRu
 
 
 def _all(legacy: LegacyObject, verdict: Convertibility, *notes: str) -> tuple[PlannedRule, ...]:
-    place = legacy.resource.location
-    return tuple(PlannedRule(rule, verdict, place, notes) for rule in legacy.rules)
+    return tuple(
+        PlannedRule(rule, verdict, legacy.locate(rule.pointer), notes) for rule in legacy.rules
+    )
 
 
 def _rule(legacy: LegacyObject, rule: LegacyRule, outcomes: list[Outcome]) -> PlannedRule:
     """Return the plan of a rule by the first outcome of its name, which is taken out."""
     outcome = next((each for each in outcomes if each.rule == rule.name), None)
     if outcome is None:
-        return PlannedRule(rule, Convertibility.UNKNOWN, legacy.resource.location)
+        place = legacy.locate(rule.pointer)
+        return PlannedRule(rule, Convertibility.UNKNOWN, place)
     outcomes.remove(outcome)
-    place, replaced_by = outcome.location, tuple(outcome.replaced_by)
+    place = legacy.locate(outcome.location.path or rule.pointer)
+    replaced_by = tuple(outcome.replaced_by)
     if outcome.reason:
         return PlannedRule(rule, Convertibility.BY_HAND, place, (outcome.reason,))
     verdict = Convertibility.CHANGES if outcome.changes else Convertibility.CONVERTS

@@ -10,7 +10,7 @@ from typing import Final
 
 from chartkit.kyverno.changes import refuses_legacy_policies
 from chartkit.migration.plan import Convertibility, Plan, PlannedObject, PlannedRule, Tally
-from chartkit.model import Body, Diagnostic
+from chartkit.model import Body, Diagnostic, Resource
 from chartkit.report.markdown import markdown_table
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
@@ -55,7 +55,14 @@ def _object_lines(planned: PlannedObject) -> Iterator[str]:
         if rule.replaced_by:
             yield from _wrapped(f"→ {', '.join(rule.replaced_by)}")
         for note in rule.notes:
-            yield from _wrapped(note)
+            yield from _wrapped(f"{_line(rule, legacy.resource)}{note}")
+
+
+def _line(rule: PlannedRule, resource: Resource) -> str:
+    """Return the line of what is to be done by hand, where it is not that of the object."""
+    line = rule.location.line
+    by_hand = rule.verdict is Convertibility.BY_HAND and line != resource.location.line
+    return f"line {line}: " if by_hand else ""
 
 
 def _wrapped(text: str, start: str = _INDENT) -> list[str]:
@@ -116,13 +123,13 @@ def as_markdown(plan: Plan) -> str:
 def _rule_rows(plan: Plan) -> Iterator[Sequence[str]]:
     for each in plan.objects:
         legacy = each.legacy
-        head = (resource_id(legacy.resource), str(legacy.resource.location), str(legacy.origin))
+        name, origin = resource_id(legacy.resource), str(legacy.origin)
         if not each.rules:
-            yield *head, _NO_NAME, "", _NO_RULES, ""
+            yield name, str(legacy.resource.location), origin, _NO_NAME, "", _NO_RULES, ""
         for rule in each.rules:
             notes = "; ".join([*rule.notes, *(f"→ {new}" for new in rule.replaced_by)])
-            name = rule.rule.name or _NO_NAME
-            yield *head, name, rule.rule.type, _WORDS[rule.verdict], notes
+            row = (rule.rule.name or _NO_NAME, rule.rule.type, _WORDS[rule.verdict], notes)
+            yield name, str(rule.location), origin, *row
 
 
 def as_json(plan: Plan) -> str:

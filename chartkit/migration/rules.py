@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from chartkit.model import Body, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Resource, mapping_at
 
 CLEANUP: Final = "cleanup"
 EXCEPTION: Final = "exception"
@@ -31,19 +31,23 @@ class LegacyRule:
     """A rule of a legacy object.
 
     name: empty for an object without rules, a cleanup policy or an exception; type: as
-    `validate.pattern` or `mutate.targets.patchStrategicMerge`.
+    `validate.pattern` or `mutate.targets.patchStrategicMerge`; pointer: the JSON pointer of the
+    rule in the object, empty for the object itself.
     """
 
     name: str
     type: str
+    pointer: str = ""
 
 
 def legacy_rules(resource: Resource) -> tuple[LegacyRule, ...]:
     """Return the rules of a legacy object in their order; an object without rules is one."""
     if resource.kind in _OF_RULES:
+        rules = mapping_at(resource.body, "spec").get("rules")
         return tuple(
-            LegacyRule(_text(rule.get("name")), _type(rule))
-            for rule in mappings_at(resource.body, "spec", "rules")
+            LegacyRule(_text(rule.get("name")), _type(rule), f"/spec/rules/{index}")
+            for index, rule in enumerate(rules if isinstance(rules, list) else ())
+            if isinstance(rule, dict)
         )
     return (LegacyRule("", EXCEPTION if resource.kind == "PolicyException" else CLEANUP),)
 

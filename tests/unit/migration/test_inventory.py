@@ -102,6 +102,16 @@ def test_versions_that_are_served_no_more_count_and_are_refused(tmp_path: Path) 
     assert found.objects[0].refusal == "; ".join(each.message for each in found.faults)
 
 
+def test_parts_of_objects_have_their_lines() -> None:
+    items = "".join(f"  {line}\n" for line in _POLICY.splitlines()).replace("  api", "- api", 1)
+    text = f"{_POLICY}---\napiVersion: v1\nkind: List\nitems:\n{items}"
+    plain, item = _read("-", stdin=text).objects
+    assert plain.locate("") == plain.resource.location
+    assert [plain.locate(part).line for part in ("/spec/rules/0", "/spec/rules/0/match")] == [6, 7]
+    assert plain.locate("/spec/rules/0/validate/pattern/a~1b").line == 10
+    assert item.locate(item.rules[0].pointer).line == 20
+
+
 def test_standard_input_and_lists() -> None:
     items = "".join(f"  {line}\n" for line in _POLICY.splitlines()).replace("  api", "- api", 1)
     text = f"apiVersion: v1\nkind: List\nitems:\n{items}---\n{_NEW}"

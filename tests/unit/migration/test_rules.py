@@ -46,7 +46,7 @@ def _policy(*rules: object, kind: str = "ClusterPolicy") -> Resource:
 def test_types_of_rules(body: Body, expected: str) -> None:
     for kind in ("ClusterPolicy", "Policy"):
         found = legacy_rules(_policy({"name": "r", **body}, kind=kind))
-        assert found == (LegacyRule("r", expected),)
+        assert found == (LegacyRule("r", expected, "/spec/rules/0"),)
 
 
 @pytest.mark.parametrize(
@@ -62,5 +62,6 @@ def test_objects_without_rules_are_one(kind: str, expected: str) -> None:
 
 
 def test_malformed_rules_have_no_type() -> None:
-    assert legacy_rules(_policy("text", None, {"name": 1})) == (LegacyRule("", "unknown"),)
+    found = legacy_rules(_policy("text", None, {"name": 1}))
+    assert found == (LegacyRule("", "unknown", "/spec/rules/2"),)
     assert legacy_rules(Resource({"kind": "Policy", "spec": []})) == ()

@@ -8,161 +8,123 @@ are not there come with the zero of their type.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any, Final
 
+from chartkit.errors import EvaluationError
+from chartkit.go.types import GoTypes
 from chartkit.model import Body, Json
 from chartkit.network.registry.errors import RegistryError
 
 _ZERO_TIME: Final = "0001-01-01T00:00:00Z"
 _FRACTION: Final = re.compile(r"\.(\d*?)0*(?=[Z+-])")
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """read: makes a value of what is written; zero: what stands for nothing; always: whether a
-    zero is written, too."""
-
-    read: Callable[[Json, str], Json]
-    zero: Json
-    always: bool = False
-
-
-_Struct = Mapping[str, _Field]
-
-
-def _read(body: Json, fields: _Struct, path: str) -> Body:
-    if body is None:
-        body = {}
-    if not isinstance(body, dict):
-        raise _wrong(path)
-    made: Body = {}
-    for name, field in fields.items():
-        written = body.get(name)
-        value = field.zero if written is None else field.read(written, f"{path}.{name}")
-        if field.always or value not in (None, "", 0, False, [], {}):
-            made[name] = value
-    return made
-
-
-def _wrong(path: str) -> RegistryError:
-    return RegistryError(f"{path} is not of the type that it must be")
-
-
-def _typed(kind: type, zero: Json) -> Callable[[bool], _Field]:
-    def read(value: Json, path: str) -> Json:
-        if not isinstance(value, kind) or isinstance(value, bool) is not (kind is bool):
-            raise _wrong(path)
-        return value
-
-    return lambda always: _Field(read, zero, always)
-
-
-def _time(value: Json, path: str) -> Json:
-    if not isinstance(value, str):
-        raise _wrong(path)
-    return _FRACTION.sub(lambda found: f".{found[1]}" if found[1] else "", value)
-
-
-def _list(inner: Callable[[Json, str], Json], always: bool = False) -> _Field:
-    def read(value: Json, path: str) -> Json:
-        if not isinstance(value, list):
-            raise _wrong(path)
-        return [inner(one, f"{path}[{index}]") for index, one in enumerate(value)]
-
-    return _Field(read, None, always)
-
-
-def _map(inner: Callable[[Json, str], Json]) -> _Field:
-    def read(value: Json, path: str) -> Json:
-        if not isinstance(value, dict):
-            raise _wrong(path)
-        return {key: inner(one, f"{path}.{key}") for key, one in value.items()}
-
-    return _Field(read, None)
-
-
-def _struct(fields: _Struct) -> Callable[[Json, str], Json]:
-    return lambda value, path: _read(value, fields, path)
-
-
-def _empty(_value: Json, _path: str) -> Json:
-    return {}
-
-
-_text, _number, _flag = _typed(str, ""), _typed(int, 0), _typed(bool, False)
-_TEXT, _NUMBER, _FLAG = _text(False), _number(False), _flag(False)
-_TEXTS = _list(_TEXT.read)
-_TIME = _Field(_time, _ZERO_TIME, True)
-
-_PLATFORM: Final[_Struct] = {
-    "architecture": _text(True),
-    "os": _text(True),
-    "os.version": _TEXT,
-    "os.features": _TEXTS,
-    "variant": _TEXT,
-    "features": _TEXTS,
+_FIELDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "v1.Platform": {
+        **dict.fromkeys(("architecture", "os", "os.version", "variant"), "string"),
+        **dict.fromkeys(("os.features", "features"), "[]string"),
+    },
+    "v1.Descriptor": {
+        "mediaType": "string",
+        "size": "int64",
+        **dict.fromkeys(("digest", "data", "artifactType"), "string"),
+        "urls": "[]string",
+        "annotations": "map[string]string",
+        "platform": "v1.Platform",
+    },
+    "v1.Manifest": {
+        "schemaVersion": "int64",
+        "mediaType": "string",
+        "config": "v1.Descriptor",
+        "layers": "[]v1.Descriptor",
+        "annotations": "map[string]string",
+        "subject": "v1.Descriptor",
+        "artifactType": "string",
+    },
+    "v1.HealthConfig": {
+        "Test": "[]string",
+        **dict.fromkeys(("Interval", "Timeout", "StartPeriod", "Retries"), "int64"),
+    },
+    "v1.Empty": {},
+    "v1.Config": {
+        **dict.fromkeys(("AttachStderr", "AttachStdin", "AttachStdout"), "bool"),
+        **dict.fromkeys(
+            ("OpenStdin", "StdinOnce", "Tty", "ArgsEscaped", "NetworkDisabled"), "bool"
+        ),
+        **dict.fromkeys(("Cmd", "Entrypoint", "Env", "OnBuild", "Shell"), "[]string"),
+        "Healthcheck": "v1.HealthConfig",
+        **dict.fromkeys(("Domainname", "Hostname", "Image", "User", "WorkingDir"), "string"),
+        **dict.fromkeys(("MacAddress", "StopSignal"), "string"),
+        "Labels": "map[string]string",
+        **dict.fromkeys(("Volumes", "ExposedPorts"), "map[string]v1.Empty"),
+    },
+    "v1.History": {
+        **dict.fromkeys(("author", "created_by", "comment"), "string"),
+        "created": "Time",
+        "empty_layer": "bool",
+    },
+    "v1.RootFS": {"type": "string", "diff_ids": "[]string"},
+    "v1.ConfigFile": {
+        **dict.fromkeys(("architecture", "author", "container", "docker_version"), "string"),
+        "created": "Time",
+        "history": "[]v1.History",
+        "os": "string",
+        "rootfs": "v1.RootFS",
+        "config": "v1.Config",
+        **dict.fromkeys(("os.version", "variant"), "string"),
+        "os.features": "[]string",
+    },
 }
-_DESCRIPTOR: Final[_Struct] = {
-    "mediaType": _text(True),
-    "size": _number(True),
-    "digest": _text(True),
-    "data": _TEXT,
-    "urls": _TEXTS,
-    "annotations": _map(_TEXT.read),
-    "platform": _Field(_struct(_PLATFORM), None),
-    "artifactType": _TEXT,
+_TYPES: Final = GoTypes(_FIELDS)
+_ZEROS: Final[Mapping[str, Body]] = {
+    "v1.Platform": {"architecture": "", "os": ""},
+    "v1.Descriptor": {"mediaType": "", "size": 0, "digest": ""},
+    "v1.Manifest": {
+        "schemaVersion": 0,
+        "config": {"mediaType": "", "size": 0, "digest": ":"},
+        "layers": None,
+    },
+    "v1.History": {"created": _ZERO_TIME},
+    "v1.RootFS": {"type": "", "diff_ids": None},
+    "v1.ConfigFile": {
+        **dict.fromkeys(("architecture", "os"), ""),
+        "created": _ZERO_TIME,
+        "rootfs": {"type": "", "diff_ids": None},
+        "config": {},
+    },
 }
-_MANIFEST: Final[_Struct] = {
-    "schemaVersion": _number(True),
-    "mediaType": _TEXT,
-    "config": _Field(_struct(_DESCRIPTOR), {"mediaType": "", "size": 0, "digest": ":"}, True),
-    "layers": _list(_struct(_DESCRIPTOR), True),
-    "annotations": _map(_TEXT.read),
-    "subject": _Field(_struct(_DESCRIPTOR), None),
-    "artifactType": _TEXT,
-}
-_HEALTH: Final[_Struct] = {
-    "Test": _TEXTS,
-    **dict.fromkeys(("Interval", "Timeout", "StartPeriod", "Retries"), _NUMBER),
-}
-_RUNNING: Final[_Struct] = {
-    **dict.fromkeys(("AttachStderr", "AttachStdin", "AttachStdout"), _FLAG),
-    **dict.fromkeys(("Cmd", "Entrypoint", "Env", "OnBuild", "Shell"), _TEXTS),
-    "Healthcheck": _Field(_struct(_HEALTH), None),
-    **dict.fromkeys(
-        ("Domainname", "Hostname", "Image", "User", "WorkingDir", "MacAddress", "StopSignal"), _TEXT
-    ),
-    "Labels": _map(_TEXT.read),
-    **dict.fromkeys(("OpenStdin", "StdinOnce", "Tty", "ArgsEscaped", "NetworkDisabled"), _FLAG),
-    **dict.fromkeys(("Volumes", "ExposedPorts"), _map(_empty)),
-}
-_HISTORY: Final[_Struct] = {
-    **dict.fromkeys(("author", "created_by", "comment"), _TEXT),
-    "created": _TIME,
-    "empty_layer": _FLAG,
-}
-_ROOT: Final[_Struct] = {"type": _text(True), "diff_ids": _list(_TEXT.read, True)}
-_CONFIG: Final[_Struct] = {
-    "architecture": _text(True),
-    **dict.fromkeys(("author", "container", "docker_version"), _TEXT),
-    "created": _TIME,
-    "history": _list(_struct(_HISTORY)),
-    "os": _text(True),
-    "rootfs": _Field(_struct(_ROOT), {"type": "", "diff_ids": None}, True),
-    "config": _Field(_struct(_RUNNING), {}, True),
-    **dict.fromkeys(("os.version", "variant"), _TEXT),
-    "os.features": _TEXTS,
-}
+"""Fields that are always written, with the zero of their type."""
 
 
-def manifest_shape(body: Json) -> dict[str, Any]:
+def manifest_shape(body: Json) -> Body:
     """Return a manifest with the fields that are known; raises RegistryError for a wrong type."""
-    return _read(body, _MANIFEST, "manifest")
+    return _shape("v1.Manifest", body)
 
 
-def config_shape(body: Json) -> dict[str, Any]:
+def config_shape(body: Json) -> Body:
     """Return a configuration with the fields that are known; raises RegistryError for a wrong
     type."""
-    return _read(body, _CONFIG, "config")
+    return _shape("v1.ConfigFile", body)
+
+
+def _shape(struct: str, body: Json) -> Body:
+    try:
+        shape: Body = _written(struct, _TYPES.decode(struct, body))
+    except EvaluationError as error:
+        raise RegistryError(error.message) from None
+    return shape
+
+
+def _written(kind: str, value: Json) -> Any:
+    """Return a decoded value as Go writes it again."""
+    if kind.startswith("[]"):
+        return [_written(kind.removeprefix("[]"), one) for one in value]
+    if kind == "Time":
+        return _FRACTION.sub(lambda found: f".{found[1]}" if found[1] else "", value)
+    if kind not in _FIELDS:
+        return value
+    made, zeros = {}, _ZEROS.get(kind, {})
+    for name, inner in _FIELDS[kind].items():
+        member = _written(inner, value[name]) if name in value else zeros.get(name)
+        if name in zeros or member not in (None, "", 0, False, [], {}):
+            made[name] = member
+    return made

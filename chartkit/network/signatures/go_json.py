@@ -1,20 +1,22 @@
-"""JSON as Go's own library reads it into a type."""
+"""JSON as Go's own library reads it into a type, with failures as verdicts (SignatureError)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NoReturn
 
 from chartkit.engine.ports import SignatureError
+from chartkit.errors import EvaluationError
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.go.types import kind_of
+from chartkit.go.types import GoTypes, kind_of
 from chartkit.model import Body, Json
 from chartkit.network.registry.client import is_deeper
 
 _DEEPEST: Final = 200
 _SHOWN: Final = 1 << 16
 """Characters of the longest text of which it is said what is wrong."""
+_ANY: Final = "map[string]interface {}"
 
 
 class Repeated(dict[str, Json]):
@@ -30,13 +32,38 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> Body:
     return made if len(made) == len(pairs) else Repeated(pairs)
 
 
-def read_object(content: bytes | str, what: str = "", kind: str = "") -> Body:
-    """Return a JSON object that is not nested too deeply; what: the words before the reason; kind:
-    what Go reads it into.
+def read(raw: bytes | str) -> Json:
+    """Return the value of a JSON text, in which the last of equal members counts."""
+    try:
+        return parse_json(raw.decode(errors="replace") if isinstance(raw, bytes) else raw)
+    except JsonError as error:
+        raise SignatureError(str(error)) from None
+    except RecursionError:
+        raise SignatureError("exceeded max depth") from None
 
-    What is no UTF-8 is replaced; raises SignatureError.
+
+def read_mapping(raw: bytes, kind: str = _ANY) -> Mapping[str, Json]:
+    """Return the object of a JSON text, empty for null; kind: the Go type that it is read into."""
+    value = read(raw)
+    if not isinstance(value, dict | None):
+        raise wrong(value, f"Go value of type {kind}")
+    return value or {}
+
+
+def decode(types: GoTypes, root: str, value: Json) -> Body:
+    """Return a value as a Go type has it."""
+    try:
+        return types.decode(root, value)
+    except EvaluationError as error:
+        raise SignatureError(error.message) from None
+
+
+def read_object(content: bytes | str, kind: str = _ANY) -> Body:
+    """Return a JSON object that is not nested too deeply; kind: the Go type that it is read into.
+
+    What is no UTF-8 is replaced.
     """
-    return _read(content, what, _object, kind)
+    return _read(content, _object, kind)
 
 
 def read_strict(content: bytes | str) -> tuple[Body, bool]:
@@ -49,34 +76,24 @@ def read_strict(content: bytes | str) -> tuple[Body, bool]:
         repeated = repeated or isinstance(found, Repeated)
         return found
 
-    return _read(content, "", made), not repeated
+    return _read(content, made), not repeated
 
 
-_Make = Callable[[Sequence[tuple[str, Json]]], Body]
-
-
-def _read(content: bytes | str, what: str, make: _Make, kind: str = "") -> Body:
+def _read(
+    content: bytes | str, make: Callable[[Sequence[tuple[str, Json]]], Body], kind: str = _ANY
+) -> Body:
     text = content.decode(errors="replace") if isinstance(content, bytes) else content
     try:
         value = json.loads(text, parse_constant=_refuse, object_pairs_hook=make)
     except (ValueError, RecursionError):
-        raise SignatureError(f"{what}{_problem(text)}") from None
+        if len(text) <= _SHOWN:
+            read(text)
+        raise SignatureError("invalid JSON") from None
     if not isinstance(value, dict):
-        raise wrong(value, f"Go value of type {kind or 'map[string]interface {}'}", what)
-    _check_depth(value, what)
+        raise wrong(value, f"Go value of type {kind}")
+    if is_deeper(value, _DEEPEST):
+        raise SignatureError(f"JSON is nested more than {_DEEPEST} deep")
     return value
-
-
-def _problem(text: str) -> str:
-    """Return Go's error of a text that is no JSON."""
-    if len(text) <= _SHOWN:
-        try:
-            parse_json(text)
-        except JsonError as error:
-            return str(error)
-        except RecursionError:
-            return "exceeded max depth"
-    return "invalid JSON"
 
 
 def field(body: Body, name: str) -> Json:
@@ -90,16 +107,16 @@ def values(body: Body, name: str) -> Sequence[Json]:
     return [value for key, value in _pairs(body) if key.casefold() == folded]
 
 
-def struct(body: Body, name: str, place: str, what: str = "") -> Body:
+def struct(body: Body, name: str, place: str) -> Body:
     """Return a member that is an object of known members: where it stands more than once, Go fills
-    one object with all of them. Empty where there is none; raises SignatureError for anything else.
+    one object with all of them. Empty where there is none.
 
-    place: the field that it is read into, and its type; what: the words before the reason.
+    place: the field that it is read into, and its type.
     """
     pairs: list[tuple[str, Json]] = []
     for value in values(body, name):
         if not isinstance(value, dict | None):
-            raise wrong(value, f"Go struct field {place}", what)
+            raise wrong(value, f"Go struct field {place}")
         pairs += _pairs(value or {})
     return _object(pairs)
 
@@ -109,15 +126,14 @@ def mapping(body: Body, name: str, place: str) -> Body:
     made: Body = {}
     for value in values(body, name):
         if not isinstance(value, dict | None):
-            raise wrong(value, f"Go struct field {place} of type map[string]interface {{}}")
+            raise wrong(value, f"Go struct field {place} of type {_ANY}")
         made = {} if value is None else {**made, **value}
     return made
 
 
-def wrong(value: Json, place: str, what: str = "") -> SignatureError:
-    """Return the error for a value of another type than its place; what: the words before the
-    reason."""
-    return SignatureError(f"{what}json: cannot unmarshal {kind_of(value)} into {place}")
+def wrong(value: Json, place: str) -> SignatureError:
+    """Return the error for a value of another type than its place."""
+    return SignatureError(f"json: cannot unmarshal {kind_of(value)} into {place}")
 
 
 def _pairs(body: Body) -> Iterable[tuple[str, Json]]:
@@ -126,8 +142,3 @@ def _pairs(body: Body) -> Iterable[tuple[str, Json]]:
 
 def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _check_depth(value: Body, what: str) -> None:
-    if is_deeper(value, _DEEPEST):
-        raise SignatureError(f"{what}JSON is nested more than {_DEEPEST} deep")

@@ -26,7 +26,6 @@ from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 
 _UNKNOWN: Final = "MANIFEST_UNKNOWN: manifest unknown"
-_DECODING: Final = "error decoding the payload: "
 
 
 def verify_signature(
@@ -99,7 +98,7 @@ def fetch_attestations(
 
 
 def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
-    payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
+    payloads = _payloads(layers)
     for layer in layers:
         if question.type:
             with within("failed to decode type"):
@@ -112,7 +111,7 @@ def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> V
 
 
 def _verified(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
-    payloads = [read_simple(layer.payload, _DECODING) for layer in layers]
+    payloads = _payloads(layers)
     match_signatures(layers, question)
     _check_annotations(payloads, question)
     if question.type:
@@ -122,6 +121,11 @@ def _verified(layers: Sequence[SignedLayer], question: VerificationRequest) -> V
             f"failed to extract image digest from signature payload for {question.image}"
         )
     return Verified(payloads[0].digest)
+
+
+def _payloads(layers: Sequence[SignedLayer]) -> Sequence[SimplePayload]:
+    with within("error decoding the payload"):
+        return [read_simple(layer.payload) for layer in layers]
 
 
 def _check_annotations(payloads: Sequence[SimplePayload], question: VerificationRequest) -> None:

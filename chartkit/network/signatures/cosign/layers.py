@@ -217,16 +217,16 @@ def read_promise(text: str) -> RekorBundle | None:
     """Return a log's bundle, None for no text; raises SignatureError."""
     if not text:
         return None
-    what = "unmarshaling bundle: "
-    body = read_object(text, what, "bundle.RekorBundle")
-    payload = struct(body, "Payload", _PAYLOAD, what)
-    at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
-    numbers = (at or 0, index or 0)
-    if not all(type(one) is int and abs(one) < _INT64 for one in numbers):
-        raise SignatureError("unmarshaling bundle: integratedTime and logIndex are numbers")
-    if not isinstance(log or "", str):
-        raise SignatureError("unmarshaling bundle: logID is text")
-    signature = _octets(body, "SignedEntryTimestamp", "unmarshaling bundle")
+    with within("unmarshaling bundle"):
+        body = read_object(text, "bundle.RekorBundle")
+        payload = struct(body, "Payload", _PAYLOAD)
+        at, index, log = (field(payload, key) for key in ("integratedTime", "logIndex", "logID"))
+        numbers = (at or 0, index or 0)
+        if not all(type(one) is int and abs(one) < _INT64 for one in numbers):
+            raise SignatureError("integratedTime and logIndex are numbers")
+        if not isinstance(log or "", str):
+            raise SignatureError("logID is text")
+        signature = _octets(body, "SignedEntryTimestamp")
     return RekorBundle(field(payload, "body"), *numbers, log or "", signature)
 
 
@@ -237,17 +237,16 @@ _PAYLOAD: Final = "RekorBundle.Payload of type bundle.RekorPayload"
 def _timestamp(text: str) -> bytes | None:
     if not text:
         return None
-    what = "unmarshaling RFC3161 timestamp bundle"
-    body = read_object(text, f"{what}: ", "bundle.RFC3161Timestamp")
-    return _octets(body, "SignedRFC3161Timestamp", what)
+    with within("unmarshaling RFC3161 timestamp bundle"):
+        body = read_object(text, "bundle.RFC3161Timestamp")
+        return _octets(body, "SignedRFC3161Timestamp")
 
 
-def _octets(body: Body, key: str, what: str) -> bytes:
+def _octets(body: Body, key: str) -> bytes:
     value = field(body, key)
     if not isinstance(value or "", str):
-        raise SignatureError(f"{what}: {key} is no text")
-    with within(what):
-        return from_base64(value or "")
+        raise SignatureError(f"{key} is no text")
+    return from_base64(value or "")
 
 
 def from_base64(text: str) -> bytes:

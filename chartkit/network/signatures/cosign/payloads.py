@@ -34,23 +34,17 @@ class SimplePayload:
     optional: Mapping[str, Json]
 
 
-def read_simple(content: bytes, what: str = "") -> SimplePayload:
-    """Return a payload of a signature, whatever its other members; raises SignatureError.
-
-    what: the words before the reason.
-    """
-    body = read_object(content, what, "payload.SimpleContainerImage")
-    with within(what, ""):
-        critical = struct(
-            body, "critical", "SimpleContainerImage.critical of type payload.Critical"
-        )
-        image = struct(critical, "image", "Critical.critical.image of type payload.Image")
-        place = "Critical.critical.identity of type payload.Identity"
-        identity = struct(critical, "identity", place)
-        digest = _text(image, "docker-manifest-digest", "Image.critical.image")
-        optional = mapping(body, "optional", "SimpleContainerImage.optional")
-        _text(identity, "docker-reference", "Identity.critical.identity")
-        _text(critical, "type", "Critical.critical")
+def read_simple(content: bytes) -> SimplePayload:
+    """Return a payload of a signature, whatever its other members; raises SignatureError."""
+    body = read_object(content, "payload.SimpleContainerImage")
+    critical = struct(body, "critical", "SimpleContainerImage.critical of type payload.Critical")
+    image = struct(critical, "image", "Critical.critical.image of type payload.Image")
+    place = "Critical.critical.identity of type payload.Identity"
+    identity = struct(critical, "identity", place)
+    digest = _text(image, "docker-manifest-digest", "Image.critical.image")
+    optional = mapping(body, "optional", "SimpleContainerImage.optional")
+    _text(identity, "docker-reference", "Identity.critical.identity")
+    _text(critical, "type", "Critical.critical")
     return SimplePayload(digest, optional)
 
 
@@ -139,7 +133,7 @@ def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:
 
     Raises SignatureError; UndecidedError for too many of them.
     """
-    envelope = read_object(layer.payload, kind="dsse.Envelope")
+    envelope = read_object(layer.payload, "dsse.Envelope")
     kind = field(envelope, "payloadType") or ""
     if kind != IN_TOTO:
         raise SignatureError(f"invalid payloadType {kind} on envelope. Expected {IN_TOTO}")
@@ -173,8 +167,10 @@ def encoded(payload_type: str, payload: bytes) -> bytes:
 def read_statement(content: bytes) -> Body:
     """Return the statement of an attestation as Kyverno's conditions see it; raises
     SignatureError."""
-    read_simple(content, "error decoding the payload: ")
-    body = read_object(content, "failed to unmarshal JSON payload: ")
+    with within("error decoding the payload"):
+        read_simple(content)
+    with within("failed to unmarshal JSON payload"):
+        body = read_object(content)
     if "payload" not in body:
         raise SignatureError(f"missing payload in {go_sprint(body)}")
     text = content.decode(errors="replace")

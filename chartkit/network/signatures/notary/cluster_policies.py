@@ -10,7 +10,7 @@ from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.notary.members import read_mapping
+from chartkit.network.signatures.go_json import read_mapping
 from chartkit.network.signatures.notary.repository import (
     Repository,
     UnknownError,

@@ -12,7 +12,7 @@ from chartkit.model import Body, Json
 from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.signatures.errors import within
-from chartkit.network.signatures.notary.members import read
+from chartkit.network.signatures.go_json import read
 from chartkit.network.signatures.notary.repository import Repository, UnknownError, refuse, verify
 from chartkit.network.signatures.notary.verification import Target, TrustStore
 from chartkit.network.signatures.trust.certificates import read_certificates

@@ -15,6 +15,8 @@ from chartkit.go.strconv import quote
 from chartkit.go.types import GoTypes
 from chartkit.model import Json
 from chartkit.network.signatures.errors import within
+from chartkit.network.signatures.go_json import decode as decode_type
+from chartkit.network.signatures.go_json import read, read_mapping
 from chartkit.network.signatures.notary.algorithms import ALGORITHMS, holds
 from chartkit.network.signatures.notary.content import (
     AUTHENTIC_TIME,
@@ -29,8 +31,6 @@ from chartkit.network.signatures.notary.content import (
     check_length,
     not_critical,
 )
-from chartkit.network.signatures.notary.members import decode as decode_type
-from chartkit.network.signatures.notary.members import read, read_mapping
 from chartkit.network.signatures.notary.words import ZERO
 from chartkit.network.signatures.trust.certificates import read_certificate
 

@@ -18,6 +18,7 @@ from chartkit.go.calendar import Moment
 from chartkit.go.strconv import quote
 from chartkit.go.types import GoTypes
 from chartkit.network.signatures.errors import within
+from chartkit.network.signatures.go_json import decode, read
 from chartkit.network.signatures.notary import cose, jws
 from chartkit.network.signatures.notary.chain import asks_elsewhere, check_time_stamping
 from chartkit.network.signatures.notary.content import (
@@ -26,7 +27,6 @@ from chartkit.network.signatures.notary.content import (
     Content,
     check_content,
 )
-from chartkit.network.signatures.notary.members import decode, read
 from chartkit.network.signatures.notary.words import line, moment_of, now, shown, subject
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,

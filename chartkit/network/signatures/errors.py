@@ -9,6 +9,7 @@ from typing import Final
 
 from chartkit.engine.ports import SignatureError, UnknownKeyError
 from chartkit.errors import LookupFailed
+from chartkit.network.registry.errors import RegistryError
 
 _JOINED: Final = 50
 """The maximum of messages that are joined: an image may have a thousand signatures."""
@@ -51,12 +52,18 @@ def joined(errors: Sequence[LookupFailed], separator: str) -> str:
 
 
 @contextmanager
-def within(prefix: str, joint: str = ": ") -> Iterator[None]:
-    """Put words before the message of any verdict (SignatureError) of the block."""
+def within(
+    prefix: str, joint: str = ": ", kinds: tuple[type[LookupFailed], ...] = (SignatureError,)
+) -> Iterator[None]:
+    """Put words before the message of an error of the block; kinds: of verdicts unless given."""
     try:
         yield
-    except SignatureError as error:
-        raise SignatureError(f"{prefix}{joint}{error.message}", hint=error.hint) from None
+    except kinds as error:
+        text = f"{prefix}{joint}{error.message}"
+        if isinstance(error, RegistryError):
+            raise error.worded(text) from None
+        kind = UndecidedError if isinstance(error, UndecidedError) else SignatureError
+        raise kind(text, hint=error.hint) from None
 
 
 _LIBRARIES: Final = frozenset(

@@ -13,10 +13,11 @@ from datetime import datetime
 from typing import Final
 
 from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
-from chartkit.engine.scalars.registry_reference import RegistryReference
+from chartkit.engine.scalars.image_reference import ImageReferenceError
+from chartkit.engine.scalars.registry_reference import RegistryReference, parse_reference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json
-from chartkit.network.registry.artifacts import Artifacts, NoReferenceError, ResolvedReference
+from chartkit.network.registry.artifacts import Artifacts, ResolvedReference
 from chartkit.network.registry.errors import RegistryError
 from chartkit.network.signatures.bundles.protojson import MessageError, load
 from chartkit.network.signatures.bundles.reader import (
@@ -65,15 +66,12 @@ def verify_cluster_policy(
     if question.attestations and not question.type:
         raise LookupFailed("attestations in Sigstore bundles are asked for without a type")
     try:
+        parse_reference(image)
+    except ImageReferenceError as error:
+        raise SignatureError(f"failed to parse image reference: {image}: {error}") from None
+    with within(f"failed to fetch bundles: {image}", kinds=(SignatureError, RegistryError)):
         resolved = asked(lambda: _resolve(artifacts, image))
         found = _find(artifacts, resolved, question.type)
-    except _UnreadableError:
-        raise
-    except RegistryError as error:
-        raise error.worded(f"failed to fetch bundles: {image}: {error.message}") from None
-    except SignatureError as error:
-        text = f"failed to fetch bundles: {image}: {error.message}"
-        raise SignatureError(text, hint=error.hint) from None
     checks = _checks(question, trust, keys)
     digest = resolved.document.digest
     holding = [one for one in found if _holds(one.bundle, digest, checks)]
@@ -84,16 +82,9 @@ def verify_cluster_policy(
     return Verified(digest, [_decoded(one.statement) for one in holding])
 
 
-class _UnreadableError(SignatureError):
-    """The image is no reference."""
-
-
 def _resolve(artifacts: Artifacts, image: str) -> ResolvedReference:
     try:
         return artifacts.resolve(image)
-    except NoReferenceError as error:
-        text = f"failed to parse image reference: {image}: {error.message}"
-        raise _UnreadableError(text) from None
     except RegistryError as error:
         # Kyverno asks for the headers alone.
         raise error.worded(error.without_body or error.message) from None

@@ -9,12 +9,12 @@ from typing import Final, NoReturn
 
 from chartkit.engine.ports import SignatureError
 from chartkit.engine.scalars.registry_reference import RegistryReference
-from chartkit.errors import LookupFailed
 from chartkit.go.strconv import quote
 from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.registry.client import read_json
+from chartkit.network.registry.client import Document, read_json
 from chartkit.network.registry.errors import RegistryError
+from chartkit.network.signatures.errors import UndecidedError
 from chartkit.network.signatures.notary.verification import (
     RevocationUnknownError,
     Target,
@@ -31,10 +31,6 @@ _GZIP: Final = b"\x1f\x8b"
 _ZSTANDARD: Final = b"\x28\xb5\x2f\xfd"
 
 
-class UnknownError(LookupFailed):
-    """A signature whose trust only a server can decide that is not asked."""
-
-
 @dataclass(frozen=True, slots=True)
 class Layer:
     """A layer's content, unpacked, and what its manifest says it is."""
@@ -45,12 +41,11 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository with signatures. words: what Kyverno says of too many referrers; is_single:
-    whether an artifact has to have exactly one layer, and is cut where it is too large."""
+    """A repository with signatures. is_single: whether an artifact has to have exactly one layer,
+    as for ImageValidatingPolicies."""
 
     artifacts: Artifacts
     place: RegistryReference
-    words: str
     is_single: bool
 
     def named(self, digest: str) -> str:
@@ -67,7 +62,10 @@ class Repository:
         except RegistryError as error:
             refuse(error, error.message)
         if len(listed) > _MOST_REFERRERS:
-            raise SignatureError(f"failed to fetch referrers: {self.words}")
+            many = "to many" if self.is_single else "too many"
+            raise SignatureError(
+                f"failed to fetch referrers: {many} referrers found, max limit is {_MOST_REFERRERS}"
+            )
         return [one for one in listed if one.get("artifactType") == artifact_type]
 
     def manifest(self, digest: str) -> Body:
@@ -103,6 +101,11 @@ class Repository:
         return Layer(str(first.get("mediaType", "")), _unpacked(content))
 
 
+def target_of(document: Document) -> Target:
+    """Return the target of a signature that is a manifest."""
+    return Target(document.media_type, document.digest, len(document.content))
+
+
 def by_head(error: RegistryError) -> str:
     """Return the error in the words of a HEAD request, which Kyverno sends where chartkit sends a
     GET."""
@@ -119,8 +122,8 @@ def refuse(error: RegistryError, text: str) -> NoReturn:
 def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
     """Require a trusted signature of a manifest, in notation's order.
 
-    Raises SignatureError in its words, UnknownError where only a server that is not asked knows of
-    a revocation, and RegistryError for a registry without an answer.
+    Raises SignatureError in its words, UndecidedError where only a server that is not asked knows
+    of a revocation, and RegistryError for a registry without an answer.
     """
     _check_scope(repository.place)
     signatures = repository.referrers(target.digest, SIGNATURE)
@@ -136,7 +139,7 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
         else:
             return
     if any(isinstance(error, RevocationUnknownError) for error in failures):
-        raise UnknownError("\n".join(texts))
+        raise UndecidedError("\n".join(texts))
     if len(signatures) >= _MOST_ATTEMPTS:
         raise SignatureError(
             "signature evaluation stopped. The configured limit of "

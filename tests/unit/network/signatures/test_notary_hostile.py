@@ -285,4 +285,4 @@ def test_a_policy_s_certificates_that_are_none_are_refused(
 def test_notation_knows_no_addresses_of_ipv6() -> None:
     place = parse_reference("[::1]:5000/team/app:1")
     with pytest.raises(SignatureError, match='registry scope "\\[::1]:5000/team/app" is not valid'):
-        verify(Repository(asked(), place, "", is_single=False), TARGET, TRUST)
+        verify(Repository(asked(), place, is_single=False), TARGET, TRUST)

@@ -8,14 +8,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from chartkit.errors import RenderError
 from chartkit.helm.model import ChartError, DryRun, Finding, HelmStoppedError, Target, Texts
 from chartkit.helm.sandbox.limits import Limits
 from chartkit.helm.sandbox.process import Place
 from chartkit.helm.staging import Stage, StagedChart
-from chartkit.helm.stopped import Probe, stopped_at
 from chartkit.model import Body
 from chartkit.temporary import TemporaryFolder
 
@@ -37,7 +36,8 @@ class Backend(Protocol):
         ...
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:
-        """As `Helm.render`."""
+        """Return rendered texts, hooks and the chart's NOTES.txt among them; Chart.yaml's
+        kubeVersion is not enforced."""
         ...
 
     def admit(self, chart: Path, target: Target) -> None:
@@ -45,16 +45,17 @@ class Backend(Protocol):
         ...
 
     def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
-        """As `Helm.dry_run`."""
+        """Return what an installation would do; enforces Chart.yaml's kubeVersion."""
         ...
 
     def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
-        """As `Helm.lint`."""
+        """Return the findings of `helm lint`; schema: whether it looks at values.schema.json."""
         ...
 
 
 class Door:
-    """Helm for charts of whomever; it is a `Helm`."""
+    """Helm for charts of whomever, as a `Backend` is for checked copies. Every method raises
+    RenderError with Helm's text, ChartError for a chart that leads out of its folder."""
 
     def __init__(self, backend: Callable[[Place], Backend]) -> None:
         """backend: makes one for a place."""
@@ -81,7 +82,7 @@ class Door:
         self._root.close()
 
     def check(self, chart: Path) -> None:
-        """Raises ChartError for a chart that leads out of its folder."""
+        """Check a chart and do nothing else."""
         self._stage.staged(chart)
 
     def render(self, chart: Path, values: Body, target: Target) -> Texts:
@@ -90,10 +91,13 @@ class Door:
         return Texts(texts.files, (*staged.warnings, *texts.warnings))
 
     def admit(self, chart: Path, target: Target) -> None:
+        """Enforce Chart.yaml's kubeVersion as `dry_run` does, and render nothing; for a chart that
+        names no dependencies."""
         with self._staged(chart, {}, target) as staged, self._bare(staged.folder) as bare:
             self._backend.admit(bare, target)
 
     def crds(self, chart: Path) -> dict[str, str]:
+        """Return the texts below `crds/`, subcharts' among them, by `chart/crds/file`."""
         return dict(self._stage.staged(chart).crds)
 
     def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
@@ -112,9 +116,9 @@ class Door:
         try:
             yield staged
         except HelmStoppedError as error:
-            probe = Probe(self._backend, staged.folder, values, target)
-            reason = f"Helm was stopped: {error.message}"
-            raise ChartError(reason, stopped_at(probe)) from None
+            limited = self._backend.within(_LIMITS)
+            file = stopped_at(staged.folder, lambda copy: limited.render(copy, values, target))
+            raise ChartError(f"Helm was stopped: {error.message}", file) from None
         except RenderError as error:
             message = error.message.replace(str(staged.folder), str(chart))
             raise RenderError(message, error.location, error.hint) from None
@@ -125,3 +129,69 @@ class Door:
         with tempfile.TemporaryDirectory(dir=self._charts) as folder:
             shutil.copyfile(chart / "Chart.yaml", Path(folder) / "Chart.yaml")
             yield Path(folder)
+
+
+_LIMITS: Final = Limits(seconds=5, cpu_seconds=2)
+"""The most that a call may take that looks for a template, unless Helm has less."""
+_MARK: Final = "chartkit reached this template"
+_FAIL: Final = f'{{{{- fail "{_MARK}" -}}}}'
+_TEMPLATES: Final = "templates"
+
+
+def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:
+    """Return the path of the template at which Helm was stopped, empty where it cannot be told.
+
+    Helm runs templates in an order of its own (pkg/engine/engine.go, sortTemplates): a call that
+    fails at the start of one of them has run all before it. The template that runs for too long is
+    the last one whose start is reached. chart: a copy that may be copied again; render: renders one
+    within limits.
+    """
+    templates = _in_order(chart)
+    reached, unreached = -1, len(templates)
+    while unreached - reached > 1:
+        middle = (reached + unreached) // 2
+        if _reaches(chart, render, templates[middle]):
+            reached = middle
+        else:
+            unreached = middle
+    # The next one may be part of a subchart that is off: then this one comes to its end.
+    if reached < 0 or _reaches(chart, render, templates[reached], end=True):
+        return ""
+    return templates[reached]
+
+
+def _in_order(chart: Path) -> list[str]:
+    """The templates that Helm runs, in its order: those farther below first, backwards by name.
+
+    Those of packed subcharts are missing.
+    """
+    files = (file for file in chart.rglob("*") if file.is_file())
+    names = (file.relative_to(chart).as_posix() for file in files)
+    templates = [name for name in names if _is_template(name)]
+    return sorted(templates, key=lambda name: (name.count("/"), name), reverse=True)
+
+
+def _is_template(name: str) -> bool:
+    *folders, file = name.split("/")
+    while folders[:1] == ["charts"]:
+        folders = folders[2:]
+    return folders[:1] == [_TEMPLATES] and not file.startswith("_")
+
+
+def _reaches(
+    chart: Path, render: Callable[[Path], object], template: str, end: bool = False
+) -> bool:
+    """Render a copy of the chart that fails at the start of a template, or at its end, and return
+    true where it fails there."""
+    with tempfile.TemporaryDirectory(dir=chart.parent) as parent:
+        copy = Path(shutil.copytree(chart, Path(parent) / chart.name))
+        file = copy / template
+        text, mark = file.read_bytes(), _FAIL.encode()
+        file.write_bytes(text + mark if end else mark + text)
+        try:
+            render(copy)
+        except HelmStoppedError:
+            return False
+        except RenderError as error:
+            return _MARK in error.message
+    return False

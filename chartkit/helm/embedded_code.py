@@ -17,11 +17,13 @@ from typing import Final
 from chartkit.documents.reader import Source
 from chartkit.errors import InputError
 from chartkit.helm.escaping import end_of_variable, literal
-from chartkit.helm.functions import OTHERS, PURE, SELECTING
 from chartkit.helm.syntax import (
     CLOSE,
     KEYWORDS,
     OPEN,
+    OTHERS,
+    PURE,
+    SELECTING,
     Action,
     Call,
     Inner,

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Protocol
 
 from chartkit.errors import RenderError
-from chartkit.model import Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,33 +66,3 @@ class ChartError(RenderError):
 
 class HelmStoppedError(RenderError):
     """Helm reached a limit, or crashed; the message is the reason, as part of a sentence."""
-
-
-class Helm(Protocol):
-    """Helm for charts in folders; every method raises RenderError with Helm's text."""
-
-    def check(self, chart: Path) -> None:
-        """Raises ChartError for a chart that leads out of its folder, as all others do."""
-        ...
-
-    def render(self, chart: Path, values: Body, target: Target) -> Texts:
-        """Rendered texts, hooks and the chart's NOTES.txt among them;
-        Chart.yaml's kubeVersion is not enforced."""
-        ...
-
-    def admit(self, chart: Path, target: Target) -> None:
-        """Enforces Chart.yaml's kubeVersion as `dry_run` does, and renders nothing; for a chart
-        that names no dependencies."""
-        ...
-
-    def crds(self, chart: Path) -> dict[str, str]:
-        """The texts below `crds/`, subcharts' among them, by `chart/crds/file`."""
-        ...
-
-    def dry_run(self, chart: Path, values: Body, target: Target) -> DryRun:
-        """Return what an installation would do; enforces Chart.yaml's kubeVersion."""
-        ...
-
-    def lint(self, chart: Path, values: Body, target: Target, schema: bool = True) -> list[Finding]:
-        """Return the findings of `helm lint`; schema: whether it looks at values.schema.json."""
-        ...

@@ -19,10 +19,18 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import Timeout
 
 from chartkit import __version__
-from chartkit.network.http.connections import Dial, Hop, anywhere, login_of, pool, proxy_of, through
+from chartkit.network.http.connections import (
+    Dial,
+    Hop,
+    anywhere,
+    login_of,
+    pool,
+    proxy_of,
+    system_trust,
+    through,
+)
 from chartkit.network.http.errors import Fault, NetworkError, failure
 from chartkit.network.http.limits import Limits, within
-from chartkit.network.http.trust import system_trust
 from chartkit.network.http.urls import PORTS, Place, Url, UrlError, read_url, scheme_of
 
 _REDIRECTING: Final = frozenset({301, 302, 303, 307, 308})

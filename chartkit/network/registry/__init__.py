@@ -6,7 +6,7 @@ wants for all that. Nothing is written, and nobody is asked unless the user says
 
 from __future__ import annotations
 
-from chartkit.network.registry.registries import Registries
+from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Settings, read_settings
 
 __all__ = ["Registries", "Settings", "read_settings"]

@@ -18,11 +18,18 @@ from chartkit.model import Json
 from chartkit.network.http.addresses import is_loopback
 from chartkit.network.http.transport import Request, Response
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.registry.challenges import TokenRequest, fetch_token, read_challenge
 from chartkit.network.registry.errors import MissingError, RegistryError
 from chartkit.network.registry.pull_secrets import Keychain
 from chartkit.network.registry.settings import Limits, Settings
-from chartkit.network.registry.transport import Transport, diagnosis, head_diagnosis, printable
+from chartkit.network.registry.transport import (
+    TokenRequest,
+    Transport,
+    diagnosis,
+    fetch_token,
+    head_diagnosis,
+    printable,
+    read_challenge,
+)
 
 OCI_INDEX: Final = "application/vnd.oci.image.index.v1+json"
 DOCKER_INDEX: Final = "application/vnd.docker.distribution.manifest.list.v2+json"

@@ -1,4 +1,5 @@
-"""Makes calls of services: each once, to hosts that the user names, and to no other."""
+"""Makes calls of services: each once, to hosts that the user names as they are written in policies'
+URLs, and to no other. Errors are in the words of Go's HTTP client where it has any."""
 
 from __future__ import annotations
 
@@ -27,14 +28,21 @@ from chartkit.go.strconv import quote
 from chartkit.go.x509.certificates import certificates
 from chartkit.network.http import limits as net
 from chartkit.network.http.addresses import is_forbidden_host, is_loopback, literal
-from chartkit.network.http.connections import Dial, Hop, Resolver, resolve
+from chartkit.network.http.connections import Dial, Hop, Resolver, resolve, system_trust, trust_in
 from chartkit.network.http.errors import DialError, Fault, NetworkError
 from chartkit.network.http.limits import pauses, within
 from chartkit.network.http.transport import Request, Transport, read_body
-from chartkit.network.http.trust import system_trust, trust_in
-from chartkit.network.http.urls import PORTS, Place, Url, UrlError, normal_host, read_url, scheme_of
+from chartkit.network.http.urls import (
+    PORTS,
+    Place,
+    Url,
+    UrlError,
+    normal_host,
+    read_url,
+    scheme_of,
+    shown_url,
+)
 from chartkit.network.lookup_cache import Memory
-from chartkit.network.services.errors import bad_url, cause_of, failed, failure_of, shown, unspoken
 
 _OVERHEAD: Final = 1000
 _TRUSTS: Final = 8
@@ -288,3 +296,68 @@ def _place(written: str, text: str) -> tuple[str, int | None]:
         why = "chartkit does not connect to link-local addresses and metadata services"
         raise InputError(f"{_OPTION} '{text}': {why}")
     return (host if address is None else str(address)), port
+
+
+_UNTRUSTED: Final = "tls: failed to verify certificate: x509"
+_UNKNOWN_AUTHORITY: Final = frozenset({18, 19, 20, 21})
+"""OpenSSL's codes for a certificate of an unknown authority."""
+
+
+def shown(url: str) -> str:
+    """Return a URL as messages have it: `shown_url`, in quotes."""
+    return quote(shown_url(url))
+
+
+def failed(call: ServiceCall, url: str, cause: str) -> LookupFailed:
+    """Return the error of a call; url: the one that failed."""
+    return LookupFailed(f"{call.method.capitalize()} {shown(url)}: {cause}")
+
+
+def bad_url(url: str, error: UrlError) -> BadUrlError:
+    """Return the error of a text that is no URL, in the words of Go's `net/url`."""
+    return BadUrlError(f"parse {shown(url)}: {error}")
+
+
+def failure_of(call: ServiceCall, error: NetworkError, redirects: int) -> LookupFailed:
+    """Return the error of a call that a server did not answer; redirects: how many are followed."""
+    where = error.url.text if error.url else call.url
+    if error.fault is Fault.REDIRECTS:
+        return failed(call, error.target, f"stopped after {redirects} redirects")
+    if error.fault is Fault.REDIRECT and isinstance(error.cause, UrlError):
+        cause = f"failed to parse Location header: {bad_url(error.target, error.cause).message}"
+        return failed(call, where, cause)
+    if error.fault is Fault.REDIRECT:
+        return failed(call, error.target, unspoken(error.target))
+    return failed(call, where, cause_of(error))
+
+
+def unspoken(url: str) -> str:
+    """Return why a URL's scheme is not asked."""
+    return f"unsupported protocol scheme {quote(scheme_of(url))}"
+
+
+def cause_of(error: NetworkError) -> str:
+    """Return what went wrong behind a connection, on one line."""
+    if isinstance(error, DialError):
+        return _not_reached(error)
+    if error.fault is Fault.UNTRUSTED and isinstance(error.cause, ssl.SSLCertVerificationError):
+        if error.cause.verify_code in _UNKNOWN_AUTHORITY:
+            return f"{_UNTRUSTED}: certificate signed by unknown authority"
+        return f"{_UNTRUSTED}: {error.detail}"
+    if error.fault in (Fault.TLS, Fault.PLAIN):
+        return f"tls: {(error.detail or 'handshake failure').replace('_', ' ').lower()}"
+    words = {
+        # Anything else that takes long ends with the patience for the whole call.
+        Fault.SILENT: "net/http: TLS handshake timeout",
+        Fault.CUT: "EOF",
+        Fault.RESET: "EOF",
+        Fault.MALFORMED: "malformed HTTP response",
+    }
+    return words.get(error.fault, error.detail)
+
+
+def _not_reached(error: DialError) -> str:
+    if error.is_unknown:
+        return f"dial tcp: lookup {error.place.host}: no such host"
+    why = "i/o timeout" if error.is_late else f"connect: {error.detail.lower()}"
+    return f"dial tcp {error.place}: {why}"

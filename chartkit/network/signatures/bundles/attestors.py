@@ -26,11 +26,12 @@ from chartkit.network.signatures.bundles.reader import (
     Envelope,
     read_bundle,
 )
-from chartkit.network.signatures.bundles.signers import Identity, Signer
+from chartkit.network.signatures.bundles.signers import Signer, check_identity
 from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock, verify
-from chartkit.network.signatures.cosign.attestor_checks import verifier_of
+from chartkit.network.signatures.cosign.cluster_policies import verifier_of
 from chartkit.network.signatures.cosign.layers import asked, manifest_at
 from chartkit.network.signatures.errors import joined, within
+from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.keys import HASHES, load_key, read_public_key
 from chartkit.network.signatures.trust.secret_keys import NO_SECRETS
 from chartkit.network.signatures.trust.timestamps import TimestampAuthority
@@ -201,7 +202,7 @@ def _checks(
             question.subject, question.subject_regexp, question.issuer, question.issuer_regexp
         )
         with within(f"failed to build policy: {image}"):
-            identity.check()
+            check_identity(identity)
     material = f"failed to get trusted material: {image}"
     if key and (subject or issuer):
         raise SignatureError(f"{material}: {exclusive}")
@@ -329,7 +330,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
         raise SignatureError("unsupported: multiple identities are not supported at this time")
     identity = wanted.identities[0] if wanted.identities else None
     if identity is not None:
-        identity.check()
+        check_identity(identity)
     statement = verify(bundle, digest, _wanted_checks(bundle, wanted, identity))
     if bundle.envelope is None:
         raise SignatureError("bundle does not contain a DSSE envelope")

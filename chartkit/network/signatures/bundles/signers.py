@@ -20,6 +20,7 @@ from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.signatures.bundles.reader import Bundle, Envelope
 from chartkit.network.signatures.errors import within
 from chartkit.network.signatures.trust.certificates import (
+    Identity,
     alternative_names,
     public_key,
     read_certificate,
@@ -144,37 +145,25 @@ def _algorithms(key: PublicKey) -> Sequence[str]:
     return ("sha256",)
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """An identity to match: exact texts and regular expressions, of which all that are set must
-    hold."""
+def check_identity(identity: Identity) -> None:
+    """Require expressions that can be read, a subject and an issuer; raises SignatureError."""
+    _compile(identity.subject_regexp)
+    _compile(identity.issuer_regexp)
+    missing = "when verifying a certificate identity, "
+    if not identity.subject and not identity.subject_regexp:
+        raise SignatureError(f"{missing}there must be subject alternative name criteria")
+    if not identity.issuer and not identity.issuer_regexp:
+        raise SignatureError(f"{missing}must specify Issuer criteria")
 
-    subject: str = ""
-    subject_regexp: str = ""
-    issuer: str = ""
-    issuer_regexp: str = ""
 
-    def check(self) -> None:
-        """Raises SignatureError for an expression that is none, and where half is missing."""
-        _compile(self.subject_regexp)
-        _compile(self.issuer_regexp)
-        if not self.subject and not self.subject_regexp:
-            raise SignatureError(
-                "when verifying a certificate identity, there must be subject alternative name "
-                "criteria"
-            )
-        if not self.issuer and not self.issuer_regexp:
-            raise SignatureError(
-                "when verifying a certificate identity, must specify Issuer criteria"
-            )
-
-    def match(self, certificate: x509.Certificate) -> None:
-        """Raises SignatureError where a certificate is for somebody else."""
-        subject, issuer = summary(certificate)
-        failed = "failed to verify certificate identity: no matching CertificateIdentity found"
-        with within(f"{failed}, last error"):
-            _match("SAN", subject, self.subject, self.subject_regexp)
-            _match("issuer", issuer, self.issuer, self.issuer_regexp)
+def match_identity(wanted: Identity, certificate: x509.Certificate) -> None:
+    """Require a certificate for an identity, of which all that is set must hold; raises
+    SignatureError."""
+    subject, issuer = summary(certificate)
+    failed = "failed to verify certificate identity: no matching CertificateIdentity found"
+    with within(f"{failed}, last error"):
+        _match("SAN", subject, wanted.subject, wanted.subject_regexp)
+        _match("issuer", issuer, wanted.issuer, wanted.issuer_regexp)
 
 
 def _match(what: str, found: str, wanted: str, pattern: str) -> None:

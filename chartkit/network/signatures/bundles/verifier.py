@@ -19,8 +19,9 @@ from chartkit.model import Json
 from chartkit.network.signatures.bundles.log import LogTime, verify_entries
 from chartkit.network.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.network.signatures.bundles.reader import IN_TOTO, Bundle, Envelope
-from chartkit.network.signatures.bundles.signers import Identity, Signer, find_signer, summary
+from chartkit.network.signatures.bundles.signers import Signer, find_signer, match_identity, summary
 from chartkit.network.signatures.errors import joined, within
+from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.timestamps import (
     TimestampAuthority,
     verify_timestamp,
@@ -89,7 +90,7 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
             raise SignatureError(
                 "can't verify certificate identities: entity was not signed with a certificate"
             )
-        checks.identity.match(signer.certificate)
+        match_identity(checks.identity, signer.certificate)
     return statement
 
 

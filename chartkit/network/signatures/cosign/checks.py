@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chartkit.engine.ports import SignatureError
 from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.signatures.cosign.identities import Identity, check_identities
+from chartkit.network.signatures.cosign.identities import check_identities
 from chartkit.network.signatures.cosign.layers import Layers, SignedLayer, from_base64
 from chartkit.network.signatures.cosign.payloads import (
     check_claim,
@@ -24,6 +24,7 @@ from chartkit.network.signatures.cosign.transparency import check_entry
 from chartkit.network.signatures.errors import UndecidedError, joined, not_logged, within
 from chartkit.network.signatures.trust.certificates import (
     CODE_SIGNING,
+    Identity,
     certificate_pem,
     check_expiry,
     public_key,

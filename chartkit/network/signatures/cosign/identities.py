@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography import x509
@@ -13,7 +12,11 @@ from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 from chartkit.network.signatures.cosign.layers import SignedLayer
 from chartkit.network.signatures.errors import joined
-from chartkit.network.signatures.trust.certificates import alternative_names, extension_values
+from chartkit.network.signatures.trust.certificates import (
+    Identity,
+    alternative_names,
+    extension_values,
+)
 
 _ISSUER: Final = "1.3.6.1.4.1.57264.1.1"
 _EXTENSIONS: Final[Mapping[str, str]] = {
@@ -27,18 +30,9 @@ _EXTENSIONS: Final[Mapping[str, str]] = {
 """Fulcio's extensions that Kyverno knows, by the names that policies may have for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """An identity that an ImageValidatingPolicy accepts; a regular expression takes precedence."""
-
-    issuer: str = ""
-    subject: str = ""
-    issuer_regexp: str = ""
-    subject_regexp: str = ""
-
-
 def check_identities(certificate: x509.Certificate, wanted: Sequence[Identity]) -> None:
-    """Require a certificate for one of the identities; raises SignatureError."""
+    """Require a certificate for one of the identities, in which a regular expression takes
+    precedence; raises SignatureError."""
     if not wanted:
         return
     issuer = extension_values(certificate).get(_ISSUER, "")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -45,6 +46,16 @@ _BROKEN: Final = (
     x509.UnsupportedGeneralNameType,
 )
 """The errors of reading a certificate of a stranger, its names and its extensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """An identity to match: exact texts and regular expressions, empty for any."""
+
+    subject: str = ""
+    subject_regexp: str = ""
+    issuer: str = ""
+    issuer_regexp: str = ""
 
 
 def read_certificates(text: str) -> list[x509.Certificate]:

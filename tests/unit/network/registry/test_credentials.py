@@ -12,9 +12,9 @@ import pytest
 
 from chartkit.errors import ChartkitError, InputError
 from chartkit.network.registry import Registries, Settings
-from chartkit.network.registry.challenges import read_challenge
 from chartkit.network.registry.credentials import Login, read_docker_config
 from chartkit.network.registry.settings import Limits
+from chartkit.network.registry.transport import read_challenge
 from tests.unit.network.registry.registry_server import Handler, Registry, basic, digest_of
 
 PASSWORD = "correct horse"

@@ -11,9 +11,9 @@ from functools import cached_property
 
 from chartkit.model import Body, Json
 from chartkit.network.signatures.bundles.reader import read_bundle
-from chartkit.network.signatures.bundles.signers import Identity
 from chartkit.network.signatures.bundles.signers import Signer as Known
 from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock, verify
+from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.keys import read_public_key
 from chartkit.network.signatures.trust.trusted_root import Trust, read_trusted_root
 from tests.signing.authority import (

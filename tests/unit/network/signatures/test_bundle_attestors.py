@@ -20,8 +20,8 @@ from chartkit.network.signatures.bundles import (
     verify_bundles,
     verify_cluster_policy,
 )
-from chartkit.network.signatures.bundles.signers import Identity
-from chartkit.network.signatures.image_attestors import read_attestor
+from chartkit.network.signatures.image_policies import read_attestor
+from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.timestamps import read_authority
 from chartkit.network.signatures.trust.trusted_root import TrustedRoots
 from tests.signing.authority import key_pem

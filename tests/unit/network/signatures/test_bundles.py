@@ -15,8 +15,9 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body
-from chartkit.network.signatures.bundles.signers import Identity
+from chartkit.network.signatures.bundles.signers import check_identity
 from chartkit.network.signatures.bundles.verifier import BundlePolicy, Clock
+from chartkit.network.signatures.trust.certificates import Identity
 from chartkit.network.signatures.trust.trusted_root import Trust, read_trusted_root
 from tests.signing.authority import (
     ISSUER_V2,
@@ -223,7 +224,7 @@ def test_identities_that_are_none() -> None:
     }
     for says, identity in cases.items():
         with pytest.raises(SignatureError) as raised:
-            identity.check()
+            check_identity(identity)
         assert raised.value.message == says
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from chartkit.errors import ChartkitError
 from chartkit.migration.inventory import Inventory, LegacyObject
+from chartkit.migration.origin import Origin
 from chartkit.migration.rules import LegacyRule
 from chartkit.model import Diagnostic, Location, Resource
 
@@ -91,6 +92,11 @@ class Plan:
     def by_kind(self) -> Mapping[str, Tally]:
         """Return the totals of each kind, sorted."""
         return _tallies((each.legacy.resource.kind, each.rules) for each in self.objects)
+
+    def by_origin(self) -> Sequence[tuple[Origin, int]]:
+        """Return how many objects each origin generated, most first."""
+        counts = Counter(each.legacy.origin for each in self.objects)
+        return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
 
     def by_type(self) -> Mapping[str, Tally]:
         """Return the totals of each type of rule, sorted; objects: those that have such a rule."""

@@ -105,6 +105,7 @@ def test_totals_count_objects_and_rules() -> None:
     assert body["kinds"] == {"ClusterPolicy": {"objects": 3, **expected}}
     assert body["types"] == {"validate.pattern": {"objects": 2, **expected}}
     assert body["blocking"] == 3
+    assert [(each["tool"], each["objects"]) for each in body["origins"]] == [("none", 3)]
 
 
 @pytest.mark.parametrize("name", FORMATS)
